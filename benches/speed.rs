@@ -7,7 +7,7 @@
 //! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`.
+//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN`, `--verify DATABASE`, `--check DATABASE`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -19,6 +19,8 @@ mod data;
 mod deploys;
 #[path = "speed/disk.rs"]
 mod disk;
+#[path = "speed/ground.rs"]
+mod ground;
 #[path = "load/hour.rs"]
 mod hour;
 #[path = "speed/http.rs"]
@@ -35,6 +37,8 @@ mod process;
 mod references;
 #[path = "speed/requests.rs"]
 mod requests;
+#[path = "speed/sandbox.rs"]
+mod sandbox;
 #[path = "speed/sources.rs"]
 mod sources;
 #[path = "load/streams.rs"]
@@ -43,6 +47,8 @@ mod streams;
 mod syncs;
 #[path = "speed/table.rs"]
 mod table;
+#[path = "speed/tools.rs"]
+mod tools;
 #[cfg(feature = "wasm")]
 #[path = "speed/wasm.rs"]
 mod wasm;
@@ -86,6 +92,9 @@ fn main() -> ExitCode {
         ["--handler", file] => references::handler(Path::new(file)),
         ["--take", folder, database] => references::take(Path::new(folder), Path::new(database)),
         ["--hand", database] => references::hand(Path::new(database)),
+        ["--sandbox", plan] => sandbox::run(Path::new(plan)),
+        ["--verify", database] => sandbox::verify(Path::new(database)),
+        ["--check", database] => sandbox::check(Path::new(database)),
         _ => {
             let quick = words.contains(&"--quick");
             let filter = words.iter().find(|word| !word.starts_with("--")).copied().unwrap_or_default();
@@ -125,6 +134,7 @@ fn measure(quick: bool, filter: &str) {
     syncs::measure(&effort, &mut table);
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
+    tools::measure(&data, &effort, &mut table);
     #[cfg(feature = "wasm")]
     wasm::measure(&effort, &mut table);
     print!("{table}");

@@ -27,7 +27,7 @@ pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
-pub use projected::{Audience, Hints, Projected, Projections, Run};
+pub use projected::{Audience, Hints, InstallScope, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 
 /// Which faces an operation shows itself on.

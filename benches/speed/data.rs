@@ -147,7 +147,7 @@ fn resource(db: &Db<'_>, project: &Project, name: &str, text: bool, content: &[u
 }
 
 /// Returns `size` bytes of what people keep: this repository's sources and pages, ASCII only, again and again.
-fn sources(size: usize) -> String {
+pub fn sources(size: usize) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files: Vec<PathBuf> = ["src/op.rs", "src/error.rs", "README.md"]
         .iter()
@@ -167,7 +167,12 @@ fn sources(size: usize) -> String {
 
 /// Returns bytes that look random and are the same in each run.
 fn noise(size: usize) -> Vec<u8> {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    noise_from(0, size)
+}
+
+/// Returns other bytes of that kind for each seed.
+pub fn noise_from(seed: u64, size: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_add(seed);
     let words = std::iter::repeat_with(|| {
         state ^= state << 13;
         state ^= state >> 7;

@@ -12,6 +12,7 @@ pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","p
 /// A server or a reference process.
 pub struct Peer {
     child: Child,
+    is_killed: bool,
     buffer: Vec<u8>,
     /// The part of the buffer that was read and not handed out.
     unread: std::ops::Range<usize>,
@@ -39,7 +40,7 @@ impl Peer {
     /// Starts a process that answers lines.
     pub fn start(mut command: Command) -> Self {
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        Self { child: child.expect("the process starts"), buffer: vec![0; 1 << 20], unread: 0..0 }
+        Self { child: child.expect("the process starts"), is_killed: false, buffer: vec![0; 1 << 20], unread: 0..0 }
     }
 
     /// Starts `mcpkg serve` and shakes hands.
@@ -49,6 +50,11 @@ impl Peer {
         if !front {
             command.arg("--no-front");
         }
+        Self::shake_hands(command)
+    }
+
+    /// Starts a server and shakes hands.
+    pub fn shake_hands(command: Command) -> Self {
         let mut peer = Self::start(command);
         peer.ask(&line(INITIALIZE));
         peer.tell(&line(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#));
@@ -66,7 +72,26 @@ impl Peer {
         }
     }
 
-    fn tell(&mut self, line: &[u8]) {
+    /// Waits for a notification.
+    pub fn wait_for(&mut self, method: &str) {
+        let start = format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\"");
+        loop {
+            let line = self.next_line();
+            if self.buffer[line].starts_with(start.as_bytes()) {
+                return;
+            }
+        }
+    }
+
+    /// Ends the process, whatever it still works on.
+    pub fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.is_killed = true;
+    }
+
+    /// Sends a line.
+    pub fn tell(&mut self, line: &[u8]) {
         let input = self.child.stdin.as_mut().expect("the process has an input");
         input.write_all(line).expect("the process takes a line");
     }
@@ -137,7 +162,7 @@ impl Drop for Peer {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
         let status = self.child.wait().expect("the process ends with its input");
-        assert!(status.success() || std::thread::panicking(), "the process ended with {status}");
+        assert!(status.success() || self.is_killed || std::thread::panicking(), "the process ended with {status}");
     }
 }
 

@@ -136,6 +136,13 @@ pub(super) fn command() -> Command {
                 .help("Toolset that narrows which installed tools are listed and called [default: the active one]"),
         )
         .arg(
+            Arg::new("install-scope")
+                .long("install-scope")
+                .value_name("WHOSE")
+                .value_parser(mcp::InstallScope::ALL.map(mcp::InstallScope::name))
+                .help("Whom agents install tools for [default: over HTTP the client's access key, else its session; otherwise everybody]"),
+        )
+        .arg(
             Arg::new("groups")
                 .long("groups")
                 .add(GROUPS)
@@ -227,6 +234,9 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         .into_iter()
         .find(|known| identity.is_some_and(|name| name == known.name()))
         .unwrap_or_default();
+    let install_scope = matches.get_one::<String>("install-scope");
+    let install_scope =
+        mcp::InstallScope::ALL.into_iter().find(|known| install_scope.is_some_and(|name| name == known.name()));
     let groups = groups.or_else(|| mcp::group_of(identity).map(|name| vec![name.to_owned()]));
     let config = mcp::Config {
         selection: globals.selection(),
@@ -238,6 +248,8 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
         read_only: false,
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
         toolset: matches.get_one::<String>("toolset").cloned(),
+        install_scope,
+        session: None,
         providers: mcp::Providers::default(),
         read_timeout: matches.get_one("read-timeout").copied().unwrap_or(mcp::READ_TIMEOUT),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),

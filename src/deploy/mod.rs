@@ -17,6 +17,8 @@ mod completions;
 
 use crate::op::{Domain, Group, Listed};
 
+pub use source::known_root;
+
 /// The group of this domain.
 pub const GROUP: &str = "deploy";
 

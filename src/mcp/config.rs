@@ -1,11 +1,13 @@
 //! What a server serves; and, for each request, who calls and what that request may reach.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::asker::Asker;
 use super::provider::Providers;
-use crate::op::{Audience, Caller, Connection, Effect, Grant, Identity};
+use crate::op::{Audience, Caller, Connection, Effect, Grant, Identity, InstallScope};
 use crate::store::projects::Selection;
+use crate::store::tools::session::SessionInstalls;
 
 /// What a server serves, and what a request may reach of it.
 #[derive(Clone, Debug, Default)]
@@ -28,6 +30,10 @@ pub struct Config {
     pub allow_outside: Vec<std::path::PathBuf>,
     /// The toolset that narrows what is listed and called, in place of the active one.
     pub toolset: Option<String>,
+    /// Whom an install is for; where `None`, the client's key, else its session over HTTP, else everybody.
+    pub install_scope: Option<InstallScope>,
+    /// What is installed for the session of a request, where it has installs of its own.
+    pub session: Option<Arc<SessionInstalls>>,
     /// What a program adds.
     pub providers: Providers,
     /// How long one read of the database may take.
@@ -51,7 +57,21 @@ impl Config {
         self.serves_group(group) && !(self.read_only && effect.changes())
     }
 
-    /// Whether requests under another one are answered alike while the database is the same.
+    /// Whether the sessions of clients have installs of their own, where there are sessions.
+    pub(in crate::mcp) fn installs_for_sessions(&self) -> bool {
+        match self.install_scope {
+            Some(scope) => scope == InstallScope::Session,
+            None => self.connection == Connection::Network && self.grant.is_none(),
+        }
+    }
+
+    /// Returns the same for a request in the session that has these installs.
+    pub(in crate::mcp) fn in_session(&self, session: Arc<SessionInstalls>) -> Self {
+        Self { session: Some(session), ..self.clone() }
+    }
+
+    /// Whether requests under another one are answered alike while the database is the same, but for what is installed for
+    /// their sessions.
     pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
         self.selection == other.selection
             && self.groups == other.groups
@@ -63,7 +83,8 @@ impl Config {
 
     /// Returns whom tools that are data are listed and found for in a request.
     pub(in crate::mcp) fn audience(&self) -> Audience<'_> {
-        Audience { selection: &self.selection, key: self.key(), toolset: self.toolset.as_deref() }
+        let (session, toolset) = (self.session.as_ref(), self.toolset.as_deref());
+        Audience { selection: &self.selection, key: self.key(), session, toolset }
     }
 
     /// The name of the access key that a request came with.

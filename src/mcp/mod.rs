@@ -33,7 +33,7 @@ mod tickets;
 mod tools;
 mod transport;
 
-pub use crate::op::{Connection, Identity};
+pub use crate::op::{Connection, Identity, InstallScope};
 pub use config::{Config, group_of, groups};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk, TaskSupport, TaskTool};

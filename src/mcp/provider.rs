@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse, Tool,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, GetPromptRequestParams, GetPromptResponse, JsonObject,
+    MetaObject, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -109,6 +109,8 @@ impl From<op::Projected> for Projected {
         listed.title.clone_from(&tool.title);
         listed.output_schema.clone_from(&tool.output_schema);
         listed.annotations = Some(annotations(&tool));
+        listed.meta =
+            tool.meta.clone().map(|(key, value)| MetaObject(JsonObject::from_iter([(key.to_owned(), value)])));
         Self { listed, effect: tool.effect, group: tool.group, answer: Answer::Run(tool) }
     }
 }

@@ -98,11 +98,12 @@ impl Hub {
         let mut feeds = self.feeds();
         let found = feeds.iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
         let feed = found.unwrap_or_else(|| {
-            let feed = Arc::new(Feed::new(&self.store, Arc::clone(config)));
+            let feed = Arc::new(Feed::new(&self.store, config));
             feeds.push(Arc::downgrade(&feed));
             feed
         });
-        Subscriber::new(feed)
+        drop(feeds);
+        Subscriber::new(&self.store, feed, config)
     }
 
     /// As [`Hub::subscribe`], and of these URIs too.

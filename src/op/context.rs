@@ -7,12 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
-use super::{Body, Caller, Reply};
+use super::{Body, Caller, InstallScope, Reply};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::{self, Project, Selection};
 use crate::store::revisions::Author;
+use crate::store::tools::session::SessionInstalls;
 use crate::store::{Db, Store, events};
 
 /// Told how much of a long work is done, and of how much.
@@ -51,8 +52,15 @@ pub struct Context {
     pub selection: Selection,
     /// The toolset that narrows which installed tools are seen and called, in place of the active one.
     pub toolset: Option<String>,
+    /// What is installed for the caller's session, where that has installs of its own.
+    pub session: Option<Arc<SessionInstalls>>,
+    /// Whom an install is for, where the server says it.
+    pub install_scope: Option<InstallScope>,
     /// The most bytes of content one answer carries.
     pub max_answer: u64,
+    /// Whether the data of a reply is shown: to a client it is, in a shell with `--json`. What costs much to put together
+    /// may be left out else.
+    pub shows_data: bool,
     /// Where long work reports.
     pub progress: Arc<Progress>,
     /// Where an operation that goes on shows what it has so far.
@@ -98,7 +106,10 @@ impl Context {
             caller,
             selection,
             toolset: None,
+            session: None,
+            install_scope: None,
             max_answer: MAX_ANSWER,
+            shows_data: true,
             progress: Arc::new(|_, _, _| {}),
             emit: Arc::new(|_| Ok(())),
             ask: Arc::new(|_, question| {
@@ -199,6 +210,17 @@ impl Context {
     /// Whether the user gave up; long work looks at it.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled()
+    }
+
+    /// Refuses to go on with what has changed nothing yet, where the user gave up.
+    ///
+    /// # Errors
+    /// `E_CANCELLED`.
+    pub fn unless_cancelled(&self) -> Result<()> {
+        match self.is_cancelled() {
+            true => Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            false => Ok(()),
+        }
     }
 
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes

@@ -8,6 +8,7 @@ use super::{Context, Effect, Reply, Shape, Validator};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::projects::Selection;
+use crate::store::tools::session::SessionInstalls;
 
 /// A tool that is data.
 #[derive(Clone)]
@@ -30,6 +31,10 @@ pub struct Projected {
     pub open_world: bool,
     /// Whether it may take minutes, as [`super::Operation::LONG`].
     pub long: bool,
+    /// The operation under which a person is asked, where a call may need consent.
+    pub consent: Option<&'static str>,
+    /// What is known besides, for `_meta` in the list: a key and its value.
+    pub meta: Option<(&'static str, Value)>,
     /// The group that it belongs to.
     pub group: &'static str,
     /// How its reply looks.
@@ -58,8 +63,35 @@ pub struct Audience<'a> {
     pub selection: &'a Selection,
     /// The name of the access key that it came with.
     pub key: Option<&'a str>,
+    /// What is installed for its session, where that has installs of its own.
+    pub session: Option<&'a Arc<SessionInstalls>>,
     /// The toolset that the server was started with, in place of the active one.
     pub toolset: Option<&'a str>,
+}
+
+/// Whom an install of a client's is for, where the server says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstallScope {
+    /// The access key that the client came with.
+    Key,
+    /// The client's session.
+    Session,
+    /// Everybody who uses the database.
+    Global,
+}
+
+impl InstallScope {
+    /// Every scope.
+    pub const ALL: [InstallScope; 3] = [InstallScope::Key, InstallScope::Session, InstallScope::Global];
+
+    /// The name that `serve --install-scope` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            InstallScope::Key => "key",
+            InstallScope::Session => "session",
+            InstallScope::Global => "global",
+        }
+    }
 }
 
 impl Projected {
@@ -110,6 +142,8 @@ mod tests {
             hints: Hints::default(),
             open_world: false,
             long: false,
+            consent: None,
+            meta: None,
             group: "registry",
             shape: Shape::Json(None),
             run: Arc::new(|context: &Context, arguments| {

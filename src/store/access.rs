@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::Db;
 use super::engine::{Row, Unique, params, sql};
 use super::page::{Page, Slice};
+use super::tools::installs::{self, Scope};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 
@@ -95,14 +96,17 @@ pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(8)?)))
 }
 
-/// Revokes a key; one that was revoked before keeps its time.
+/// Revokes a key; one that was revoked before keeps its time. What was installed for its clients goes with it.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn revoke(db: &Db<'_>, key_id: &str, now: Millis) -> Result<()> {
     let sql = sql!("UPDATE access_key SET revoked_at = ?2 WHERE key_id = ?1 AND revoked_at IS NULL");
     db.run(sql, params![key_id, now])?;
-    Ok(())
+    match find(db, key_id)? {
+        Some((key, _)) => installs::remove_all(db, &Scope::Key(key.name)),
+        None => Ok(()),
+    }
 }
 
 /// What a restore does not loosen.

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::engine::{Row, Unique, params, sql};
 use super::page::{Page, Slice};
+use super::tools::installs::{self, Scope};
 use super::{Db, blobs, lists, search, targets};
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
@@ -183,7 +184,7 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
     Ok(project)
 }
 
-/// Deletes a project with its prompts, resources, history and bindings, and the blobs that nothing else uses.
+/// Deletes a project with its prompts, resources, history, bindings and installs, and the blobs that nothing else uses.
 ///
 /// # Errors
 /// `E_NOT_FOUND`.
@@ -195,6 +196,7 @@ pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
     }
     lists::forget(db, &project)?;
     targets::forget(db, targets::Of::Project(project.uuid))?;
+    installs::remove_all(db, &Scope::Project(project.uuid))?;
     blobs::sweep(db)?;
     Ok(project)
 }

@@ -66,7 +66,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // What a project holds is what MCP calls prompts, resources and skills, and what is deployed.
     ("content", &["access/", "client/", "deploy/", "mcp/"]),
     // Contract 000's own identity.
-    ("deploy", &["mcp/config.rs"]),
+    ("deploy", &["mcp/config.rs", "registry/installed/"]),
     // Contract 002's.
     ("registry", &["mcp/config.rs"]),
     // A server asks who comes in, and a client is told when it needs a key.
@@ -189,8 +189,20 @@ fn imports_go_down_only() {
                 "database::default_path",
             ],
             "registry" => &[
-                "op", "consent", "approved", "store", "error", "clock", "process", "http", "secret", "redact", "disk",
+                "op",
+                "consent",
+                "approved",
+                "store",
+                "error",
+                "clock",
+                "process",
+                "http",
+                "secret",
+                "redact",
+                "disk",
                 "file",
+                // The files that agents may give to tools are below it.
+                "deploy::known_root",
             ],
             // `prune` walks the tables of each domain that grow.
             "database" => &["op", "store", "error", "file", "clock", "DOMAINS"],

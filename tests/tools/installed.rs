@@ -6,7 +6,7 @@ use super::trusting;
 use crate::support::{Client, Http, Scratch, http, skipped};
 
 /// A tool with an input and an output schema, whose text is `text`.
-fn extract(scratch: &Scratch, name: &str, version: &str) {
+pub(super) fn extract(scratch: &Scratch, name: &str, version: &str) {
     let front = format!(
         "---\nname: {name}\nversion: {version}\ndescription: Takes the text out of a PDF\n\
          scripts:\n  main: \"printf '{{\\\"text\\\":\\\"%s\\\"}}' {{{{file}}}}\"\n\
@@ -28,21 +28,21 @@ pub(super) fn signed(scratch: &Scratch, tool: &str) {
 }
 
 /// A scratch folder whose database has `alice/pdf/extract`, signed by somebody whom the user trusts.
-fn with_extract() -> Scratch {
+pub(super) fn with_extract() -> Scratch {
     let scratch = Scratch::new();
     extract(&scratch, "alice/pdf/extract", "1.2.0");
     signed(&scratch, "alice/pdf/extract");
     scratch
 }
 
-fn enact(scratch: &Scratch) -> Client {
+pub(super) fn enact(scratch: &Scratch) -> Client {
     let mut command = scratch.command();
     command.args(["serve", "--as", "enact"]);
     Client::spawn(&mut command).shake_hands("2025-06-18")
 }
 
 /// The data of a tool's answer.
-fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
+pub(super) fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
     let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
     let text: Value =
         serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON as text");
@@ -50,16 +50,16 @@ fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
     result["structuredContent"].clone()
 }
 
-fn listed(client: &mut Client) -> Vec<String> {
+pub(super) fn listed(client: &mut Client) -> Vec<String> {
     let tools = client.result("tools/list", json!({}))["tools"].clone();
     tools.as_array().expect("tools").iter().filter_map(|tool| tool["name"].as_str().map(str::to_owned)).collect()
 }
 
-const META: [&str; 6] =
+pub(super) const META: [&str; 6] =
     ["enact__search", "enact__learn", "enact__install", "enact__uninstall", "enact__list", "enact__run"];
 
 /// Whether nothing can run tools here; said aloud.
-fn no_sandbox(failed: &Value) -> bool {
+pub(super) fn no_sandbox(failed: &Value) -> bool {
     let unavailable = failed.to_string().contains("E_RUNNER_UNAVAILABLE");
     if unavailable {
         skipped("tools cannot be run here");

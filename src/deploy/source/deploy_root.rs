@@ -68,17 +68,25 @@ fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
+    Ok(known_root(db, selection)?.is_some())
+}
+
+/// Returns the deploy root that a server which was started in the folder of `selection` knows without being told.
+///
+/// # Errors
+/// As [`has_root`].
+pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>> {
     let started = Path::new(&selection.directory);
     if let Some(project) = projects::served(db, selection)?
-        && bound_root(&projects::bindings(db, project.id)?, started).is_some()
+        && let Some(folder) = bound_root(&projects::bindings(db, project.id)?, started)
     {
-        return Ok(true);
+        return Ok(Some(folder));
     }
     if selection.directory.is_empty() {
-        return Ok(false);
+        return Ok(None);
     }
-    let Some(top) = git::toplevel(started) else { return Ok(false) };
-    Ok(disk::home().is_ok_and(|home| !is_an_agents_own(&top, &home, &bases::moved())))
+    let Some(top) = git::toplevel(started) else { return Ok(None) };
+    Ok(disk::home().is_ok_and(|home| !is_an_agents_own(&top, &home, &bases::moved())).then_some(top))
 }
 
 /// Whether a folder is the home folder, above it, or an agent's own.

@@ -58,8 +58,10 @@ impl CacheKey {
             }
         }
         if method == "tools/list" {
-            // Installed tools are of whose key it is, and of the toolset that narrows them. No name has a line end.
+            // Installed tools are of whose key or session it is, and of the toolset that narrows them. No name has a line end.
             let audience = config.audience();
+            let session = audience.session.filter(|session| !session.is_empty());
+            self.key.extend_from_slice(&session.map_or(0, |session| session.id()).to_ne_bytes());
             for part in [audience.key, audience.toolset] {
                 self.key.extend_from_slice(part.unwrap_or_default().as_bytes());
                 self.key.push(b'\n');

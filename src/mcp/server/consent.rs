@@ -23,7 +23,7 @@ use crate::mcp::elicitation::{self, Answer};
 use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::tools::Tool;
-use crate::op::{Context, Elicit, Entry};
+use crate::op::{Context, Elicit};
 use crate::store::consents::Request;
 
 /// The name of the one question of a call.
@@ -41,9 +41,9 @@ pub(super) async fn call(
     request: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
-    let entry = match tool {
-        Tool::Operation(entry) if entry.may_need_consent && elicitation::is_trusted(config, request) => entry,
-        tool => return run::run(server, tool, arguments, config, request, None).await,
+    let operation = match tool.consent() {
+        Some(operation) if elicitation::is_trusted(config, request) => operation,
+        _ => return run::run(server, tool, arguments, config, request, None).await,
     };
     let era = era(request);
     let answered = match (era, request_state) {
@@ -51,14 +51,14 @@ pub(super) async fn call(
             let result = input_responses.as_ref().and_then(|responses| responses.get(KEY));
             let answer = elicitation::answer(result.unwrap_or(&Value::Null));
             let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
-            decide(server, entry, config, request, request_id, answer).await?;
+            decide(server, operation, config, request, request_id, answer).await?;
             true
         }
         _ => false,
     };
-    let (result, wanted) = run(server, entry, arguments.clone(), config, request).await?;
+    let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request).await?;
     let Some(wanted) = wanted.filter(|_| !answered) else { return Ok(result) };
-    let asked = load(server, entry, config, request, wanted).await?;
+    let asked = load(server, operation, config, request, wanted).await?;
     let question = elicitation::question(&asked);
     if era == Era::Modern {
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
@@ -80,15 +80,15 @@ pub(super) async fn call(
     if answer == Answer::Nothing {
         return Ok(result);
     }
-    decide(server, entry, config, request, wanted, answer).await?;
-    run(server, entry, arguments, config, request).await.map(|(result, _)| result)
+    decide(server, operation, config, request, wanted, answer).await?;
+    run(server, tool, arguments, config, request).await.map(|(result, _)| result)
 }
 
-/// Runs the operation, and returns the id of the request that it needs consent for, where it does. What has become a task
+/// Runs the tool, and returns the id of the request that it needs consent for, where it does. What has become a task
 /// by then says so in its result.
 async fn run(
     server: &Server,
-    entry: &'static Entry,
+    tool: Tool,
     arguments: Option<rmcp::model::JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
@@ -98,7 +98,7 @@ async fn run(
         let wanted = Arc::clone(&wanted);
         Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
     };
-    let result = run::run(server, Tool::Operation(entry), arguments, config, request, Some(elicit)).await?;
+    let result = run::run(server, tool, arguments, config, request, Some(elicit)).await?;
     let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok((result, wanted))
 }
@@ -106,7 +106,7 @@ async fn run(
 /// Returns the request that the client shall ask its user about: one of the same caller, for the same operation.
 async fn load(
     server: &Server,
-    entry: &'static Entry,
+    operation: &str,
     config: &Config,
     request: &RequestContext<RoleServer>,
     id: Uuid,
@@ -114,19 +114,19 @@ async fn load(
     let context = context(server, config, request);
     let found = blocking(move || request::waiting(&context, id, context.clock.now())).await?;
     let found = found.map_err(|error| error_data(&error))?;
-    if found.operation == entry.tool { Ok(found) } else { Err(not_asked()) }
+    if found.operation == operation { Ok(found) } else { Err(not_asked()) }
 }
 
 /// Keeps what the user answered.
 async fn decide(
     server: &Server,
-    entry: &'static Entry,
+    operation: &str,
     config: &Config,
     request: &RequestContext<RoleServer>,
     id: Uuid,
     answer: Answer,
 ) -> Result<(), ErrorData> {
-    load(server, entry, config, request, id).await?;
+    load(server, operation, config, request, id).await?;
     let context = context(server, config, request);
     let decided = blocking(move || match answer {
         Answer::Yes => request::approve(&context, id).map(drop),

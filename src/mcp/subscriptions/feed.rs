@@ -38,6 +38,7 @@ struct Lists {
 
 /// What one selection of a project and of tools serves.
 pub(super) struct Feed {
+    /// What it serves, of no session.
     pub(super) config: Arc<Config>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
@@ -48,6 +49,18 @@ struct State {
     served: Option<Served>,
     lists: Lists,
     watched: HashMap<String, Watched>,
+    /// Sessions that may have installs of their own, by their numbers.
+    sessions: HashMap<u64, OfSession>,
+}
+
+/// The tools of a session.
+struct OfSession {
+    config: Arc<Config>,
+    /// `None` while it has no installs of its own: its tools are everybody's.
+    tools: Option<ToolsValidator>,
+    /// How often its list of tools changed.
+    changes: u64,
+    subscribers: usize,
 }
 
 /// What decides what the lists answer.
@@ -124,13 +137,19 @@ impl Relevant {
 }
 
 impl Feed {
-    pub(super) fn new(store: &Store, config: Arc<Config>) -> Self {
+    /// Returns the feed of what `config` serves, whatever its session.
+    pub(super) fn new(store: &Store, config: &Arc<Config>) -> Self {
+        let config = match config.session {
+            Some(_) => Arc::new(Config { session: None, ..Config::clone(config) }),
+            None => Arc::clone(config),
+        };
         // Where this fails, everything counts as changed once it can be read.
         let served = store.read(|db| {
             let project = projects::served(db, &config.selection)?;
             Served::of(db, &config, project.as_ref(), Changes::SELECTION, None)
         });
-        let state = State { served: served.ok(), lists: Lists::default(), watched: HashMap::new() };
+        let state =
+            State { served: served.ok(), lists: Lists::default(), watched: HashMap::new(), sessions: HashMap::new() };
         Self { config, state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
@@ -159,6 +178,10 @@ impl Feed {
             },
             _ => EVERYTHING,
         };
+        let sessions = match relevant.changes.tools {
+            true => self.changed_for_sessions(db, before.as_ref().filter(|_| lists != EVERYTHING), &now)?,
+            false => Vec::new(),
+        };
         // Reading validators takes a while; the lock is not held meanwhile.
         let watched: Vec<(String, Option<Validator>)> =
             self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
@@ -178,8 +201,14 @@ impl Feed {
         }
         let mut state = self.state();
         state.served = Some(now);
-        if lists == Lists::default() && updated.is_empty() {
+        if lists == Lists::default() && updated.is_empty() && sessions.is_empty() {
             return Ok(());
+        }
+        for (session, tools) in sessions {
+            if let Some(session) = state.sessions.get_mut(&session) {
+                session.tools = tools;
+                session.changes += 1;
+            }
         }
         state.lists.prompts += lists.prompts;
         state.lists.resources += lists.resources;
@@ -195,11 +224,42 @@ impl Feed {
         Ok(())
     }
 
+    /// Returns the sessions whose tools are not what they were, with what they are now; all of them where nothing is known of
+    /// before.
+    fn changed_for_sessions(
+        &self,
+        db: &Db<'_>,
+        before: Option<&Served>,
+        now: &Served,
+    ) -> Result<Vec<(u64, Option<ToolsValidator>)>> {
+        let sessions: Vec<(u64, Arc<Config>, Option<ToolsValidator>)> = {
+            let state = self.state();
+            let of = |(id, session): (&u64, &OfSession)| (*id, Arc::clone(&session.config), session.tools.clone());
+            state.sessions.iter().map(of).collect()
+        };
+        let mut changed = Vec::new();
+        for (session, config, tools) in sessions {
+            let tools_now = of_session(db, &config)?;
+            let seen = before.map(|before| tools.as_ref().unwrap_or(&before.tools));
+            if seen != Some(tools_now.as_ref().unwrap_or(&now.tools)) {
+                changed.push((session, tools_now));
+            }
+        }
+        Ok(changed)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Returns the tools of a session that has installs of its own.
+fn of_session(db: &Db<'_>, config: &Config) -> Result<Option<ToolsValidator>> {
+    let has_own = config.session.as_ref().is_some_and(|session| !session.is_empty());
+    has_own.then(|| tools::validator(db, config)).transpose()
+}
+
+/// A change of every list.
 const EVERYTHING: Lists = Lists { prompts: 1, resources: 1, tools: 1 };
 
 /// What changed since a client was notified last.
@@ -215,6 +275,8 @@ pub(in crate::mcp) struct News {
 /// What one client subscribed to, and the counts it was notified of.
 pub(in crate::mcp) struct Subscriber {
     feed: Arc<Feed>,
+    /// The number of its session, where that may have installs of its own.
+    session: Option<u64>,
     seen: Mutex<Seen>,
 }
 
@@ -225,9 +287,19 @@ struct Seen {
 }
 
 impl Subscriber {
-    pub(super) fn new(feed: Arc<Feed>) -> Self {
-        let lists = feed.state().lists;
-        Self { feed, seen: Mutex::new(Seen { lists, uris: HashMap::new() }) }
+    pub(super) fn new(store: &Store, feed: Arc<Feed>, config: &Arc<Config>) -> Self {
+        let session = config.session.as_ref().map(|session| session.id());
+        let lists = {
+            // As for the feed: where this fails, the tools count as changed once they can be read.
+            let tools = session.and_then(|_| store.read(|db| of_session(db, config)).ok().flatten());
+            let mut state = feed.state();
+            if let Some(session) = session {
+                let new = || OfSession { config: Arc::clone(config), tools, changes: 0, subscribers: 0 };
+                state.sessions.entry(session).or_insert_with(new).subscribers += 1;
+            }
+            state.lists_of(session)
+        };
+        Self { feed, session, seen: Mutex::new(Seen { lists, uris: HashMap::new() }) }
     }
 
     /// Returns what changes when there may be news.
@@ -275,7 +347,8 @@ impl Subscriber {
     pub(in crate::mcp) fn news(&self) -> News {
         let mut seen = self.seen();
         let state = self.feed.state();
-        let before = std::mem::replace(&mut seen.lists, state.lists);
+        let lists = state.lists_of(self.session);
+        let before = std::mem::replace(&mut seen.lists, lists);
         let mut updated = Vec::new();
         for (uri, changes) in &mut seen.uris {
             if let Some(watched) = state.watched.get(uri)
@@ -287,9 +360,9 @@ impl Subscriber {
         }
         updated.sort_unstable();
         News {
-            prompts: before.prompts != state.lists.prompts,
-            resources: before.resources != state.lists.resources,
-            tools: before.tools != state.lists.tools,
+            prompts: before.prompts != lists.prompts,
+            resources: before.resources != lists.resources,
+            tools: before.tools != lists.tools,
             updated,
         }
     }
@@ -304,10 +377,30 @@ impl Drop for Subscriber {
         let uris = std::mem::take(&mut self.seen().uris);
         let mut state = self.feed.state();
         uris.keys().for_each(|uri| state.unsubscribe(uri));
+        if let Some(session) = self.session {
+            state.leave(session);
+        }
     }
 }
 
 impl State {
+    /// Returns how often each list of a session changed.
+    fn lists_of(&self, session: Option<u64>) -> Lists {
+        match session.and_then(|session| self.sessions.get(&session)) {
+            Some(session) => Lists { tools: session.changes, ..self.lists },
+            None => self.lists,
+        }
+    }
+
+    fn leave(&mut self, session: u64) {
+        if let Some(of_session) = self.sessions.get_mut(&session) {
+            of_session.subscribers -= 1;
+            if of_session.subscribers == 0 {
+                self.sessions.remove(&session);
+            }
+        }
+    }
+
     fn unsubscribe(&mut self, uri: &str) {
         if let Some(watched) = self.watched.get_mut(uri) {
             watched.subscribers -= 1;

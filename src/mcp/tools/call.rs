@@ -54,6 +54,8 @@ pub(in crate::mcp) fn call(
 pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
     Context {
         toolset: config.toolset.clone(),
+        session: config.session.clone(),
+        install_scope: config.install_scope,
         max_answer: config.max_answer,
         allow_outside: config.allow_outside.clone(),
         ..Context::new(config.caller(client), store, config.selection.clone())

@@ -7,6 +7,7 @@ use crate::op::{Effect, Entry};
 use crate::store::Db;
 
 /// A tool that can be called.
+#[derive(Clone)]
 pub(in crate::mcp) enum Tool {
     /// An operation.
     Operation(&'static Entry),
@@ -36,6 +37,17 @@ impl Tool {
         match self {
             Tool::Operation(entry) => entry.long,
             Tool::Projected(tool) => matches!(&tool.answer, Answer::Run(tool) if tool.long),
+        }
+    }
+
+    /// The operation under which a person is asked, where a call may need consent.
+    pub(in crate::mcp) fn consent(&self) -> Option<&'static str> {
+        match self {
+            Tool::Operation(entry) => entry.may_need_consent.then_some(entry.tool),
+            Tool::Projected(tool) => match &tool.answer {
+                Answer::Run(tool) => tool.consent,
+                Answer::Talk(_) | Answer::Task(_) => None,
+            },
         }
     }
 

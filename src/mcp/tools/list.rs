@@ -11,7 +11,7 @@ use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::provider::{Projected, Provider, hints};
-use crate::op::{Entry, Group, Listed, Validator};
+use crate::op::{Entry, Group, Identity, Listed, Shape, Validator};
 use crate::store::Db;
 use crate::store::projects;
 
@@ -21,11 +21,18 @@ const PAGE: usize = 250;
 /// The name of this list in cursors.
 const LIST: &str = "tools";
 
-/// The operations that are tools, as they are listed. Made once, when they are first asked for: it takes as long as the
-/// rest of a start.
-static OPERATIONS: LazyLock<Vec<(&'static Entry, Tool)>> = LazyLock::new(|| {
-    crate::operations().filter(|entry| entry.faces.tool()).map(|entry| (entry, describe(entry))).collect()
-});
+/// The operations that are tools. Made once, when they are first asked for: it takes as long as the rest of a start.
+static OPERATIONS: LazyLock<Vec<Described>> =
+    LazyLock::new(|| crate::operations().filter(|entry| entry.faces.tool()).map(Described::of).collect());
+
+/// An operation as it is listed.
+struct Described {
+    entry: &'static Entry,
+    /// With all that is known of it.
+    whole: Tool,
+    /// As most servers list it: every client pays for the list in every conversation.
+    short: Tool,
+}
 
 /// A page of tools/list.
 pub(in crate::mcp) struct Page {
@@ -47,16 +54,16 @@ pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) ->
 
 fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
     let groups = listed_groups(db, config)?;
-    let listed = OPERATIONS.iter().filter(|(entry, _)| {
+    let listed = OPERATIONS.iter().filter(|Described { entry, .. }| {
         config.serves(entry.group, entry.effect) && (entry.always_listed || groups.contains(&entry.group))
     });
-    let operations: Vec<&Tool> = listed.map(|(_, tool)| tool).collect();
+    let operations: Vec<&Tool> = listed.map(|described| described.shown_to(config)).collect();
     let start = after.map(|after| PageStart::of(db, config, after)).transpose()?;
     let (skipped, after) = match &start {
         None => (0, ""),
         Some(PageStart::Operation(name)) => {
             // One that is no longer listed was followed by whatever came after it.
-            let all = OPERATIONS.iter().map(|(entry, _)| entry.tool);
+            let all = OPERATIONS.iter().map(|described| described.entry.tool);
             let before: Vec<&str> = all.take_while(|known| known != name).chain([name.as_str()]).collect();
             (operations.iter().filter(|tool| before.contains(&tool.name.as_ref())).count(), "")
         }
@@ -200,11 +207,11 @@ fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     Ok(listed)
 }
 
-/// Returns what tools/list shows of the operations of `groups`, for the reference page and the tests.
+/// Returns the operations of `groups` as tools/list shows them whole, for the reference page and the tests.
 pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
     let config = Config { groups: groups.map(<[String]>::to_vec), ..Config::default() };
-    let served = OPERATIONS.iter().filter(|(entry, _)| config.serves(entry.group, entry.effect));
-    serde_json::to_value(served.map(|(_, tool)| tool).collect::<Vec<_>>()).unwrap_or_default()
+    let served = OPERATIONS.iter().filter(|Described { entry, .. }| config.serves(entry.group, entry.effect));
+    serde_json::to_value(served.map(|described| &described.whole).collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// Returns the names of the operations that are served as tools.
@@ -218,21 +225,36 @@ fn groups() -> impl Iterator<Item = &'static Group> {
     crate::DOMAINS.iter().flat_map(|domain| domain.groups)
 }
 
-fn describe(entry: &'static Entry) -> Tool {
-    let mut tool = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
-    tool.title = Some(entry.title.to_owned());
-    tool.output_schema = entry.output_schema().map(Arc::new);
-    let mut hints = hints(entry.effect, entry.open_world);
-    hints.idempotent_hint = hints.idempotent_hint.map(|idempotent| idempotent && entry.idempotent);
-    tool.annotations = Some(hints);
-    tool
+impl Described {
+    fn of(entry: &'static Entry) -> Self {
+        let mut whole = Tool::new(entry.tool, entry.about, Arc::new(entry.input_schema()));
+        whole.title = Some(entry.title.to_owned());
+        whole.output_schema = entry.output_schema().map(Arc::new);
+        let mut hints = hints(entry.effect, entry.open_world);
+        hints.idempotent_hint = hints.idempotent_hint.map(|idempotent| idempotent && entry.idempotent);
+        whole.annotations = Some(hints);
+        let mut short = whole.clone();
+        // The schemas of answers that are objects of many fields are as long as all else together.
+        if matches!(entry.shape, Shape::Json(_)) {
+            short.output_schema = None;
+        }
+        Self { entry, whole, short }
+    }
+
+    /// Returns what a client is shown: a server that stands in for a contract shows the contract's tools whole.
+    fn shown_to(&self, config: &Config) -> &Tool {
+        match config.identity {
+            Identity::Mcpkg => &self.short,
+            Identity::Agentpack | Identity::Enact => &self.whole,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mcp::Providers;
-    use crate::op::{self, Audience, Effect, Reply, Shape};
+    use crate::op::{self, Audience, Effect, Reply};
     use crate::store::Store;
     use serde_json::json;
 
@@ -251,6 +273,8 @@ mod tests {
                 hints: op::Hints::default(),
                 open_world: true,
                 long: false,
+                consent: None,
+                meta: None,
                 group: "registry",
                 shape: Shape::Json(None),
                 run: Arc::new(|_, arguments| Ok(Reply::sentence("ran", json!({ "given": arguments })))),

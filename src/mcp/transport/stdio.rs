@@ -44,7 +44,8 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let position = store.position()?;
     let reader = limited(&store, &config, CancellationToken::new()).reader()?;
     let max_line = usize::try_from(config.max_line).unwrap_or(usize::MAX);
-    let config = Config { connection: Connection::Stdio, ..config };
+    let mut config = Config { connection: Connection::Stdio, ..config };
+    config.session = config.installs_for_sessions().then(Arc::default);
     let server = Server::new(store.clone(), config);
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();

@@ -1,17 +1,18 @@
 //! From a tool and its arguments to a run of it: arguments are checked before it starts, and trust is asked each time.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use crate::deploy::known_root;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::package::manifest::{Action, Manifest};
 use crate::registry::package::schema;
 use crate::registry::package::template;
-use crate::registry::run::record;
 use crate::registry::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
+use crate::registry::run::{grants, record};
 use crate::registry::trust::{self, Subject, Verb, Verdict};
 
 /// What came of a call.
@@ -70,7 +71,7 @@ impl Called<'_> {
     /// Calls an action of the tool.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each; as [`run::run`].
+    /// `E_INVALID_ARGUMENT` for the action; `E_TOOL_INPUT` for the arguments, with what is wrong with each; as [`run::run`].
     pub fn call(&self, context: &Context, action: Option<&str>, input: Map<String, Value>) -> Result<Answer> {
         match self.prepare(context, action, input)? {
             None => Ok(Answer::Document(self.manifest.doc.clone().unwrap_or_default())),
@@ -86,7 +87,7 @@ impl Called<'_> {
         let Some(action) = self.manifest.action(action)? else { return Ok(None) };
         let tool = tool_of(self.subject, Some(self.verdict));
         let mut given = Vec::new();
-        let argv = argv(context, action, &input, &mut given).inspect_err(|error| {
+        let argv = argv(context, &tool, action, &input, &mut given).inspect_err(|error| {
             note(context, &tool, &action.name, &input, self.verdict.status.word(), error);
         })?;
         let manifest = self.manifest;
@@ -115,9 +116,15 @@ impl Called<'_> {
 ///
 /// # Errors
 /// `E_TOOL_INPUT`.
-fn argv(context: &Context, action: &Action, input: &Map<String, Value>, given: &mut Vec<Given>) -> Result<Vec<String>> {
+fn argv(
+    context: &Context,
+    tool: &run::Tool,
+    action: &Action,
+    input: &Map<String, Value>,
+    given: &mut Vec<Given>,
+) -> Result<Vec<String>> {
     check(action, input)?;
-    let values = paths(context, action, input, given)?;
+    let values = paths(context, tool, action, input, given)?;
     render(action, &values, given)
 }
 
@@ -138,9 +145,10 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
 /// Returns the arguments with the paths that files of the user's have for the tool, and adds those files to `given`.
 ///
 /// # Errors
-/// `E_TOOL_INPUT` where a caller over a network names a file, or there is none.
+/// `E_TOOL_INPUT` where a caller over a network names a file, an agent one that it may not give to tools, or there is none.
 fn paths(
     context: &Context,
+    tool: &run::Tool,
     action: &Action,
     input: &Map<String, Value>,
     given: &mut Vec<Given>,
@@ -157,15 +165,35 @@ fn paths(
         if !context.caller.is_on_this_machine() {
             return refused(format!("'{parameter}' names a file of this machine, which only its own users can"));
         }
-        let found = path.canonicalize();
-        let Some(name) = found.as_ref().ok().and_then(|found| found.file_name()?.to_str()) else {
+        let Ok(path) = path.canonicalize() else {
             return refused(format!("'{parameter}' names `{}`, which is not there", path.display()));
         };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return refused(format!("'{parameter}' names `{}`, which has no name of its own", path.display()));
+        };
+        if !context.is_shell() && !may_be_given(context, tool, &path)? {
+            return refused(format!(
+                "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that a person allowed the \
+                 tool",
+                path.display()
+            ));
+        }
         let at = format!("/input/{parameter}/{name}");
         values.insert(parameter.to_owned(), Value::String(at.clone()));
-        given.push(Given { at, content: Content::Path(found.unwrap_or(path)) });
+        given.push(Given { at, content: Content::Path(path) });
     }
     Ok(values)
+}
+
+/// Whether an agent may give a file of the user's to a tool: one below the deploy root, or in a folder that a person allowed
+/// the tool. At a shell a person names the file.
+fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool> {
+    let (granted, root) = context.store.read(|db| {
+        let granted = grants::of(db, &context.approved, tool)?;
+        Ok((granted.folders, known_root(db, &context.selection)?))
+    })?;
+    let mut folders = granted.into_iter().map(PathBuf::from).chain(root);
+    Ok(folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))))
 }
 
 /// Returns what is started, and adds the files that it reads values from to `given`.

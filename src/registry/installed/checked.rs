@@ -27,12 +27,20 @@ type Read = Result<Arc<Manifest>, String>;
 /// # Errors
 /// `E_ARCHIVE_INVALID` where it cannot be used; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn manifest(db: &Db<'_>, install: &Install) -> Result<Arc<Manifest>> {
-    of_archive(&install.sha256, || {
-        let row = packages::kept(db, &install.sha256)?;
+    manifest_of(db, &subject(install))
+}
+
+/// Returns the manifest in an archive that is kept, which is verified by its SHA-256.
+///
+/// # Errors
+/// As [`manifest`].
+pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
+    of_archive(&subject.sha256, || {
+        let row = packages::kept(db, &subject.sha256)?;
         let bytes = row.map(|row| packages::archive(db, &row)).transpose()?.flatten();
         bytes.ok_or_else(|| {
-            let what = format!("The archive of {}@{} is gone from the database", install.name, install.version);
-            Error::new(Code::Damaged, what).hint(format!("`mcpkg tool install {}` fetches it again", install.name))
+            let what = format!("The archive of {} is gone from the database", subject.reference());
+            Error::new(Code::Damaged, what).hint(format!("`mcpkg tool install {}` fetches it again", subject.name))
         })
     })
 }

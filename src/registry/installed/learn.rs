@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{TOOLS, checked, named, visible};
+use super::{TOOLS, checked, named, schemas, visible};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::manifest::{Action, MAIN, Manifest};
@@ -43,7 +43,8 @@ impl Operation for Learn {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/learn.json"));
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Learned;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let reference = named(&self.tool, self.version.as_deref())?;

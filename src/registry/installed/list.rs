@@ -1,19 +1,18 @@
 //! `enact__list`, `mcpkg tool list`.
 
 use schemars::JsonSchema;
-use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::newer::{Standing, standing};
 use super::visible::{self, Border};
-use super::{checked, names};
+use super::{checked, names, schemas};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
-use crate::registry::trust;
+use crate::registry::trust::{self, Rules};
 use crate::store::Db;
 use crate::store::tools::installs::{Install, Scope};
-use crate::store::tools::packages;
 
 /// List all globally installed tools. These are the tools available for direct execution.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -33,16 +32,18 @@ impl Operation for List {
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/list.json"));
     const LISTS: Option<&'static str> = Some("tools");
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Listed;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (tools, border) = context.store.read(|db| {
             let audience = visible::audience(context);
             let border = Border::of(db, &audience)?;
+            let rules = trust::rules(db, context)?;
             let mut tools = Vec::new();
             for install in visible::all(db, &audience)? {
                 let exposed = install.active && border.admits(db, &install.name)?;
-                tools.push(Listed::of(db, context, install, exposed)?);
+                tools.push(Listed::of(db, context, &rules, install, exposed)?);
             }
             Ok((tools, border.name().map(str::to_owned)))
         })?;
@@ -63,12 +64,12 @@ struct Listed {
     description: String,
     status: &'static str,
     mcp_tools: Vec<String>,
-    newer: Option<String>,
+    standing: Standing,
 }
 
 impl Listed {
     /// Returns an install with what is known of it. A package that cannot be used is told as such, and spoils no other.
-    fn of(db: &Db<'_>, context: &Context, install: Install, exposed: bool) -> Result<Self> {
+    fn of(db: &Db<'_>, context: &Context, rules: &Rules, install: Install, exposed: bool) -> Result<Self> {
         let manifest = checked::manifest(db, &install);
         let (description, mcp_tools) = match &manifest {
             Ok(manifest) => {
@@ -77,9 +78,9 @@ impl Listed {
             }
             Err(error) => (format!("broken: {}", error.message()), Vec::new()),
         };
-        let verdict = trust::judge(db, context, &checked::subject(&install))?;
-        let newer = newer(db, &install)?;
-        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, newer })
+        let verdict = trust::judge_by(rules, db, context, &checked::subject(&install))?;
+        let standing = standing(db, &install, false)?;
+        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, standing })
     }
 
     fn row(&self) -> Vec<String> {
@@ -105,18 +106,8 @@ impl Listed {
             "exposed": self.exposed,
             "status": self.status,
             "registry": self.install.registry,
-            "yanked": self.install.yanked_at.is_some(),
-            "newer": self.newer,
+            "yanked": self.standing.yank.is_some(),
+            "newer": self.standing.newer.as_ref().map(ToString::to_string),
         })
     }
-}
-
-/// Returns the newest version that the registry of an install was seen to have, where it is newer.
-fn newer(db: &Db<'_>, install: &Install) -> Result<Option<String>> {
-    let Ok(here) = install.version.parse::<Version>() else { return Ok(None) };
-    let rows = packages::versions(db, &install.registry, &install.name)?;
-    let sound = rows.iter().filter(|row| row.release.yank.is_none());
-    let versions = sound.filter_map(|row| row.release.version.parse::<Version>().ok());
-    let newest = versions.filter(|version| version.pre.is_empty()).max();
-    Ok(newest.filter(|version| *version > here).map(|version| version.to_string()))
 }

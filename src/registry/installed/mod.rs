@@ -4,18 +4,31 @@ pub mod calling;
 pub mod checked;
 pub mod names;
 pub mod projected;
+pub mod schemas;
 pub mod toolsets;
 pub mod visible;
 
 mod install;
 mod learn;
 mod list;
+mod lock;
+mod locked;
+mod lockfile;
+mod newer;
+mod origin;
+mod outdated;
+mod package;
+mod place;
+mod publisher;
 mod run;
+mod shown;
 mod uninstall;
+mod unverified;
+mod update;
 mod use_version;
 
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Entry, Names, Reach};
+use crate::op::{Changes, Context, Entry, InstallScope, Names, Reach};
 use crate::registry::package::{Reference, Wanted};
 use crate::store::projects;
 use crate::store::tools::installs::{self, Scope};
@@ -28,6 +41,9 @@ pub const OPS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<run::Run>(),
     Entry::of::<use_version::Use>(),
+    Entry::of::<outdated::Outdated>(),
+    Entry::of::<update::Update>(),
+    Entry::of::<lock::Lock>(),
 ];
 
 /// The tools that are installed for anybody.
@@ -52,16 +68,31 @@ fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     Ok(reference)
 }
 
-/// Returns whom an install of a caller is for: its access key, else the project where that was asked for, else everybody.
+/// Returns whom an install of a caller is for: the project where that was asked for; else what its server says; else its
+/// access key, its session, everybody.
 ///
 /// # Errors
-/// `E_NO_PROJECT`, `E_NOT_FOUND` for the project.
+/// `E_NO_PROJECT`, `E_NOT_FOUND` for the project; `E_INVALID_ARGUMENT` where the server installs for keys or sessions, and the
+/// caller has none.
 fn scope(context: &Context, for_project: bool) -> Result<Scope> {
-    if let Some(key) = context.caller.key() {
-        return Ok(Scope::Key(key.to_owned()));
+    if for_project {
+        return context.store.read(|db| Ok(Scope::Project(projects::require(db, &context.selection)?.uuid)));
     }
-    if !for_project {
-        return Ok(Scope::Global);
+    let key = || context.caller.key().map(|key| Scope::Key(key.to_owned()));
+    let session = || context.session.clone().map(Scope::Session);
+    let lacking = |what: &str, hint: &str| {
+        Error::new(
+            Code::InvalidArgument,
+            format!("This server installs tools for {what}, and the call came without one"),
+        )
+        .hint(hint)
+    };
+    match context.install_scope {
+        None => Ok(key().or_else(session).unwrap_or(Scope::Global)),
+        Some(InstallScope::Global) => Ok(Scope::Global),
+        Some(InstallScope::Key) => key()
+            .ok_or_else(|| lacking("access keys", "`mcpkg access create NAME` makes a key, which the client sends")),
+        Some(InstallScope::Session) => session()
+            .ok_or_else(|| lacking("sessions", "revisions with a handshake have sessions; 2026-07-28 has none")),
     }
-    context.store.read(|db| Ok(Scope::Project(projects::require(db, &context.selection)?.uuid)))
 }

@@ -7,48 +7,64 @@ use serde_json::{Map, Value, json};
 
 use super::calling::{Answer, Called, require};
 use super::checked;
+use super::shown::{self, Shown};
+use super::unverified::Unverified;
 use super::visible::{self, Border};
 use crate::error::Result;
+use crate::hex;
 use crate::op::{Audience, Body, Context, Effect, Hints, Media, Projected, Projections, Reply, Shape, Validator};
 use crate::registry::GROUP;
-use crate::registry::package::manifest::{Action, MAIN, Manifest};
+use crate::registry::package::manifest::MAIN;
 use crate::registry::run::{Outcome, OutputFile};
-use crate::registry::trust::{Verb, Verdict};
+use crate::registry::trust::{Subject, Verb, Verdict};
 use crate::store::Db;
 use crate::store::tools::installs::{self, Install};
-use crate::store::tools::names::{self, Named};
+use crate::store::tools::names::{self, Installed, Named};
 
 /// The installed tools.
 pub const PROJECTIONS: Projections = Projections { list, find, validator };
+
+/// Where the list says which tool it is, and how it stands.
+const TOOL: &str = "mcpkg/tool";
 
 /// Where the result of a call says what is known of the run.
 const RUN: &str = "mcpkg/run";
 
 fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
     let border = Border::of(db, audience)?;
+    let unverified = Unverified::of(db)?;
     let scopes = visible::scopes(db, audience)?;
     let mut after = after.to_owned();
     let mut found = Vec::new();
     while found.len() < limit {
-        // Names of all scopes in one order; a tool that is in two of them has the same names in both.
-        let mut page: BTreeMap<String, Named> = BTreeMap::new();
+        // Names of all scopes in one order. A tool that is in two of them has the same names in both, and the nearest one's
+        // version.
+        let mut page: BTreeMap<String, Installed> = BTreeMap::new();
         for scope in &scopes {
-            let wanted = u32::try_from(limit).unwrap_or(u32::MAX);
-            for named in names::after(db, &scope.key(), &after, wanted)? {
-                page.insert(named.mcp_name.clone(), named);
+            for installed in names::after(db, scope, &after, limit)? {
+                page.entry(installed.named.mcp_name.clone()).or_insert(installed);
             }
         }
         if page.is_empty() {
             break;
         }
-        for (name, named) in page.into_iter().take(limit) {
+        for (name, Installed { named, version, sha256 }) in page.into_iter().take(limit) {
             after = name;
-            if found.len() < limit
-                && border.admits(db, &named.tool)?
-                && let Some(install) = visible::active(db, audience, &named.tool)?
-                && let Some(tool) = projected(db, &install, named)
-            {
-                found.push(tool);
+            if found.len() == limit || !border.admits(db, &named.tool)? {
+                continue;
+            }
+            let subject = Subject { name: named.tool.clone(), version, sha256 };
+            // What is wrong with one package spoils no other.
+            match shown::of(db, &subject) {
+                Ok(shown) => {
+                    let shown = shown.iter().find(|shown| shown.action == named.action);
+                    let is_unverified = unverified.has(db, &subject)?;
+                    found.extend(shown.map(|shown| projected(named, &subject, shown, is_unverified)));
+                }
+                Err(error) => {
+                    let tool = subject.reference();
+                    tracing::warn!(tool, %error, "an installed tool is not listed");
+                }
             }
         }
     }
@@ -57,99 +73,78 @@ fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Resu
 
 fn find(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>> {
     let Some(named) = names::find(db, name)? else { return Ok(None) };
-    let install = visible::active(db, audience, &named.tool)?;
-    Ok(install.and_then(|install| projected(db, &install, named)))
+    let Some(install) = visible::active(db, audience, &named.tool)? else { return Ok(None) };
+    let subject = checked::subject(&install);
+    let Ok(shown) = shown::of(db, &subject) else { return Ok(Some(broken(named))) };
+    let shown = shown.iter().find(|shown| shown.action == named.action);
+    let is_unverified = Unverified::of(db)?.has(db, &subject)?;
+    Ok(shown.map(|shown| projected(named, &subject, shown, is_unverified)))
 }
 
 fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
     let border = Border::of(db, audience)?;
+    let unverified = Unverified::of(db)?;
     let mut seen = BTreeMap::new();
     for scope in visible::scopes(db, audience)? {
-        for (name, version) in installs::validator(db, &scope)? {
-            if border.admits(db, &name)? {
-                seen.entry(name).or_insert(version);
+        for install in installs::seen(db, &scope)? {
+            if !seen.contains_key(&install.name) && border.admits(db, &install.name)? {
+                let subject = checked::subject(&install);
+                let is_unverified = unverified.has(db, &subject)?;
+                seen.insert(install.name, (install.version, hex::encode(&subject.sha256), is_unverified));
             }
         }
     }
     Validator::of(&seen)
 }
 
-/// Returns an action of an install as a tool of its own; `None` where its package cannot be used, or has no such action any
-/// more. What is wrong with one package spoils no other.
-fn projected(db: &Db<'_>, install: &Install, named: Named) -> Option<Projected> {
-    let manifest = match checked::manifest(db, install) {
-        Ok(manifest) => manifest,
-        Err(error) => {
-            tracing::warn!(tool = install.name, version = install.version, %error, "an installed tool is not listed");
-            return None;
-        }
-    };
-    let wanted = Some(named.action.as_str()).filter(|action| !action.is_empty());
-    if !checked::projected_actions(&manifest).contains(&wanted) {
-        return None;
+fn projected(named: Named, subject: &Subject, shown: &Shown, is_unverified: bool) -> Projected {
+    let Named { mcp_name, tool, action } = named;
+    let mut title = if action.is_empty() { tool.clone() } else { format!("{tool}:{action}") };
+    let mut known = json!({ "tool": tool, "version": subject.version });
+    if !action.is_empty() {
+        known["action"] = json!(action);
     }
-    let action = manifest.action(wanted).ok()?;
-    Some(shown(&manifest, action, named))
-}
-
-fn shown(manifest: &Manifest, action: Option<&Action>, named: Named) -> Projected {
-    let Named { mcp_name, tool, action: name } = named;
-    let title = if name.is_empty() { tool.clone() } else { format!("{tool}:{name}") };
-    let description =
-        action.and_then(|action| action.description.clone()).unwrap_or_else(|| manifest.description.clone());
-    let input = action.and_then(|action| action.input_schema.as_ref()).and_then(Value::as_object);
-    let output = action.and_then(|action| action.output_schema.as_ref());
-    let annotations = action.and_then(|action| action.annotations.as_ref());
-    let hint = |key: &str| annotations.and_then(|said| said.get(key)).and_then(Value::as_bool);
-    let wraps = output.is_some_and(|schema| !describes_object(schema));
+    if is_unverified {
+        title.push_str(" (unverified)");
+        known["verification"] = json!("unverified");
+    }
+    let wraps = shown.wraps;
     Projected {
         name: mcp_name,
         title: Some(title),
-        description,
-        input_schema: Arc::new(input.cloned().unwrap_or_else(|| parameters(action))),
-        output_schema: output.map(|schema| Arc::new(as_object(schema))),
+        description: shown.description.clone(),
+        input_schema: Arc::clone(&shown.input),
+        output_schema: shown.output.clone(),
         effect: Effect::Write,
-        hints: Hints {
-            read_only: hint("readOnlyHint"),
-            destructive: hint("destructiveHint"),
-            // What a tool does when it is called again is known to its author alone.
-            idempotent: hint("idempotentHint").or(Some(false)),
-            open_world: hint("openWorldHint"),
-        },
+        hints: shown.hints,
         open_world: true,
         long: true,
+        consent: Some(Verb::Call.operation()),
+        meta: Some((TOOL, known)),
         group: GROUP,
         shape: Shape::Output,
-        run: Arc::new(move |context, arguments| call(context, &tool, &name, wraps, arguments)),
+        run: Arc::new(move |context, arguments| call(context, &tool, &action, wraps, arguments)),
     }
 }
 
-/// Returns the schema of an action that has none: each parameter of its command is a required text.
-fn parameters(action: Option<&Action>) -> Map<String, Value> {
-    let names = action.map(|action| action.command.parameters()).unwrap_or_default();
-    let properties: Map<String, Value> =
-        names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
-    let mut schema =
-        Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), Value::Object(properties))]);
-    if !names.is_empty() {
-        schema.insert("required".to_owned(), json!(names));
-    }
-    schema
-}
-
-/// Whether what fits a schema is an object: MCP asks for one.
-fn describes_object(schema: &Value) -> bool {
-    schema.get("type").and_then(Value::as_str) == Some("object")
-}
-
-/// Returns an output schema as MCP takes it: one that is not of an object as that of an object's `result`.
-fn as_object(schema: &Value) -> Map<String, Value> {
-    match schema {
-        Value::Object(object) if describes_object(schema) => object.clone(),
-        schema => {
-            let wrapped = json!({ "type": "object", "properties": { "result": schema }, "required": ["result"] });
-            wrapped.as_object().cloned().unwrap_or_default()
-        }
+/// Returns a tool whose package cannot be used: a call of it says why.
+fn broken(named: Named) -> Projected {
+    let Named { mcp_name, tool, action } = named;
+    Projected {
+        name: mcp_name,
+        title: Some(tool.clone()),
+        description: String::new(),
+        input_schema: Arc::default(),
+        output_schema: None,
+        effect: Effect::Write,
+        hints: Hints::default(),
+        open_world: true,
+        long: false,
+        consent: None,
+        meta: None,
+        group: GROUP,
+        shape: Shape::Output,
+        run: Arc::new(move |context, arguments| call(context, &tool, &action, false, arguments)),
     }
 }
 

@@ -10,10 +10,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::calling::{Called, require};
-use super::{TOOLS, checked, named, visible};
+use super::{TOOLS, checked, named, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::manifest::{self, MAIN, Manifest};
@@ -111,7 +111,8 @@ impl Operation for Run {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/run.json"));
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Ran;
 
     fn subject(&self) -> String {
         self.tool.clone()

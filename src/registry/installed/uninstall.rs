@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CHANGES, TOOLS, checked, named, names, visible};
+use super::{CHANGES, TOOLS, checked, named, names, schemas, visible};
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::package::Wanted;
 use crate::store::Db;
@@ -39,7 +39,8 @@ impl Operation for Uninstall {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(include_str!("schemas/uninstall.json"));
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = schemas::Uninstalled;
 
     fn subject(&self) -> String {
         self.tool.clone()
@@ -49,18 +50,20 @@ impl Operation for Uninstall {
         let reference = named(&self.tool, None)?;
         let scope = super::scope(context, self.for_project)?;
         let author = context.author();
-        let (gone, mcp_tools) = context.store.write(|db| {
+        let remove = |db: &Db<'_>| {
             let gone = meant(db, context, &scope, reference.name.as_str(), &reference.version)?;
-            let manifest = gone.first().and_then(|install| checked::manifest(db, install).ok());
-            let actions = manifest.as_ref().map(|manifest| checked::projected_actions(manifest)).unwrap_or_default();
-            let mcp_tools = names::of(db, reference.name.as_str(), &actions)?;
+            let mut mcp_tools = seen(db, &scope, reference.name.as_str())?;
             for install in &gone {
-                installs::remove(db, install.id)?;
+                installs::remove(db, &scope, install.id)?;
             }
             promote(db, &scope, reference.name.as_str())?;
+            // What another version has as well is still there.
+            let left = seen(db, &scope, reference.name.as_str())?;
+            mcp_tools.retain(|name| !left.contains(name));
             context.event(db, author, None, "tool.uninstall", &self.tool)?;
             Ok((gone, mcp_tools))
-        })?;
+        };
+        let (gone, mcp_tools) = scope.change(|| context.store.write(remove))?;
         let versions: Vec<&str> = gone.iter().map(|install| install.version.as_str()).collect();
         let message = format!("Uninstalled {}@{}", reference.name, versions.join(", "));
         let data = json!({
@@ -71,6 +74,16 @@ impl Operation for Uninstall {
             "mcp_tools": mcp_tools,
         });
         Ok(Reply::sentence(message, data))
+    }
+}
+
+/// Returns the names by which agents call what they see of a tool in a scope.
+fn seen(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<String>> {
+    let Some(install) = installs::active(db, scope, name)? else { return Ok(Vec::new()) };
+    match checked::manifest(db, &install) {
+        Ok(manifest) => names::of(db, name, &checked::projected_actions(&manifest)),
+        // What cannot be used is not seen.
+        Err(_) => Ok(Vec::new()),
     }
 }
 

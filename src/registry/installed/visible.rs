@@ -1,5 +1,7 @@
 //! Which installed tools a caller sees: by whose installs they are, and by the toolset that narrows them.
 
+use std::sync::Arc;
+
 use crate::error::{Code, Error, Result};
 use crate::op::{Audience, Context};
 use crate::store::Db;
@@ -7,20 +9,21 @@ use crate::store::projects;
 use crate::store::tools::installs::{self, Install, Scope};
 use crate::store::tools::toolsets::{self, Toolset};
 
-/// Returns whose installs an audience sees, the nearest first: what is installed in two is the first's (ref. of contract
-/// 002: key, project, global).
+/// Returns whose installs an audience sees, the nearest first: what is installed in two is the first's.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
     let key = audience.key.map(|name| Scope::Key(name.to_owned()));
+    let session = audience.session.map(|session| Scope::Session(Arc::clone(session)));
     let project = projects::served(db, audience.selection)?.map(|project| Scope::Project(project.uuid));
-    Ok(key.into_iter().chain(project).chain([Scope::Global]).collect())
+    Ok(key.into_iter().chain(session).chain(project).chain([Scope::Global]).collect())
 }
 
 /// Returns whom an operation lists and finds tools for.
 pub fn audience(context: &Context) -> Audience<'_> {
-    Audience { selection: &context.selection, key: context.caller.key(), toolset: context.toolset.as_deref() }
+    let (key, session) = (context.caller.key(), context.session.as_ref());
+    Audience { selection: &context.selection, key, session, toolset: context.toolset.as_deref() }
 }
 
 /// Returns the version of a tool that an audience sees, whatever its toolset.

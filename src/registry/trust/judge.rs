@@ -9,6 +9,7 @@ use super::records;
 use super::subject::Subject;
 use super::verdict::{Status, Verdict};
 use super::weigh::Rules;
+use crate::approved::Approved;
 use crate::disk;
 use crate::error::Result;
 use crate::op::Context;
@@ -51,11 +52,29 @@ pub fn judge_claims(
     subject: &Subject,
     claims: &[Attestation],
 ) -> Result<Verdict> {
+    decide(rules, db, &context.approved, subject, claims)
+}
+
+/// Returns how an archive stands, by rules that were read already and these records of the user's.
+///
+/// # Errors
+/// As [`judge`].
+pub fn status(rules: &Rules, db: &Db<'_>, approved: &Approved, subject: &Subject) -> Result<Status> {
+    Ok(decide(rules, db, approved, subject, &attestations::of(db, &subject.sha256)?)?.status)
+}
+
+fn decide(
+    rules: &Rules,
+    db: &Db<'_>,
+    approved: &Approved,
+    subject: &Subject,
+    claims: &[Attestation],
+) -> Result<Verdict> {
     let bundles: Vec<([u8; 32], Arc<Bundle>)> = claims.iter().map(|claim| read(&claim.bundle)).collect();
     let mut verdict = rules.weigh(subject, bundles.iter().map(|(sha256, bundle)| (*sha256, &**bundle)));
     if verdict.status == Status::Unverified
         && rules.policy != Policy::RequireAttestation
-        && records::is_approved(db, context, subject)?
+        && records::is_approved(db, approved, subject)?
     {
         verdict.status = Status::Approved;
     }

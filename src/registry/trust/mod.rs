@@ -26,9 +26,9 @@ mod operations;
 use crate::op::Entry;
 
 pub use identity::Identity;
-pub use judge::{judge, judge_by};
+pub use judge::{judge, judge_by, status};
 pub use policy::{Policy, Verb};
-pub use records::rules;
+pub use records::{names_a_policy, rules, rules_by};
 pub use require::require;
 pub use subject::Subject;
 pub use verdict::{Counted, Form, Part, Status, Verdict};

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::policy::Policy;
 use super::subject::Subject;
 use super::weigh::Rules;
-use crate::approved::Kind;
+use crate::approved::{Approved, Kind};
 use crate::disk;
 use crate::error::Result;
 use crate::hex;
@@ -62,8 +62,12 @@ impl Record<'_> {
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn is_kept(self, context: &Context) -> Result<bool> {
+        self.is_among(&context.approved)
+    }
+
+    fn is_among(self, approved: &Approved) -> Result<bool> {
         let (name, note) = self.named();
-        Ok(context.approved.get(Kind::Trust, &name)? == Some(note))
+        Ok(approved.get(Kind::Trust, &name)? == Some(note))
     }
 }
 
@@ -72,13 +76,29 @@ impl Record<'_> {
 /// # Errors
 /// `E_DB_CORRUPT` where the database's policy is none; `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn rules(db: &Db<'_>, context: &Context) -> Result<Rules> {
+    rules_by(db, &context.approved)
+}
+
+/// As [`rules`], by these records.
+///
+/// # Errors
+/// As [`rules`].
+pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
     let mut trusted = Vec::new();
     for row in trust::list(db)? {
-        if Record::Identity(&row).is_kept(context)? {
+        if Record::Identity(&row).is_among(approved)? {
             trusted.push(row);
         }
     }
-    Ok(Rules { trusted, policy: policy(db, context)?.0, minimum: trust::minimum(db)?.unwrap_or(1) })
+    Ok(Rules { trusted, policy: policy_by(db, approved)?.0, minimum: trust::minimum(db)?.unwrap_or(1) })
+}
+
+/// Whether the database names a policy; the usual one applies otherwise.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn names_a_policy(db: &Db<'_>) -> Result<bool> {
+    Ok(trust::policy(db)?.is_some())
 }
 
 /// Returns the policy that applies, and the one that the database names where this user never decided for that here.
@@ -86,9 +106,13 @@ pub fn rules(db: &Db<'_>, context: &Context) -> Result<Rules> {
 /// # Errors
 /// As [`rules`].
 pub fn policy(db: &Db<'_>, context: &Context) -> Result<(Policy, Option<Policy>)> {
+    policy_by(db, &context.approved)
+}
+
+fn policy_by(db: &Db<'_>, approved: &Approved) -> Result<(Policy, Option<Policy>)> {
     let Some(word) = trust::policy(db)? else { return Ok((Policy::default(), None)) };
     let named = Policy::of_word(&word)?;
-    if named.is_looser_than(Policy::default()) && !Record::Policy(named).is_kept(context)? {
+    if named.is_looser_than(Policy::default()) && !Record::Policy(named).is_among(approved)? {
         return Ok((Policy::default(), Some(named)));
     }
     Ok((named, None))
@@ -98,8 +122,8 @@ pub fn policy(db: &Db<'_>, context: &Context) -> Result<(Policy, Option<Policy>)
 ///
 /// # Errors
 /// As [`rules`].
-pub fn is_approved(db: &Db<'_>, context: &Context, subject: &Subject) -> Result<bool> {
-    Ok(trust::is_approved(db, &approval(subject))? && Record::Archive(subject).is_kept(context)?)
+pub fn is_approved(db: &Db<'_>, approved: &Approved, subject: &Subject) -> Result<bool> {
+    Ok(trust::is_approved(db, &approval(subject))? && Record::Archive(subject).is_among(approved)?)
 }
 
 /// Returns an archive as the database names one that is approved.

@@ -1,11 +1,17 @@
 //! Which versions of tools are installed, and for whom.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
+use super::session::{Kept, SessionInstalls};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::{Row, params, sql};
+
+/// The scope of what is installed for a session, which no row has.
+const SESSION: &str = "session";
 
 /// Whom an install is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +22,8 @@ pub enum Scope {
     Project(Uuid),
     /// The clients of the access key of this name.
     Key(String),
+    /// One session of a server: in memory.
+    Session(Arc<SessionInstalls>),
 }
 
 impl Scope {
@@ -25,12 +33,25 @@ impl Scope {
             Scope::Global => "global".to_owned(),
             Scope::Project(uuid) => format!("project:{uuid}"),
             Scope::Key(name) => format!("key:{name}"),
+            Scope::Session(_) => SESSION.to_owned(),
         }
     }
 
-    /// The word for people and programs: `global`, `project` or `key`.
+    /// The word for people and programs: `global`, `project`, `key` or `session`.
     pub fn word(text: &str) -> &str {
         text.split(':').next().unwrap_or(text)
+    }
+
+    /// Runs a transaction that may change what is installed for this scope. Where it fails nothing has changed, in memory
+    /// too.
+    ///
+    /// # Errors
+    /// What the transaction fails with.
+    pub fn change<T>(&self, transaction: impl FnOnce() -> Result<T>) -> Result<T> {
+        match self {
+            Scope::Session(session) => session.change(transaction),
+            Scope::Global | Scope::Project(_) | Scope::Key(_) => transaction(),
+        }
     }
 }
 
@@ -57,8 +78,6 @@ pub struct Install {
     pub registry: String,
     /// The SHA-256 of its archive.
     pub sha256: [u8; 32],
-    /// The manifest in its archive, as JSON.
-    pub manifest: String,
     /// When its registry took it back.
     pub yanked_at: Option<Millis>,
 }
@@ -67,7 +86,7 @@ pub struct Install {
 macro_rules! select {
     () => {
         "SELECT i.id, i.scope, i.package_id, i.name, i.version, i.active, i.publisher, i.installed_at, p.registry,
-                p.sha256, coalesce(p.manifest, '{}'), p.yanked_at
+                p.sha256, p.yanked_at
            FROM tool_install AS i JOIN tool_package AS p ON p.id = i.package_id "
     };
 }
@@ -83,6 +102,10 @@ pub fn install(
     publisher: Option<&str>,
     (actor, now): (&str, Millis),
 ) -> Result<bool> {
+    if let Scope::Session(session) = scope {
+        let (name, version, publisher) = (name.to_owned(), version.to_owned(), publisher.map(str::to_owned));
+        return Ok(session.install(Kept { id: 0, package, name, version, active: true, publisher, installed_at: now }));
+    }
     let key = scope.key();
     let deactivate = sql!("UPDATE tool_install SET active = 0 WHERE scope = ?1 AND name = ?2 AND active = 1");
     db.run(deactivate, params![key, name])?;
@@ -106,6 +129,9 @@ pub fn install(
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result<bool> {
+    if let Scope::Session(session) = scope {
+        return Ok(session.activate(name, version));
+    }
     let key = scope.key();
     let there = sql!("SELECT 1 FROM tool_install WHERE scope = ?1 AND name = ?2 AND version = ?3");
     if db.one(there, params![key, name, version], |_| Ok(()))?.is_none() {
@@ -119,12 +145,26 @@ pub fn activate(db: &Db<'_>, scope: &Scope, name: &str, version: &str) -> Result
     Ok(true)
 }
 
-/// Takes an install away.
+/// Takes an install of a scope away.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
-pub fn remove(db: &Db<'_>, id: i64) -> Result<()> {
-    db.run(sql!("DELETE FROM tool_install WHERE id = ?1"), params![id]).map(drop)
+pub fn remove(db: &Db<'_>, scope: &Scope, id: i64) -> Result<()> {
+    match scope {
+        Scope::Session(session) => {
+            session.remove(id);
+            Ok(())
+        }
+        _ => db.run(sql!("DELETE FROM tool_install WHERE id = ?1"), params![id]).map(drop),
+    }
+}
+
+/// Takes away all that is installed for a scope that is gone.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn remove_all(db: &Db<'_>, scope: &Scope) -> Result<()> {
+    db.run(sql!("DELETE FROM tool_install WHERE scope = ?1"), params![scope.key()]).map(drop)
 }
 
 /// Returns all installs of a scope, by name; the versions of a tool in the order in which they were installed.
@@ -132,6 +172,11 @@ pub fn remove(db: &Db<'_>, id: i64) -> Result<()> {
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
+    if let Scope::Session(session) = scope {
+        let mut found = of_session(db, session, |_| true)?;
+        found.sort_by(|one, other| (&one.name, one.id).cmp(&(&other.name, other.id)));
+        return Ok(found);
+    }
     db.all(sql!(select!(), "WHERE i.scope = ?1 ORDER BY i.name, i.id"), params![scope.key()], from_row)
 }
 
@@ -143,13 +188,15 @@ pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
     db.all(sql!("SELECT DISTINCT name FROM tool_install ORDER BY name"), params![], |row| row.get(0))
 }
 
-/// Returns what agents see of a scope: the name and the version of each tool. It differs whenever their list does.
+/// Returns what agents see of a scope, by name: of each tool its version.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
-pub fn validator(db: &Db<'_>, scope: &Scope) -> Result<Vec<(String, String)>> {
-    let sql = sql!("SELECT name, version FROM tool_install WHERE scope = ?1 AND active = 1 ORDER BY name");
-    db.all(sql, params![scope.key()], |row| Ok((row.get(0)?, row.get(1)?)))
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn seen(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
+    if let Scope::Session(session) = scope {
+        return of_session(db, session, |one| one.active);
+    }
+    db.all(sql!(select!(), "WHERE i.scope = ?1 AND i.active = 1 ORDER BY i.name"), params![scope.key()], from_row)
 }
 
 /// Returns the installs of a tool in a scope, in the order in which they were made.
@@ -157,6 +204,9 @@ pub fn validator(db: &Db<'_>, scope: &Scope) -> Result<Vec<(String, String)>> {
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn of_tool(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<Install>> {
+    if let Scope::Session(session) = scope {
+        return of_session(db, session, |one| one.name == name);
+    }
     db.all(sql!(select!(), "WHERE i.scope = ?1 AND i.name = ?2 ORDER BY i.id"), params![scope.key(), name], from_row)
 }
 
@@ -165,8 +215,37 @@ pub fn of_tool(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<Install>> {
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn active(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Option<Install>> {
+    if let Scope::Session(session) = scope {
+        return Ok(of_session(db, session, |one| one.active && one.name == name)?.pop());
+    }
     let sql = sql!(select!(), "WHERE i.scope = ?1 AND i.name = ?2 AND i.active = 1");
     db.one(sql, params![scope.key(), name], from_row)
+}
+
+/// Returns the installs of a session that are wanted. One whose package is no longer in the database, such as
+/// after a restore, is not there either.
+fn of_session(db: &Db<'_>, session: &SessionInstalls, wanted: impl Fn(&Kept) -> bool) -> Result<Vec<Install>> {
+    let kept = session.kept();
+    let found = kept.iter().filter(|one| wanted(one)).map(|one| {
+        let sql =
+            sql!("SELECT registry, sha256, yanked_at FROM tool_package WHERE id = ?1 AND name = ?2 AND version = ?3");
+        db.one(sql, params![one.package, one.name, one.version], |row| {
+            Ok(Install {
+                id: one.id,
+                scope: SESSION.to_owned(),
+                package: one.package,
+                name: one.name.clone(),
+                version: one.version.clone(),
+                active: one.active,
+                publisher: one.publisher.clone(),
+                installed_at: one.installed_at,
+                registry: row.get(0)?,
+                sha256: row.get(1)?,
+                yanked_at: row.get(2)?,
+            })
+        })
+    });
+    Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Whether any tool is installed, for whomever.
@@ -189,7 +268,6 @@ fn from_row(row: &Row<'_>) -> Result<Install> {
         installed_at: row.get(7)?,
         registry: row.get(8)?,
         sha256: row.get(9)?,
-        manifest: row.get(10)?,
-        yanked_at: row.get(11)?,
+        yanked_at: row.get(10)?,
     })
 }

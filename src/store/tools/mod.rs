@@ -10,5 +10,6 @@ pub mod names;
 pub mod packages;
 pub mod registries;
 pub mod runs;
+pub mod session;
 pub mod toolsets;
 pub mod trust;

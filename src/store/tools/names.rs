@@ -1,9 +1,11 @@
 //! The names by which agents call tools that are installed. A name keeps its meaning for good, so that no agent that
 //! remembers one ever calls something else by it.
 
+use super::installs::Scope;
+use super::session::SessionInstalls;
 use crate::error::Result;
 use crate::store::Db;
-use crate::store::engine::{params, sql};
+use crate::store::engine::{Row, params, sql};
 
 /// The tool and the action behind a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,17 +55,52 @@ pub fn find(db: &Db<'_>, mcp_name: &str) -> Result<Option<Named>> {
     db.one(sql, params![mcp_name], |row| Ok(Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? }))
 }
 
+/// A name, and the version of its tool that a scope has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installed {
+    /// The name, with the tool and the action behind it.
+    pub named: Named,
+    /// The version.
+    pub version: String,
+    /// The SHA-256 of its archive.
+    pub sha256: [u8; 32],
+}
+
 /// Returns at most `limit` names after `after` of tools that are installed in a scope, in their order.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_STORAGE`.
-pub fn after(db: &Db<'_>, scope: &str, after: &str, limit: u32) -> Result<Vec<Named>> {
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn after(db: &Db<'_>, scope: &Scope, after: &str, limit: usize) -> Result<Vec<Installed>> {
+    if let Scope::Session(session) = scope {
+        return of_session(db, session, after, limit);
+    }
     let sql = sql!(
-        "SELECT n.mcp_name, n.tool, n.action
+        "SELECT n.mcp_name, n.tool, n.action, i.version, p.sha256
            FROM tool_name AS n JOIN tool_install AS i ON i.scope = ?1 AND i.name = n.tool AND i.active = 1
+                JOIN tool_package AS p ON p.id = i.package_id
           WHERE n.mcp_name > ?2 ORDER BY n.mcp_name LIMIT ?3"
     );
-    db.all(sql, params![scope, after, limit], |row| {
-        Ok(Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? })
-    })
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+    db.all(sql, params![scope.key(), after, limit], from_row)
+}
+
+/// The same of a session's, of which there are few.
+fn of_session(db: &Db<'_>, session: &SessionInstalls, after: &str, limit: usize) -> Result<Vec<Installed>> {
+    let mut found = Vec::new();
+    for one in session.kept().iter().filter(|one| one.active) {
+        let sql = sql!(
+            "SELECT n.mcp_name, n.tool, n.action, p.version, p.sha256
+               FROM tool_name AS n JOIN tool_package AS p ON p.id = ?1 AND p.name = n.tool AND p.version = ?3
+              WHERE n.tool = ?2 AND n.mcp_name > ?4"
+        );
+        found.extend(db.all(sql, params![one.package, one.name, one.version, after], from_row)?);
+    }
+    found.sort_by(|one, other| one.named.mcp_name.cmp(&other.named.mcp_name));
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Installed> {
+    let named = Named { mcp_name: row.get(0)?, tool: row.get(1)?, action: row.get(2)? };
+    Ok(Installed { named, version: row.get(3)?, sha256: row.get(4)? })
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::access_control::AccessControl;
 use super::answer::{self, Body, Refusal};
+use super::headers::{SESSION, VERSION, only};
 use super::metrics::Metrics;
 use super::network::Network;
 use super::origin::Origins;
@@ -20,7 +21,7 @@ use super::sse::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
 use crate::error::Result;
 use crate::mcp::Config;
-use crate::mcp::front::ReadCache;
+use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
 
 /// Event streams that may be open at once.
@@ -97,6 +98,14 @@ impl App {
     pub(super) fn metrics_text(&self) -> String {
         let streams = MAX_STREAMS - self.streams.available_permits();
         self.metrics.text(streams, self.sessions.count() + self.sse.count(), self.server.store.size())
+    }
+
+    /// Returns what a request reaches in the session that its headers name: the tools that are installed for it too.
+    pub(super) fn in_session(&self, config: Arc<Config>, headers: &HeaderMap) -> Arc<Config> {
+        if !config.installs_for_sessions() || only(headers, &VERSION) == Some(front::MODERN) {
+            return config;
+        }
+        only(headers, &SESSION).and_then(|id| self.sessions.reach(id, &config)).unwrap_or(config)
     }
 
     /// Answers whether the database can be read. No key is needed for that, so the reason stands in the log alone.

@@ -11,6 +11,7 @@ use super::app::App;
 use super::connection::Peer;
 use super::headers::check_single;
 use super::{compression, metrics, origin, sse, streamable};
+use crate::mcp::Identity;
 
 /// What clients are told that look for an authorization server.
 const NO_OAUTH: &str = "This server knows no OAuth. It takes an access key, as the header `Authorization: Bearer KEY`: \
@@ -47,7 +48,7 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
 /// Answers a request where nothing refuses it.
 async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
     check_single(request.headers())?;
-    if request.uri().path() == "/healthz" {
+    if is_health(request.uri().path(), app.config.identity) {
         return Ok(answer::text(StatusCode::OK, "ok\n"));
     }
     app.origins.check(request.uri(), request.headers(), peer.local)?;
@@ -77,6 +78,11 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
         (Endpoint::Messages, &Method::POST) => sse::message(app, peer, &config, request).await,
         (Endpoint::Messages, _) => Err(Refusal::method("POST")),
     }
+}
+
+/// Whether an address says that the server lives. Contract 002's server says it at one of its own.
+fn is_health(path: &str, identity: Identity) -> bool {
+    path == "/healthz" || (path == "/health" && identity == Identity::Enact)
 }
 
 /// Returns the project that a path names, and what it stands for.

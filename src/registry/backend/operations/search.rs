@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use super::REGISTRIES;
 use crate::clock::rfc3339;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
 use crate::registry::backend::search::{Asked, Everything, State, search};
 use crate::registry::backend::{Hit, Query};
+use crate::registry::installed::schemas::Found;
 use crate::registry::installed::visible;
 use crate::registry::trust::{self, Subject};
 use crate::store::tools::packages;
@@ -81,7 +82,8 @@ impl Operation for Search {
     const FACES: Faces = Faces::Both;
     const LISTS: Option<&'static str> = Some("results");
     const SCHEMA: Option<&'static str> = Some(include_str!("../../installed/schemas/search.json"));
-    type Output = NoOutput;
+    const STRUCTURED: bool = true;
+    type Output = Found;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");

@@ -92,6 +92,14 @@ pub fn open(bytes: Vec<u8>) -> Result<Opened> {
     Ok(Opened { manifest, raw_manifest, members, sha256: sha256(&bytes), bytes })
 }
 
+/// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub fn sweep(folder: &Path) -> Result<()> {
+    unpack::sweep(folder)
+}
+
 impl Opened {
     /// The bytes of the archive.
     pub fn bytes(&self) -> &[u8] {

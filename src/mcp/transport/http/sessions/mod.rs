@@ -12,6 +12,10 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::access_control::owner;
+use crate::mcp::Config;
+use crate::store::tools::session::SessionInstalls;
+
 pub(super) use manager::Manager;
 pub(super) use replay_buffer::is_common;
 
@@ -38,6 +42,10 @@ struct Session {
     listening: Option<CancellationToken>,
     /// The ids of requests that are under way.
     requests: HashSet<String>,
+    /// What is installed for it; it goes with the session.
+    installs: Arc<SessionInstalls>,
+    /// What a request reaches by its key and address, and what it reaches in the session: most requests are alike.
+    reach: Option<(Arc<Config>, Arc<Config>)>,
 }
 
 /// A request that is under way; its id is free again when this is dropped.
@@ -63,10 +71,17 @@ impl Sessions {
             gone.extend(unused.min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone()));
             gone.iter().for_each(|id| drop(sessions.remove(id)));
         }
-        sessions.insert(
-            id.to_owned(),
-            Session { owner, batches, used: Instant::now(), streams: 0, listening: None, requests: HashSet::new() },
-        );
+        let session = Session {
+            owner,
+            batches,
+            used: Instant::now(),
+            streams: 0,
+            listening: None,
+            requests: HashSet::new(),
+            installs: Arc::default(),
+            reach: None,
+        };
+        sessions.insert(id.to_owned(), session);
         gone
     }
 
@@ -85,6 +100,20 @@ impl Sessions {
             }
             _ => false,
         }
+    }
+
+    /// Returns what a request reaches in a session that is its owner's, where sessions have installs of their own.
+    pub(super) fn reach(&self, id: &str, config: &Arc<Config>) -> Option<Arc<Config>> {
+        let mut sessions = self.lock();
+        let session = sessions.get_mut(id).filter(|session| session.owner == owner(config))?;
+        if let Some((of, reach)) = &session.reach
+            && Arc::ptr_eq(of, config)
+        {
+            return Some(Arc::clone(reach));
+        }
+        let reach = Arc::new(config.in_session(Arc::clone(&session.installs)));
+        session.reach = Some((Arc::clone(config), Arc::clone(&reach)));
+        Some(reach)
     }
 
     /// Whether the revision of a session has batches.

@@ -44,6 +44,10 @@ pub(super) fn open(app: &Arc<App>, config: &Arc<Config>, project: Option<&str>) 
         let why = "This server has as many clients over SSE as it takes";
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 30));
     }
+    let config = &match config.installs_for_sessions() {
+        true => Arc::new(config.in_session(Arc::default())),
+        false => Arc::clone(config),
+    };
     let id = URL_SAFE_NO_PAD.encode(Clock::system().secret()?);
     let (output, queued) = Output::stream();
     let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));

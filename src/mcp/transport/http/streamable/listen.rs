@@ -66,7 +66,7 @@ pub(super) async fn open(
     }
     let listener = Listener {
         id,
-        server: config.identity.name(),
+        server: config.identity.server_name(),
         filter,
         changed: subscriber.changed(),
         subscriber,

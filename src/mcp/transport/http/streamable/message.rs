@@ -30,6 +30,7 @@ pub(super) async fn answer(
     body: &Bytes,
     envelope: Envelope<'_>,
 ) -> Result<Response<Body>, Refusal> {
+    let config = app.in_session(config, &parts.headers);
     match envelope {
         Envelope::Invalid { id, why } => {
             let mut line = Vec::new();

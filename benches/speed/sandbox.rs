@@ -1,0 +1,138 @@
+//! What installed tools are compared with: a plain loop that starts bubblewrap, and one that hashes and checks signatures.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, VerifyingKey};
+use mcpkg::op::Context;
+use mcpkg::process::cgroup::{Cgroup, Together};
+use mcpkg::process::starter::{self, Ceilings, Ended, Output, Request};
+use mcpkg::process::{Environment, Limits};
+use mcpkg::registry::run::bwrap::{Mount, OUTPUT, STARTER, Sandbox, WORKSPACE, arguments};
+use mcpkg::registry::trust::{Status, Subject, dsse, judge};
+use mcpkg::store::Store;
+use mcpkg::store::projects::Selection;
+use mcpkg::store::tools::{attestations, packages};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use tokio_util::sync::CancellationToken;
+
+/// The packages that are verified.
+const PACKAGES: usize = 100;
+
+/// Answers each line when `true` has run in bubblewrap: with the mounts and limits of a plan that `mcpkg tool run --dry-run`
+/// made, and mcpkg's own program inside, which sets the limits.
+pub fn run(plan: &Path) {
+    starter::set_program(PathBuf::from(env!("CARGO_BIN_EXE_mcpkg")));
+    let plan: Json = serde_json::from_slice(&std::fs::read(plan).expect("a plan")).expect("JSON");
+    let text = |value: &Json| PathBuf::from(value.as_str().expect("a path"));
+    let mount = |mount: &Json| match mount["access"].as_str() {
+        None => Mount::Link { to: text(&mount["link"]), at: text(&mount["path"]) },
+        Some("write") => Mount::Write { from: text(&mount["from"]), at: text(&mount["path"]) },
+        Some(_) => Mount::read(text(&mount["from"]), text(&mount["path"])),
+    };
+    let mut mounts: Vec<Mount> = plan["mounts"].as_array().expect("mounts").iter().map(mount).collect();
+    mounts.push(Mount::read(env!("CARGO_BIN_EXE_mcpkg"), STARTER));
+    let limits = mcpkg::registry::run::Limits::default();
+    let sandbox = Sandbox { mounts, network: false, limits };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let token = CancellationToken::new();
+    for line in io::stdin().lock().lines() {
+        line.expect("a line");
+        let group = Cgroup::new(Together {
+            memory: limits.memory + 2 * limits.scratch + (16 << 20),
+            processes: limits.processes + 4,
+        });
+        let program = starter::within(group.as_ref(), "bwrap").expect("a program");
+        let program = program
+            .args(arguments(&sandbox))
+            .args([STARTER])
+            .environment(Environment::Exactly(BTreeMap::from([("PATH".into(), path.clone())])))
+            .asks_below();
+        let request = Request {
+            argv: vec!["true".to_owned()],
+            variables: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
+            folder: WORKSPACE.to_owned(),
+            ceilings: Ceilings {
+                cpu: limits.cpu_seconds(),
+                data: limits.memory,
+                addressed: limits.addressed(),
+                processes: limits.processes,
+                files: limits.files,
+                file_size: limits.file_size,
+            },
+            output: Some(Output { folder: OUTPUT.to_owned(), files: 64, bytes: 16 << 20 }),
+        };
+        let limits = Limits::new(Duration::from_secs(60), &token);
+        let finished = starter::run(program, request, &limits).expect("the sandbox runs");
+        assert_eq!(finished.ended, Some(Ended::Exited(0)), "{}", finished.stderr.text());
+        let mut output = io::stdout().lock();
+        output.write_all(b"{}\n").and_then(|()| output.flush()).expect("the answer is taken");
+    }
+}
+
+/// A package, and the bundle that was signed of it.
+fn packages(store: &Store) -> Vec<(Subject, String)> {
+    let read = store.read(|db| {
+        (0..PACKAGES)
+            .map(|n| {
+                let name = format!("bench/signed-{n:03}");
+                let row = packages::get(db, "local", &name, "1.0.0")?.expect("a package");
+                let bundle = attestations::of(db, &row.release.sha256)?.remove(0).bundle;
+                Ok((Subject { name, version: "1.0.0".to_owned(), sha256: row.release.sha256 }, bundle))
+            })
+            .collect()
+    });
+    read.expect("the packages can be read")
+}
+
+/// Verifies each package of a database once, as mcpkg does, and prints how many nanoseconds that took.
+pub fn verify(database: &Path) {
+    let context = Context::shell(Store::open(database).expect("the database opens"), Selection::default());
+    let subjects = packages(&context.store);
+    let start = Instant::now();
+    for (subject, _) in &subjects {
+        let verdict = context.store.read(|db| {
+            let row = packages::kept(db, &subject.sha256)?.expect("a package");
+            packages::archive(db, &row)?.expect("an archive");
+            judge(db, &context, subject)
+        });
+        assert_eq!(verdict.expect("a verdict").status, Status::Verified);
+    }
+    println!("{}", start.elapsed().as_nanos());
+}
+
+/// Hashes the archive of each package of a database and checks its signature, all of it in memory, and prints how many
+/// nanoseconds that took.
+pub fn check(database: &Path) {
+    let store = Store::open(database).expect("the database opens");
+    let ready: Vec<_> = packages(&store)
+        .into_iter()
+        .map(|(subject, bundle)| {
+            let bytes = store.read(|db| {
+                let row = packages::kept(db, &subject.sha256)?.expect("a package");
+                packages::archive(db, &row)
+            });
+            let bundle: Json = serde_json::from_str(&bundle).expect("JSON");
+            let decode = |value: &Json| STANDARD.decode(value.as_str().expect("a text")).expect("base64");
+            let signed = &bundle["signatures"][0];
+            let line = signed["publicKey"].as_str().expect("a key").split(' ').nth(1).expect("a key").to_owned();
+            // Of a key as OpenSSH writes it the last 32 bytes are the point.
+            let key = STANDARD.decode(line).expect("base64");
+            let key = VerifyingKey::try_from(&key[key.len() - 32..]).expect("a key");
+            let signature = Signature::from_slice(&decode(&signed["sig"])).expect("a signature");
+            let over = dsse::pre_authentication(dsse::STATEMENT, &decode(&bundle["payload"]));
+            (bytes.expect("read").expect("an archive"), subject.sha256, key, signature, over)
+        })
+        .collect();
+    let start = Instant::now();
+    for (bytes, sha256, key, signature, over) in &ready {
+        assert_eq!(Sha256::digest(bytes)[..], *sha256);
+        key.verify_strict(over, signature).expect("a good signature");
+    }
+    println!("{}", start.elapsed().as_nanos());
+}

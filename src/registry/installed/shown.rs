@@ -1,0 +1,107 @@
+//! What tools/list shows of an archive's actions: made once, since it depends on the archive alone.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::checked;
+use crate::error::Result;
+use crate::op::Hints;
+use crate::registry::package::manifest::{Action, Manifest};
+use crate::registry::trust::Subject;
+use crate::store::Db;
+
+/// The most archives whose actions are kept.
+const MAX_KEPT: usize = 2_048;
+
+/// The actions of archives by their SHA-256: nothing makes an entry wrong.
+static KEPT: LazyLock<Mutex<HashMap<[u8; 32], Arc<[Shown]>>>> = LazyLock::new(Mutex::default);
+
+/// What is shown of an action.
+#[derive(Debug)]
+pub struct Shown {
+    /// Its name, as projected names have it: empty for the main one.
+    pub action: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input: Arc<Map<String, Value>>,
+    /// The JSON Schema of its data, of an object.
+    pub output: Option<Arc<Map<String, Value>>>,
+    /// Whether its data is an object's `result`, since it is none itself.
+    pub wraps: bool,
+    /// What its manifest says of what it does.
+    pub hints: Hints,
+}
+
+/// Returns the actions of an archive that are tools of their own.
+///
+/// # Errors
+/// As [`checked::manifest_of`].
+pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[Shown]>> {
+    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(shown) = kept().get(&subject.sha256) {
+        return Ok(Arc::clone(shown));
+    }
+    let manifest = checked::manifest_of(db, subject)?;
+    let shown: Arc<[Shown]> =
+        manifest.projected().into_iter().map(|(name, action)| show(&manifest, name, action)).collect();
+    let mut kept = kept();
+    if kept.len() >= MAX_KEPT {
+        kept.clear();
+    }
+    kept.insert(subject.sha256, Arc::clone(&shown));
+    Ok(shown)
+}
+
+fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Shown {
+    let described = action.and_then(|action| action.description.clone());
+    let input = action.and_then(|action| action.input_schema.as_ref()).and_then(Value::as_object);
+    let output = action.and_then(|action| action.output_schema.as_ref());
+    let annotations = action.and_then(|action| action.annotations.as_ref());
+    let hint = |key: &str| annotations.and_then(|said| said.get(key)).and_then(Value::as_bool);
+    Shown {
+        action: name.unwrap_or_default().to_owned(),
+        description: described.unwrap_or_else(|| manifest.description.clone()),
+        input: Arc::new(input.cloned().unwrap_or_else(|| parameters(action))),
+        output: output.map(|schema| Arc::new(as_object(schema))),
+        wraps: output.is_some_and(|schema| !describes_object(schema)),
+        hints: Hints {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            // What a tool does when it is called again is known to its author alone.
+            idempotent: hint("idempotentHint").or(Some(false)),
+            open_world: hint("openWorldHint"),
+        },
+    }
+}
+
+/// Returns the schema of an action that has none: each parameter of its command is a required text.
+fn parameters(action: Option<&Action>) -> Map<String, Value> {
+    let names = action.map(|action| action.command.parameters()).unwrap_or_default();
+    let properties: Map<String, Value> =
+        names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();
+    let mut schema =
+        Map::from_iter([("type".to_owned(), json!("object")), ("properties".to_owned(), Value::Object(properties))]);
+    if !names.is_empty() {
+        schema.insert("required".to_owned(), json!(names));
+    }
+    schema
+}
+
+/// Whether what fits a schema is an object: MCP asks for one.
+fn describes_object(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) == Some("object")
+}
+
+/// Returns an output schema as MCP takes it: one that is not of an object as that of an object's `result`.
+fn as_object(schema: &Value) -> Map<String, Value> {
+    match schema {
+        Value::Object(object) if describes_object(schema) => object.clone(),
+        schema => {
+            let wrapped = json!({ "type": "object", "properties": { "result": schema }, "required": ["result"] });
+            wrapped.as_object().cloned().unwrap_or_default()
+        }
+    }
+}
