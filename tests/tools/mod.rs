@@ -2,6 +2,7 @@
 
 mod answers;
 mod asking;
+mod defects;
 mod escapes;
 mod installed;
 mod limits;

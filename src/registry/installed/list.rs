@@ -10,7 +10,7 @@ use super::{checked, names, schemas};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
-use crate::registry::trust;
+use crate::registry::trust::{self, Rules};
 use crate::store::Db;
 use crate::store::tools::installs::{Install, Scope};
 use crate::store::tools::packages;
@@ -40,10 +40,11 @@ impl Operation for List {
         let (tools, border) = context.store.read(|db| {
             let audience = visible::audience(context);
             let border = Border::of(db, &audience)?;
+            let rules = trust::rules(db, context)?;
             let mut tools = Vec::new();
             for install in visible::all(db, &audience)? {
                 let exposed = install.active && border.admits(db, &install.name)?;
-                tools.push(Listed::of(db, context, install, exposed)?);
+                tools.push(Listed::of(db, context, &rules, install, exposed)?);
             }
             Ok((tools, border.name().map(str::to_owned)))
         })?;
@@ -69,7 +70,7 @@ struct Listed {
 
 impl Listed {
     /// Returns an install with what is known of it. A package that cannot be used is told as such, and spoils no other.
-    fn of(db: &Db<'_>, context: &Context, install: Install, exposed: bool) -> Result<Self> {
+    fn of(db: &Db<'_>, context: &Context, rules: &Rules, install: Install, exposed: bool) -> Result<Self> {
         let manifest = checked::manifest(db, &install);
         let (description, mcp_tools) = match &manifest {
             Ok(manifest) => {
@@ -78,7 +79,7 @@ impl Listed {
             }
             Err(error) => (format!("broken: {}", error.message()), Vec::new()),
         };
-        let verdict = trust::judge(db, context, &checked::subject(&install))?;
+        let verdict = trust::judge_by(rules, db, context, &checked::subject(&install))?;
         let newer = newer(db, &install)?;
         Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, newer })
     }
