@@ -64,9 +64,17 @@ impl Clock {
     /// `E_INTERNAL` where the system has none to give.
     pub fn secret(&self) -> Result<[u8; 32]> {
         let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Error::internal("the system gives no random bytes").with_source(error.to_string()))?;
+        self.fill(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Fills a buffer with random bytes of the system, which nobody can guess.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` where the system has none to give.
+    pub fn fill(&self, bytes: &mut [u8]) -> Result<()> {
+        getrandom::fill(bytes)
+            .map_err(|error| Error::internal("the system gives no random bytes").with_source(error.to_string()))
     }
 }
 

@@ -36,7 +36,14 @@ pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
     open_checked(options, path).map(|(file, _)| file)
 }
 
-/// Opens what was a regular file a moment ago.
+/// Opens what was found to be a regular file a moment ago, and returns what the system says of it now.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_found(path: &Path) -> Result<(File, Metadata)> {
+    open_checked(OpenOptions::new().read(true), path)
+}
+
 fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata)> {
     let file = without_waiting(options).open(path)?;
     // Something else may stand there by now.
@@ -53,16 +60,6 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     read_open(open(path)?, limit)
 }
 
-/// Reads a regular file of at most `limit` bytes that `metadata` was just read of, through links.
-///
-/// # Errors
-/// As [`read`].
-pub fn read_known(path: &Path, metadata: &Metadata, limit: u64) -> Result<Vec<u8>> {
-    check_kind(metadata)?;
-    let (file, metadata) = open_checked(OpenOptions::new().read(true), path)?;
-    read_sized(file, metadata.len(), limit)
-}
-
 /// Reads an open file of at most `limit` bytes.
 ///
 /// # Errors
@@ -72,7 +69,11 @@ pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
     read_sized(file, size, limit)
 }
 
-fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
+/// Reads an open file of at most `limit` bytes, which was found to have `size` bytes.
+///
+/// # Errors
+/// As [`read_open`].
+pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     check_size(size, limit)?;
     // The byte more lets one read show that there is no more.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));

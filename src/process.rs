@@ -23,6 +23,7 @@ pub mod starter;
 #[cfg(all(test, unix))]
 mod tests;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
@@ -34,6 +35,14 @@ pub use failure::Failure;
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Output, Printed, Tell};
 pub use running::Running;
+
+/// Returns where PATH leads for a name without a `/`: a program that is named by its path is started without a copy of
+/// this process's memory. What is not found stays as it is, and the start says so.
+fn found(program: &OsStr) -> Cow<'_, OsStr> {
+    let is_name = Path::new(program).components().count() == 1;
+    let path = is_name.then(|| which::which(program).ok()).flatten();
+    path.map_or(Cow::Borrowed(program), |path| Cow::Owned(path.into_os_string()))
+}
 
 /// A program that is to be started.
 pub struct Program {
@@ -48,7 +57,7 @@ pub struct Program {
 impl Program {
     /// Returns a program with the variables of [`Environment::Allowed`]. A name without a `/` is looked for on PATH.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        let command = Command::new(program);
+        let command = Command::new(found(program.as_ref()));
         let program = Self {
             command,
             capture: Capture::default(),

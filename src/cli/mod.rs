@@ -39,7 +39,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if complete::answer(&arguments) {
         return 0;
     }
-    let matches = match command().try_get_matches_from(&arguments) {
+    // What is wrong with a line, and help, is said by the whole tree: it knows the flags of other commands too.
+    let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
+    let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
         Ok(matches) => matches,
         Err(error) => return usage(&error, &arguments),
     };
@@ -95,6 +97,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let mut context = Context::shell(Store::open(&opened)?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
     context.max_answer = u64::MAX;
+    context.shows_data = globals.json;
     context.progress = output.progress();
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes);
@@ -114,12 +117,13 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
         output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
         return Ok(exit(error));
     }
-    let reply = outcome?;
+    let mut reply = outcome?;
     let status = status(&reply);
-    let data = reply.data.clone();
-    let shown = match globals.json {
-        true => output.print(&format!("{:#}\n", success(entry.shape, &command, &reply))),
-        false => output.reply(reply),
+    let json = globals.json.then(|| format!("{:#}\n", success(entry.shape, &command, &reply)));
+    let data = std::mem::take(&mut reply.data);
+    let shown = match json {
+        Some(json) => output.print(&json),
+        None => output.reply(reply),
     };
     shown.map_err(|error| entry.unprinted(&context, &data, error))?;
     Ok(status)

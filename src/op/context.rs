@@ -58,6 +58,9 @@ pub struct Context {
     pub install_scope: Option<InstallScope>,
     /// The most bytes of content one answer carries.
     pub max_answer: u64,
+    /// Whether the data of a reply is shown: to a client it is, in a shell with `--json`. What costs much to put together
+    /// may be left out else.
+    pub shows_data: bool,
     /// Where long work reports.
     pub progress: Arc<Progress>,
     /// Where an operation that goes on shows what it has so far.
@@ -106,6 +109,7 @@ impl Context {
             session: None,
             install_scope: None,
             max_answer: MAX_ANSWER,
+            shows_data: true,
             progress: Arc::new(|_, _, _| {}),
             emit: Arc::new(|_| Ok(())),
             ask: Arc::new(|_, question| {
@@ -206,6 +210,17 @@ impl Context {
     /// Whether the user gave up; long work looks at it.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.is_cancelled()
+    }
+
+    /// Refuses to go on with what has changed nothing yet, where the user gave up.
+    ///
+    /// # Errors
+    /// `E_CANCELLED`.
+    pub fn unless_cancelled(&self) -> Result<()> {
+        match self.is_cancelled() {
+            true => Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            false => Ok(()),
+        }
     }
 
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes

@@ -50,7 +50,13 @@ pub struct Printed {
 }
 
 impl Printed {
-    fn push(&mut self, bytes: &[u8]) {
+    /// Returns an output to which nothing was printed so far.
+    pub fn new(capture: Capture) -> Self {
+        Self { capture, ..Self::default() }
+    }
+
+    /// Adds what was printed.
+    pub fn push(&mut self, bytes: &[u8]) {
         let (head, rest) = bytes.split_at(bytes.len().min(self.capture.head - self.head.len()));
         self.head.extend_from_slice(head);
         self.tail.extend(rest);
@@ -112,7 +118,7 @@ impl Reading {
         mut told: Option<Tell>,
     ) -> io::Result<Self> {
         let (running, ended) = channel();
-        let printed = Arc::new(Mutex::new(Printed { capture, ..Printed::default() }));
+        let printed = Arc::new(Mutex::new(Printed::new(capture)));
         let into = Arc::clone(&printed);
         thread::Builder::new().name("from-program".to_owned()).spawn(move || {
             let _running = running;

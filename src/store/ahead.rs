@@ -23,6 +23,20 @@ pub struct Ahead<'s> {
 }
 
 impl Ahead<'_> {
+    /// Stores a content that is not stored yet, in a transaction of its own.
+    ///
+    /// # Errors
+    /// As [`Store::write`]; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
+    pub fn store(&mut self, content: &NewContent) -> Result<()> {
+        let stored = self.store.write(|db| match blobs::find(db, content)? {
+            // Then it is not ours to take back.
+            Some(_) => Ok(None),
+            None => blobs::put_source(db, content).map(Some),
+        })?;
+        self.stored.extend(stored);
+        Ok(())
+    }
+
     /// Leaves the contents stored, since a transaction that refers to them was committed.
     pub fn keep(mut self) {
         self.stored.clear();
@@ -41,6 +55,11 @@ impl Drop for Ahead<'_> {
 }
 
 impl Store {
+    /// Begins to store contents ahead, one by one: for those that are not in memory all at once.
+    pub fn ahead(&self) -> Ahead<'_> {
+        Ahead { store: self, stored: Vec::new() }
+    }
+
     /// Stores those of `contents` that are not stored yet, where they are too many for one short transaction. Calls `between` before
     /// each transaction, while none is open, with how many are stored and how many will be.
     ///
@@ -52,7 +71,7 @@ impl Store {
         contents: impl IntoIterator<Item = &'c NewContent>,
         mut between: impl FnMut(u64, u64) -> Result<()>,
     ) -> Result<Ahead<'_>> {
-        let mut ahead = Ahead { store: self, stored: Vec::new() };
+        let mut ahead = self.ahead();
         let missing = self.missing(contents)?;
         let batches = batches(&missing, AT_ONCE, |content| content.size());
         if batches.len() < 2 {
@@ -165,6 +184,19 @@ mod tests {
         let none = store.store_ahead(&contents, |_, _| panic!("all are stored")).unwrap();
         drop(none);
         assert_eq!(stored(&store), 2001 + 3, "what was there before is not taken back");
+    }
+
+    #[test]
+    fn one_by_one_what_was_new_is_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("test.db")).unwrap();
+        let contents = contents(2);
+        store.write(|db| blobs::put_source(db, &contents[0]).map(drop)).unwrap();
+        let mut ahead = store.ahead();
+        contents.iter().try_for_each(|content| ahead.store(content)).unwrap();
+        assert_eq!(stored(&store), 2);
+        drop(ahead);
+        assert_eq!(stored(&store), 1);
     }
 
     #[test]

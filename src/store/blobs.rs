@@ -274,7 +274,11 @@ pub fn find(db: &Db<'_>, content: &NewContent) -> Result<Option<i64>> {
     by_hash(db, &content.sha256)
 }
 
-fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
+/// Returns the key of the blob with this SHA-256, if it is stored.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
     db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
 }
 

@@ -54,7 +54,8 @@ fn f05_a_write_that_fails_once_changes_nothing_and_the_next_one_works() {
                 return skipped("there is no strace");
             };
             assert!(texts.iter().all(|text| text.starts_with(says)), "{texts:?}");
-            assert!(made >= 6, "only {made} of 8 were made after one failure: {texts:?}");
+            // Each thread that writes meets the failure once.
+            assert!(made >= 4, "only {made} of 8 were made after one failure of each thread: {texts:?}");
             failed += texts.len();
             client.finish();
             assert_eq!(prompts(&scratch).len(), made + 1);

@@ -14,6 +14,7 @@ mod sources;
 mod strangers;
 mod syncs;
 mod together;
+mod tools;
 mod versions;
 
 use std::collections::BTreeSet;

@@ -196,6 +196,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["toolset", "import", &sets],
         vec!["toolset", "delete", "box", "--yes"],
         vec!["tool", "use", "alice/weather@1.0.0"],
+        vec!["tool", "outdated"],
+        vec!["tool", "update", "--all"],
         vec!["tool", "run", "alice/weather"],
         vec!["tool", "env", "set", "CITY", "--value", "Bern"],
         vec!["tool", "env", "unset", "CITY"],

@@ -82,13 +82,15 @@ pub fn pieces<'t>(dialect: Dialect, text: &'t str, names: &[String]) -> Vec<Piec
 /// Returns a text as Claude Code shows it unchanged: what it would take for a placeholder is escaped.
 pub fn escape(text: &str, names: &[String]) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for (at, c) in text.char_indices() {
-        if c == '$' && place(Dialect::Claude, &text[at..], names).is_some() && !text[..at].ends_with('\\') {
+    let mut from = 0;
+    for (at, _) in text.match_indices('$') {
+        if place(Dialect::Claude, &text[at..], names).is_some() && !text[..at].ends_with('\\') {
+            escaped.push_str(&text[from..at]);
             escaped.push('\\');
+            from = at;
         }
-        escaped.push(c);
     }
-    escaped
+    escaped + &text[from..]
 }
 
 /// Returns how Claude Code is asked for a place, before the text `next`.

@@ -1,5 +1,7 @@
 //! Front matter: the YAML between two lines of `---` at the top of a Markdown file.
 
+use std::cell::RefCell;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -60,7 +62,7 @@ pub fn split(text: &str) -> Result<Option<(&str, &str)>> {
 }
 
 /// The keys of front matter with their values.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Keys {
     /// By key, in the order they stand there.
     pub map: Map<String, Value>,
@@ -78,6 +80,23 @@ pub fn keys(yaml: &str) -> Result<Keys> {
     if yaml.is_empty() {
         return Ok(Keys::default());
     }
+    if let Some(keys) =
+        LAST.with_borrow(|last| last.as_ref().filter(|(text, _)| text == yaml).map(|(_, keys)| keys.clone()))
+    {
+        return Ok(keys);
+    }
+    let keys = parsed(yaml)?;
+    LAST.set(Some((yaml.to_owned(), keys.clone())));
+    Ok(keys)
+}
+
+thread_local! {
+    /// The front matter that was read last: what makes the forms of a file for several agents asks for the same again and
+    /// again, and reading YAML takes most of that time.
+    static LAST: RefCell<Option<(String, Keys)>> = const { RefCell::new(None) };
+}
+
+fn parsed(yaml: &str) -> Result<Keys> {
     if yaml.len() > MAX_YAML {
         return Err(malformed(&format!("it has {} bytes; {MAX_YAML} are read at most", yaml.len())));
     }

@@ -143,6 +143,14 @@ impl Operation for Import {
             notes: [notes, understood.notes].concat(),
         };
         let content = Content { items: &items, servers: &servers, links: &links, update: self.update };
+        let data = |project: &str, actions: &[Action], of_servers: &[servers::Action]| {
+            if !context.shows_data {
+                return Value::Null;
+            }
+            let mut data = data(project, &items, actions, &account);
+            data["servers"] = servers::data(&servers, of_servers);
+            data
+        };
         let mut reply = if self.dry_run {
             let Plan { actions, of_servers, project, .. } = content.plan(context)?;
             let taken = items.iter().zip(&actions).map(|(item, action)| row(item, action));
@@ -151,16 +159,13 @@ impl Operation for Import {
             let columns = &["ACTION", "KIND", "NAME", "URI", "FILE"];
             let rows = taken.chain(others).collect();
             let table = Table { columns, rows, empty: "Found nothing to import".to_owned() };
-            let mut data = data(&project.name, &items, &actions, &account);
-            data["servers"] = servers::data(&servers, &of_servers);
-            Reply::new(Body::Table(table), data)
+            Reply::new(Body::Table(table), data(&project.name, &actions, &of_servers))
         } else {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
             }
             let Plan { actions, of_servers, project, .. } = content.write(context, &self.subject())?;
-            let mut data = data(&project.name, &items, &actions, &account);
-            data["servers"] = servers::data(&servers, &of_servers);
+            let data = data(&project.name, &actions, &of_servers);
             let of_servers = servers::sentence(&of_servers);
             Reply::sentence(sentence(&project.name, &items, &actions, of_servers), data)
         };

@@ -453,10 +453,10 @@ pub(in crate::content) fn is_of_database(path: &Path, database: &str) -> bool {
 /// Reads a file, and returns whether it can be executed; `kept` counts the bytes that are in memory.
 pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(NewContent, bool)> {
     let failed = |error| Error::file("read", path, error);
-    let metadata = std::fs::metadata(path).map_err(failed)?;
+    let (file, metadata) = file::open_found(path).map_err(failed)?;
     let executable = is_executable(&metadata);
-    if metadata.is_file() && metadata.len() <= SMALL && *kept + metadata.len() <= ALL_SMALL {
-        let bytes = file::read_known(path, &metadata, file::TEXT).map_err(failed)?;
+    if metadata.len() <= SMALL && *kept + metadata.len() <= ALL_SMALL {
+        let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
         *kept += bytes.len() as u64;
         return Ok((bytes.into(), executable));
     }
@@ -488,6 +488,14 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 pub(super) fn relative(file: &Path, base: &Path) -> String {
+    // Compared as texts first, which is much faster than part by part.
+    let texts = (file.to_str(), base.to_str(), MAIN_SEPARATOR);
+    if let (Some(file), Some(base), '/') = texts
+        && let Some(below) = file.strip_prefix(base).and_then(|below| below.strip_prefix('/'))
+        && !below.starts_with('/')
+    {
+        return below.to_owned();
+    }
     let below = file.strip_prefix(base).unwrap_or(file);
     if let (Some(text), '/') = (below.to_str(), MAIN_SEPARATOR) {
         return text.to_owned();

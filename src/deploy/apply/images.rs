@@ -5,6 +5,7 @@ use crate::deploy::plan::{After, Keep, RowChange};
 use crate::disk::Found;
 use crate::disk::attributes::Attributes;
 use crate::error::Result;
+use crate::op::Context;
 use crate::store::deploys::{Deployed, Image};
 use crate::store::snapshots::File;
 use crate::store::{Db, blobs};
@@ -13,10 +14,16 @@ use crate::store::{Db, blobs};
 /// that are let go.
 ///
 /// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
-pub(super) fn store_all(db: &Db<'_>, work: &Work<'_>, attributes: &[Option<Attributes>]) -> Result<Vec<File>> {
+/// `E_CANCELLED`; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn store_all(
+    context: &Context,
+    db: &Db<'_>,
+    work: &Work<'_>,
+    attributes: &[Option<Attributes>],
+) -> Result<Vec<File>> {
     let mut files = Vec::with_capacity(work.changes.len());
     for (change, attributes) in work.changes.iter().zip(attributes) {
+        context.unless_cancelled()?;
         files.push(File {
             snapshot: 0,
             path: change.path.to_string_lossy().into_owned(),

@@ -68,7 +68,7 @@ pub fn apply(
         |change: &Change| change.before.bytes().map_or(0, <[u8]>::len) + change.after.bytes().map_or(0, <[u8]>::len);
     if work.changes.iter().map(bytes).sum::<usize>() > MANY {
         // The transaction of the journal finds them there, and is short.
-        context.store.write(|db| images::store_all(db, &work, &attributes))?;
+        context.store.write(|db| images::store_all(context, db, &work, &attributes))?;
     }
     let uuid = context.clock.uuid();
     let mut recorded = None;
@@ -76,7 +76,7 @@ pub fn apply(
         allow(db)?;
         roots::approve(context, &wanted)?;
         // A project that was deleted meanwhile may have swept away what nothing referred to.
-        let files = images::store_all(db, &work, &attributes)?;
+        let files = images::store_all(context, db, &work, &attributes)?;
         let place = deploys::make_place(db, &work.site.place)?;
         let new = NewSnapshot {
             uuid,

@@ -112,7 +112,7 @@ pub fn after(
 }
 
 /// Puts back the first `begun` files of a journal, each that still is as the apply left it, or that is gone; returns
-/// those that are neither, which are left alone. Then the folders that were made go, where they are empty.
+/// those that are neither, which are left alone. The folders that were made go, where they are empty.
 fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Folders) -> Result<Vec<PathBuf>> {
     let mut kept = Vec::new();
     let mut failed = None;
@@ -131,9 +131,12 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     if let Some(error) = failed {
         return Err(error);
     }
-    // Once for each folder, before the journal is closed: until then whoever comes next does all of it again.
-    let touched: BTreeSet<&Path> =
-        journal.files.iter().take(begun).filter_map(|file| Path::new(&file.path).parent()).collect();
+    let made = context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?;
+    folders.remove_empty(&made);
+    // Once for each folder that is still there, before the journal is closed: until then whoever comes next does all of
+    // it again.
+    let files = journal.files.iter().take(begun).map(|file| Path::new(&file.path));
+    let touched: BTreeSet<&Path> = files.chain(made.iter().map(Path::new)).filter_map(Path::parent).collect();
     for folder in touched {
         match folders.open(folder) {
             Ok(Some(folder)) => folder.sync(),
@@ -143,7 +146,6 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
             Err(error) => return Err(error),
         }
     }
-    folders.remove_empty(&context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?);
     let now = context.clock.now();
     context.store.write(|db| snapshots::finish(db, journal.id, State::Undone, Some(now)))?;
     Journal::forget(context, &journal.sha256);

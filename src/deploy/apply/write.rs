@@ -57,14 +57,13 @@ pub(super) fn write_all(
     folders: &mut Folders,
 ) -> Result<Vec<Option<Stat>>, (usize, Error)> {
     for folder in missing {
+        refuse_cancelled(context, 0)?;
         folders.make(folder).map_err(|error| (0, error))?;
     }
     let all = changes.len();
     let mut stats = Vec::with_capacity(all);
     for (seq, change) in changes.iter().enumerate() {
-        if context.is_cancelled() {
-            return Err((seq, Error::new(Code::Cancelled, "The deploy was given up")));
-        }
+        refuse_cancelled(context, seq)?;
         let written = holding(folders, &change.path).and_then(|folder| write_one(journal, seq, change, &folder));
         stats.push(written.map_err(|error| (seq + 1, error))?);
         (context.progress)("Writing", seq as u64 + 1, all as u64);
@@ -86,6 +85,14 @@ pub(super) fn write_all(
     match folders.moved().first() {
         None => Ok(stats),
         Some(moved) => Err((all, changed(&moved.path))),
+    }
+}
+
+/// Refuses to go on where the user gave up, when so many files are begun.
+fn refuse_cancelled(context: &Context, begun: usize) -> Result<(), (usize, Error)> {
+    match context.is_cancelled() {
+        true => Err((begun, Error::new(Code::Cancelled, "The deploy was given up"))),
+        false => Ok(()),
     }
 }
 

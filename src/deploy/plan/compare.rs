@@ -17,15 +17,16 @@ use crate::deploy::source::Site;
 use crate::deploy::targets::Target;
 use crate::disk::{self, Found, RealFolders, Sha};
 use crate::error::{Code, Error, Result};
+use crate::op::Context;
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};
 
 /// Compares what shall stand on disk with what stands there.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where a folder is in the way; `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
+/// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder is in the way; `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
+pub fn compare(context: &Context, db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {
         Some(place) => deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect(),
@@ -35,6 +36,7 @@ pub fn compare(db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
     let mut comparing =
         Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
     for output in desired.outputs.values() {
+        context.unless_cancelled()?;
         comparing.output(&desired, output)?;
     }
     let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();

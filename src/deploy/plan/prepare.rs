@@ -63,16 +63,17 @@ impl Prepared {
         let composed = site.compose_repo(&checkouts)?;
         context.store.read(|db| {
             let composed = site.compose(db, composed)?;
-            Self::at(db, site, composed, checkouts)
+            Self::at(context, db, site, composed, checkouts)
         })
     }
 
-    fn at(db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
+    fn at(context: &Context, db: &Db<'_>, site: Site, composed: Composed, checkouts: Checkouts) -> Result<Self> {
+        context.unless_cancelled()?;
         let present = present(db, &site, &composed.modules)?;
         let mut desired = layout::desired(&composed.modules, &site.configs, &site.selected, &present, &site.bases)?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
-        let plan = compare::compare(db, &site, desired)?;
+        let plan = compare::compare(context, db, &site, desired)?;
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
         Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, checkouts, hash })

@@ -4,6 +4,7 @@
 use super::known::Known;
 use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
 use super::local::bundles;
+use super::registry::Registry;
 use super::resolve::Resolved;
 use crate::disk;
 use crate::error::{Code, Error, Result};
@@ -42,6 +43,16 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
         }
     };
     let archive = checked(resolved, bytes)?;
+    let attestations = claims(context, registry, resolved)?;
+    Ok(Download { archive, attestations })
+}
+
+/// Brings what a registry has of claims about a version, and returns all that are known. A registry that cannot be asked adds
+/// none.
+///
+/// # Errors
+/// `E_CANCELLED`; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resolved: &Resolved) -> Result<Vec<String>> {
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
@@ -51,8 +62,7 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
             Vec::new()
         }
     };
-    let attestations = keep(context, &sha256, offered)?;
-    Ok(Download { archive, attestations })
+    keep(context, &resolved.version.sha256, offered)
 }
 
 /// Compares an archive with its digest.

@@ -31,6 +31,7 @@ pub use query::{Found, Hit, Query};
 pub use registry::Registry;
 pub use resolve::{Choice, Resolved, release, resolve};
 pub use tool::{Listed, Publication, ToolInfo, VersionInfo};
+pub use wire::sha256;
 
 #[cfg(test)]
 mod tests;

@@ -144,7 +144,8 @@ fn none_left(registry: &str, info: &ToolInfo, wanted: &Wanted) -> Error {
     }
 }
 
-fn was_yanked(name: &Name, version: &Version, yank: &Yank) -> Error {
+/// Returns the failure of a version that its publisher took back.
+pub fn was_yanked(name: &Name, version: &Version, yank: &Yank) -> Error {
     let why = yank.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let error = Error::new(Code::VersionYanked, format!("{name}@{version} was taken back by its publisher{why}"))
         .with_details(json!({ "tool": name, "reason": yank.reason, "replacement": yank.replacement }));

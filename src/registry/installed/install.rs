@@ -1,31 +1,35 @@
 //! `enact__install`, `mcpkg tool install`.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use std::path::PathBuf;
 
-use super::{CHANGES, TOOLS, checked, named, names, schemas, visible};
-use crate::error::{Code, Error, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+
+use super::package::Package;
+use super::place::{Arrival, Bytes, Placed, place};
+use super::{CHANGES, TOOLS, locked, named, publisher, schemas, visible};
+use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
-use crate::registry::backend::{Choice, Resolved, download, release, resolve};
-use crate::registry::package::archive::{self, Archive, Opened};
-use crate::registry::trust::{self, Subject, Verb, Verdict};
+use crate::registry::backend::{Choice, release, resolve};
+use crate::registry::trust::{Subject, Verb};
+use crate::store::Db;
 use crate::store::tools::installs::{self, Scope};
-use crate::store::tools::packages;
-use crate::store::{Db, blobs};
 
 /// Install a tool globally. After installation, the tool becomes available as a callable MCP tool.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Install {
     /// Tool name (e.g., 'alice/utils/weather')
-    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
-    tool: String,
+    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS, required_unless_present = "locked")]
+    #[serde(deserialize_with = "named_by_agent")]
+    #[schemars(with = "String")]
+    tool: Option<String>,
     /// Specific version (optional, defaults to latest)
     #[arg(skip)]
     version: Option<String>,
     /// The registry that it shall come from [default: the first that has it]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "locked")]
     #[serde(skip)]
     registry: Option<String>,
     /// Take a version that its publisher took back
@@ -33,17 +37,26 @@ pub struct Install {
     #[serde(skip)]
     allow_yanked: bool,
     /// Take a pre-release where it is the newest
-    #[arg(long)]
+    #[arg(long, conflicts_with = "locked")]
     #[serde(skip)]
     pre: bool,
     /// For the project that applies, and no other
     #[arg(long)]
     #[serde(skip)]
     for_project: bool,
-    /// Install it though its publisher is not the one of the version before
+    /// Install it though its publisher is not the one of the version before; asked at a terminal
     #[arg(long)]
     #[serde(skip)]
     accept_publisher: bool,
+    /// Install exactly what a lock names, which `mcpkg tool lock` wrote, or nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "tool")]
+    #[serde(skip)]
+    locked: Option<PathBuf>,
+}
+
+/// Takes the tool that an agent names; agents name one always.
+fn named_by_agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 impl Operation for Install {
@@ -53,11 +66,13 @@ impl Operation for Install {
     const ABOUT: &'static str =
         "Install a tool globally. After installation, the tool becomes available as a callable MCP tool.";
     const HELP: &'static str = "Its archive is compared with its digest and with what trusted identities signed before \
-                                anything of it is shown or run. It runs in a sandbox, and without its registry.";
+                                anything of it is shown or run. It runs in a sandbox, and without its registry. A lock is \
+                                installed from whichever registry has the digests that it names, all of it or nothing.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool install alice/utils/weather",
         "mcpkg tool install alice/utils/weather@^1.2 --registry team",
         "mcpkg tool install alice/utils/weather --for-project",
+        "mcpkg tool install --locked mcpkg-tools.lock",
     ];
     const EFFECT: Effect = Effect::Create;
     const OPEN_WORLD: bool = true;
@@ -72,25 +87,39 @@ impl Operation for Install {
     type Output = schemas::Installed;
 
     fn subject(&self) -> String {
-        self.tool.clone()
+        match (&self.tool, &self.locked) {
+            (None, Some(file)) => file.display().to_string(),
+            (tool, _) => tool.clone().unwrap_or_default(),
+        }
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let reference = named(&self.tool, self.version.as_deref())?;
+        let scope = super::scope(context, self.for_project)?;
+        if let Some(file) = &self.locked {
+            let choice = locked::Choice { allow_yanked: self.allow_yanked, accept_publisher: self.accept_publisher };
+            return locked::install(context, file, &scope, choice);
+        }
+        let reference = named(self.tool.as_deref().unwrap_or_default(), self.version.as_deref())?;
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
         let resolved = resolve(context, &reference, choice)?;
-        let fetched = download(context, &resolved)?;
-        let package = Package::check(&resolved, fetched.archive)?;
-        let verdict = trust::require(context, Verb::Install, &package.subject)?;
+        let package = Package::fetch(context, &resolved)?;
+        let Package { subject, opened } = &package;
+        let before = context.store.read(|db| installs::active(db, &scope, &subject.name))?;
+        let verdict = publisher::require(context, Verb::Install, subject, before.as_ref(), self.accept_publisher)?;
         package.refuse_builds()?;
-        let scope = super::scope(context, self.for_project)?;
-        self.refuse_another_publisher(context, &scope, &package.subject, &verdict)?;
         let release = release(&resolved.registry, &resolved.version);
-        let publisher = verdict.publisher().map(|identity| identity.as_str());
-        let done = write(context, &scope, &package, &release, publisher)?;
-        let Subject { name, version, .. } = &package.subject;
-        let sentence = match done.is_new {
+        let arrival = Arrival {
+            subject,
+            manifest: &opened.manifest,
+            raw_manifest: &opened.raw_manifest,
+            archive: Bytes::Here(opened.bytes()),
+            release: &release,
+            publisher: verdict.publisher().map(|identity| identity.as_str()),
+        };
+        let done = write(context, &scope, &arrival)?;
+        let Subject { name, version, .. } = subject;
+        let sentence = match done.placed.is_new {
             true => format!("Installed {name}@{version}"),
             false => format!("{name}@{version} is installed already"),
         };
@@ -99,8 +128,8 @@ impl Operation for Install {
             "message": sentence,
             "tool": name,
             "version": version,
-            "sha256": package.subject.digest(),
-            "mcp_tools": done.mcp_tools,
+            "sha256": subject.digest(),
+            "mcp_tools": done.placed.mcp_tools,
             "scope": Scope::word(&scope.key()),
             "exposed": done.exposed,
             "verification": verdict.verification(),
@@ -118,104 +147,25 @@ impl Operation for Install {
     }
 }
 
-impl Install {
-    /// Refuses a version that somebody else published than the one before.
-    fn refuse_another_publisher(
-        &self,
-        context: &Context,
-        scope: &Scope,
-        subject: &Subject,
-        verdict: &Verdict,
-    ) -> Result<()> {
-        let before = context.store.read(|db| installs::active(db, scope, &subject.name))?;
-        let Some(before) = before.and_then(|install| install.publisher) else { return Ok(()) };
-        if self.accept_publisher || verdict.publishers.iter().any(|publisher| publisher.as_str() == before) {
-            return Ok(());
-        }
-        let now: Vec<&str> = verdict.publishers.iter().map(|identity| identity.as_str()).collect();
-        let what = format!("{} was published by {before} before, and is not any more", subject.reference());
-        Err(Error::new(Code::PublisherChanged, what)
-            .with_details(json!({ "before": before, "now": now }))
-            .hint("ask the publisher; --accept-publisher installs it all the same"))
-    }
-}
-
-/// A package whose archive was checked.
-struct Package {
-    subject: Subject,
-    opened: Opened,
-}
-
-impl Package {
-    /// Opens an archive and compares what it says of itself with what was asked for.
-    ///
-    /// # Errors
-    /// `E_ARCHIVE_INVALID`, `E_MANIFEST_INVALID`.
-    fn check(resolved: &Resolved, archive: Archive) -> Result<Self> {
-        let opened = archive::open(archive.bytes)?;
-        let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
-        Ok(Self { subject, opened })
-    }
-
-    /// Refuses what has to be built before it runs.
-    fn refuse_builds(&self) -> Result<()> {
-        if self.opened.manifest.build.is_empty() && self.opened.manifest.postinstall.is_empty() {
-            return Ok(());
-        }
-        let what = format!("{} has to be built when it is installed, which is not supported", self.subject.reference());
-        Err(Error::new(Code::RunnerUnavailable, what).hint("ask its publisher for a package that is built"))
-    }
-}
-
 struct Done {
-    is_new: bool,
-    mcp_tools: Vec<String>,
+    placed: Placed,
     exposed: bool,
     border: Option<String>,
 }
 
-/// Stores the archive first, and then all rows in one transaction: wholly installed, or not at all.
-fn write(
-    context: &Context,
-    scope: &Scope,
-    package: &Package,
-    release: &packages::Release,
-    publisher: Option<&str>,
-) -> Result<Done> {
-    let Subject { name, version, .. } = &package.subject;
+/// Stores the archive and all rows in one transaction: wholly installed, or not at all.
+fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done> {
     let author = context.author();
     let transaction = |db: &Db<'_>| {
-        let id = keep(db, package, release, author.now)?;
         let before = db.changed_rows();
-        let is_new = installs::install(db, scope, (id, name, version), publisher, (author.actor, author.now))?;
-        let mut mcp_tools = Vec::new();
-        for action in checked::projected_actions(&package.opened.manifest) {
-            mcp_tools.extend(names::give(db, &package.opened.manifest.name, action)?);
-        }
+        let placed = place(db, scope, arrival, author)?;
         let border = visible::Border::of(db, &visible::audience(context))?;
-        let exposed = border.admits(db, name)?;
+        let exposed = border.admits(db, &arrival.subject.name)?;
         // What is kept in memory changes no row.
         if matches!(scope, Scope::Session(_)) || db.changed_rows() != before {
-            context.event(db, author, None, "tool.install", &package.subject.reference())?;
+            context.event(db, author, None, "tool.install", &arrival.subject.reference())?;
         }
-        Ok(Done { is_new, mcp_tools, exposed, border: border.name().map(str::to_owned) })
+        Ok(Done { placed, exposed, border: border.name().map(str::to_owned) })
     };
     scope.change(|| context.store.write(transaction))
-}
-
-/// Keeps the archive in its row, and returns the row's key.
-fn keep(db: &Db<'_>, package: &Package, release: &packages::Release, now: i64) -> Result<i64> {
-    let Subject { name, version, .. } = &package.subject;
-    let row = match packages::get(db, &release.registry, name, version)? {
-        Some(row) => row,
-        None => packages::see(db, release, now)?,
-    };
-    if row.blob.is_none() {
-        let bytes = package.opened.bytes();
-        let blob = blobs::put(db, bytes)?;
-        let json = Value::Object(package.opened.manifest.json.clone()).to_string();
-        let manifest = packages::Manifest { json: &json, raw: &package.opened.raw_manifest };
-        packages::keep(db, row.id, blob, bytes.len() as u64, manifest)?;
-    }
-    Ok(row.id)
 }

@@ -1,10 +1,10 @@
 //! `enact__list`, `mcpkg tool list`.
 
 use schemars::JsonSchema;
-use semver::Version;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::newer::{Standing, standing};
 use super::visible::{self, Border};
 use super::{checked, names, schemas};
 use crate::error::Result;
@@ -13,7 +13,6 @@ use crate::registry::GROUP;
 use crate::registry::trust::{self, Rules};
 use crate::store::Db;
 use crate::store::tools::installs::{Install, Scope};
-use crate::store::tools::packages;
 
 /// List all globally installed tools. These are the tools available for direct execution.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -65,7 +64,7 @@ struct Listed {
     description: String,
     status: &'static str,
     mcp_tools: Vec<String>,
-    newer: Option<String>,
+    standing: Standing,
 }
 
 impl Listed {
@@ -80,8 +79,8 @@ impl Listed {
             Err(error) => (format!("broken: {}", error.message()), Vec::new()),
         };
         let verdict = trust::judge_by(rules, db, context, &checked::subject(&install))?;
-        let newer = newer(db, &install)?;
-        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, newer })
+        let standing = standing(db, &install, false)?;
+        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, standing })
     }
 
     fn row(&self) -> Vec<String> {
@@ -107,18 +106,8 @@ impl Listed {
             "exposed": self.exposed,
             "status": self.status,
             "registry": self.install.registry,
-            "yanked": self.install.yanked_at.is_some(),
-            "newer": self.newer,
+            "yanked": self.standing.yank.is_some(),
+            "newer": self.standing.newer.as_ref().map(ToString::to_string),
         })
     }
-}
-
-/// Returns the newest version that the registry of an install was seen to have, where it is newer.
-fn newer(db: &Db<'_>, install: &Install) -> Result<Option<String>> {
-    let Ok(here) = install.version.parse::<Version>() else { return Ok(None) };
-    let rows = packages::versions(db, &install.registry, &install.name)?;
-    let sound = rows.iter().filter(|row| row.release.yank.is_none());
-    let versions = sound.filter_map(|row| row.release.version.parse::<Version>().ok());
-    let newest = versions.filter(|version| version.pre.is_empty()).max();
-    Ok(newest.filter(|version| *version > here).map(|version| version.to_string()))
 }

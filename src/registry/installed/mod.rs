@@ -11,10 +11,20 @@ pub mod visible;
 mod install;
 mod learn;
 mod list;
+mod lock;
+mod locked;
+mod lockfile;
+mod newer;
+mod origin;
+mod outdated;
+mod package;
+mod place;
+mod publisher;
 mod run;
 mod shown;
 mod uninstall;
 mod unverified;
+mod update;
 mod use_version;
 
 use crate::error::{Code, Error, Result};
@@ -31,6 +41,9 @@ pub const OPS: &[Entry] = &[
     Entry::of::<list::List>(),
     Entry::of::<run::Run>(),
     Entry::of::<use_version::Use>(),
+    Entry::of::<outdated::Outdated>(),
+    Entry::of::<update::Update>(),
+    Entry::of::<lock::Lock>(),
 ];
 
 /// The tools that are installed for anybody.

@@ -52,13 +52,14 @@ impl Operation for Uninstall {
         let author = context.author();
         let remove = |db: &Db<'_>| {
             let gone = meant(db, context, &scope, reference.name.as_str(), &reference.version)?;
-            let manifest = gone.first().and_then(|install| checked::manifest(db, install).ok());
-            let actions = manifest.as_ref().map(|manifest| checked::projected_actions(manifest)).unwrap_or_default();
-            let mcp_tools = names::of(db, reference.name.as_str(), &actions)?;
+            let mut mcp_tools = seen(db, &scope, reference.name.as_str())?;
             for install in &gone {
                 installs::remove(db, &scope, install.id)?;
             }
             promote(db, &scope, reference.name.as_str())?;
+            // What another version has as well is still there.
+            let left = seen(db, &scope, reference.name.as_str())?;
+            mcp_tools.retain(|name| !left.contains(name));
             context.event(db, author, None, "tool.uninstall", &self.tool)?;
             Ok((gone, mcp_tools))
         };
@@ -73,6 +74,16 @@ impl Operation for Uninstall {
             "mcp_tools": mcp_tools,
         });
         Ok(Reply::sentence(message, data))
+    }
+}
+
+/// Returns the names by which agents call what they see of a tool in a scope.
+fn seen(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<String>> {
+    let Some(install) = installs::active(db, scope, name)? else { return Ok(Vec::new()) };
+    match checked::manifest(db, &install) {
+        Ok(manifest) => names::of(db, name, &checked::projected_actions(&manifest)),
+        // What cannot be used is not seen.
+        Err(_) => Ok(Vec::new()),
     }
 }
 

@@ -15,6 +15,8 @@ pub(super) enum Scaffold {
     #[default]
     #[value(help = "A shell script with an input and an output schema")]
     Script,
+    #[value(help = "A WebAssembly module, with the text that it is made of, and the same schemas")]
+    Wasm,
     #[value(help = "Documentation alone: nothing is run")]
     Document,
 }
@@ -22,7 +24,7 @@ pub(super) enum Scaffold {
 /// A file of a new package.
 struct File {
     path: &'static str,
-    text: String,
+    bytes: Vec<u8>,
     executable: bool,
 }
 
@@ -33,14 +35,21 @@ impl Scaffold {
         let quoted = format!("\"{name}\"");
         let file = |path, text: &str| File {
             path,
-            text: text.replace("NAME", &quoted).replace("SHORT", short),
+            bytes: text.replace("NAME", &quoted).replace("SHORT", short).into_bytes(),
             executable: text.starts_with("#!"),
         };
+        let fixed = |path, bytes: &[u8]| File { path, bytes: bytes.to_vec(), executable: false };
         match self {
             Self::Script => vec![
                 file("skill.package.yaml", include_str!("scaffold/skill.package.yaml")),
                 file("SKILL.md", include_str!("scaffold/SCRIPT.md")),
                 file("hello.sh", include_str!("scaffold/hello.sh")),
+            ],
+            Self::Wasm => vec![
+                file("skill.package.yaml", include_str!("scaffold/wasm.package.yaml")),
+                file("SKILL.md", include_str!("scaffold/SCRIPT.md")),
+                fixed("main.wat", include_bytes!("scaffold/main.wat")),
+                fixed("main.wasm", include_bytes!("scaffold/main.wasm")),
             ],
             Self::Document => vec![file("SKILL.md", include_str!("scaffold/DOCUMENT.md"))],
         }
@@ -82,7 +91,7 @@ fn create(path: &Path, file: &File) -> std::io::Result<()> {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(if file.executable { 0o755 } else { 0o644 });
     }
-    options.open(path)?.write_all(file.text.as_bytes())
+    options.open(path)?.write_all(&file.bytes)
 }
 
 #[cfg(test)]
@@ -96,7 +105,9 @@ mod tests {
 
     #[test]
     fn what_is_made_has_neither_errors_nor_advice_and_can_be_packed() {
-        for (name, kind) in [("alice/hello", Scaffold::Script), ("@a/b/c", Scaffold::Document)] {
+        let kinds =
+            [("alice/hello", Scaffold::Script), ("alice/module", Scaffold::Wasm), ("@a/b/c", Scaffold::Document)];
+        for (name, kind) in kinds {
             let folder = tempfile::tempdir().unwrap();
             let name = Name::parse(name).unwrap();
             let files = kind.write(&name, folder.path()).unwrap();
@@ -108,6 +119,20 @@ mod tests {
             let error = kind.write(&name, folder.path()).unwrap_err();
             assert_eq!(error.code(), Code::AlreadyExists);
         }
+    }
+
+    #[test]
+    fn the_module_is_what_its_text_says() {
+        let module = wat::parse_str(include_str!("scaffold/main.wat")).unwrap();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/registry/package/scaffold/main.wasm");
+            fs::write(made, &module).unwrap();
+        }
+        assert_eq!(
+            module,
+            include_bytes!("scaffold/main.wasm"),
+            "`UPDATE_DOCS=1 cargo test --lib scaffold` makes it anew"
+        );
     }
 
     #[test]

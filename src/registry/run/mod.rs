@@ -17,6 +17,8 @@ pub mod operations;
 mod tree;
 mod trees;
 mod turns;
+#[cfg(feature = "wasm")]
+pub mod wasm;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};
 pub use execute::run;

@@ -67,6 +67,7 @@ pub fn checked(
     held.lock().map_err(|error| Error::file("lock", &lock, error))?;
     if !is_right(&tree, &notes) {
         remove(&tree)?;
+        archive::sweep(&tree)?;
         archive::open(Vec::clone(&*archive()?))?.unpack(&tree)?;
         let noted = look(&tree)?;
         let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;

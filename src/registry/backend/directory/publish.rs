@@ -23,6 +23,9 @@ use crate::store::tools::packages::{Visibility, Yank};
 /// How the folder begins that a version is made in.
 const UNFINISHED: &str = ".publishing-";
 
+/// The file that is there while the index may be behind what lies in the folder: the next change makes the index anew.
+const BEHIND: &str = ".index-behind";
+
 /// How often, and how many times, the lock is asked for: half a minute.
 const EACH: Duration = Duration::from_millis(50);
 const TIMES: u32 = 600;
@@ -44,8 +47,15 @@ pub fn create(name: &str, path: &Path) -> Result<()> {
 /// As [`super::Directory::index`].
 pub fn index(root: &Root, context: &Context) -> Result<usize> {
     let _lock = lock(root, context)?;
+    sweep(root)?;
+    remake(root)
+}
+
+/// Makes the index anew from the files, and returns how many tools it lists.
+fn remake(root: &Root) -> Result<usize> {
     let listings = index::made(root)?;
     index::write(root, &listings)?;
+    root.remove(BEHIND)?;
     Ok(listings.len())
 }
 
@@ -67,6 +77,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
             return Err(Error::new(Code::AlreadyExists, format!("{name}@{version} is there with other files"))
                 .hint("a version that was published never changes; raise the version"));
         }
+        sweep_version(root, &folder)?;
         write_attestations(root, &folder, attestations)?;
         relist(root, name)?;
         return Ok(false);
@@ -81,8 +92,9 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
         yank: None,
     };
     let unfinished = format!("{}/{UNFINISHED}{}", versions::TOOLS, crate::clock::unique().simple());
-    let written =
-        write_version(root, &unfinished, &record, publication).and_then(|()| root.put_folder(&unfinished, &folder));
+    let written = write_version(root, &unfinished, &record, publication)
+        .and_then(|()| root.write(BEHIND, b""))
+        .and_then(|()| root.put_folder(&unfinished, &folder));
     if let Err(error) = written {
         root.remove_folder(&unfinished);
         return Err(error);
@@ -112,10 +124,13 @@ fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<(
 /// As [`crate::registry::backend::Registry::yank`].
 pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     let _lock = lock(root, context)?;
+    sweep(root)?;
+    sweep_version(root, &versions::folder(name, version))?;
     let Some(record) = versions::one(root, name, version)? else {
         return Err(root.malformed(format!("{name}@{version} went away")));
     };
     let record = Record { yank: yank.cloned(), ..record };
+    root.write(BEHIND, b"")?;
     root.write(&versions::file(name, version, versions::PACKAGE), record.text(name, version).as_bytes())?;
     relist(root, name)
 }
@@ -126,7 +141,9 @@ pub fn yank(root: &Root, context: &Context, name: &Name, version: &Version, yank
 /// As [`crate::registry::backend::Registry::attest`].
 pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &str) -> Result<()> {
     let _lock = lock(root, context)?;
-    write_attestations(root, &versions::folder(&version.name, &version.version), &[bundle.to_owned()])
+    let folder = versions::folder(&version.name, &version.version);
+    sweep_version(root, &folder)?;
+    write_attestations(root, &folder, &[bundle.to_owned()])
 }
 
 /// Lists a tool in the index as it lies in the folder; makes the index anew where there is none, or a malformed one.
@@ -143,15 +160,27 @@ fn relist(root: &Root, name: &Name) -> Result<()> {
         Err(error) if error.code() == Code::RegistryAnswer => index::made(root)?,
         Err(error) => return Err(error),
     };
-    index::write(root, &listings)
+    index::write(root, &listings)?;
+    root.remove(BEHIND)
 }
 
-/// Removes what processes that were killed had begun. Nobody else is at work while the lock is held.
+/// Removes what processes that were killed had begun, and brings up the index that they left behind. Nobody else is at work
+/// while the lock is held.
 fn sweep(root: &Root) -> Result<()> {
     for name in root.names(versions::TOOLS)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
         root.remove_folder(&format!("{}/{name}", versions::TOOLS));
     }
-    Ok(())
+    root.sweep("")?;
+    match root.stamp(BEHIND)? {
+        Some(_) => remake(root).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Removes the files that processes that were killed had begun to write beside those of a version.
+fn sweep_version(root: &Root, folder: &str) -> Result<()> {
+    root.sweep(folder)?;
+    root.sweep(&format!("{folder}/{}", versions::ATTESTATIONS))
 }
 
 /// Waits until no other process changes the registry.

@@ -15,6 +15,9 @@ pub const REGISTRY: &str = "registry.json";
 const FORMAT: &str = "mcpkg-registry";
 const VERSION: u64 = 1;
 
+/// How files begin that are written beside their place.
+const TEMPORARY: &str = ".mcpkg-";
+
 /// The most entries of a folder that are looked at.
 const ENTRIES: usize = 100_000;
 
@@ -112,8 +115,13 @@ impl Root {
         if self.folders().open(&path)?.is_none() {
             return Ok(Vec::new());
         }
-        let failed = |error| disk::failed("read", &path, error);
-        let listing = match fs::read_dir(&path) {
+        self.listed(&path)
+    }
+
+    /// Returns the names in a folder, whose path was looked at.
+    fn listed(&self, path: &Path) -> Result<Vec<String>> {
+        let failed = |error| disk::failed("read", path, error);
+        let listing = match fs::read_dir(path) {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(Vec::new());
             }
@@ -151,11 +159,35 @@ impl Root {
         let Some((folder, name)) = folders.holding(&path)? else {
             return Err(disk::failed("write", &path, ErrorKind::NotFound.into()));
         };
-        let temporary = OsString::from(format!(".mcpkg-{}", crate::clock::unique().simple()));
+        let temporary = OsString::from(format!("{TEMPORARY}{}", crate::clock::unique().simple()));
         folder.write_beside(name, &temporary, bytes, disk::FILE, None)?;
         folder.put_in_place(name, &temporary, false)?;
         folder.sync();
         Ok(())
+    }
+
+    /// Removes a file; one that is not there is no failure.
+    ///
+    /// # Errors
+    /// As [`Root::write`].
+    pub fn remove(&self, relative: &str) -> Result<()> {
+        let path = self.at(relative)?;
+        match self.folders().holding(&path)? {
+            Some((folder, name)) => folder.remove(name),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the files in a folder that were begun to be written and never put in place; nobody may be writing. The registry's
+    /// own folder is `""`.
+    ///
+    /// # Errors
+    /// As [`Root::write`].
+    pub fn sweep(&self, relative: &str) -> Result<()> {
+        let path = if relative.is_empty() { self.path.clone() } else { self.at(relative)? };
+        let Some(folder) = self.folders().open(&path)? else { return Ok(()) };
+        let begun = |name: &String| name.starts_with(TEMPORARY);
+        self.listed(&path)?.iter().filter(|name| begun(name)).try_for_each(|name| folder.remove(name.as_ref()))
     }
 
     /// Puts the folder `from` at `to`, where nothing is; makes the folders above that.

@@ -12,15 +12,17 @@ mod rule;
 mod tests;
 mod unpack;
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::manifest::{self, FILES, MAX_FILE, Manifest};
 use crate::disk::{Sha, sha256};
 use crate::error::Result;
 
 pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
-pub use pack::{Packed, pack};
+pub use pack::{Packed, contents_of, pack};
 pub use read::Member;
 pub use rule::Rule;
 
@@ -47,6 +49,24 @@ pub struct Opened {
     bytes: Vec<u8>,
 }
 
+/// The files of a package, by their paths.
+pub type Contents = BTreeMap<String, Arc<[u8]>>;
+
+/// Returns the files of an archive.
+///
+/// # Errors
+/// `E_ARCHIVE_INVALID` where it breaks a rule.
+pub fn contents(archive: &[u8]) -> Result<Contents> {
+    let mut files = Contents::new();
+    read::each(archive, &mut |member, content| {
+        let mut bytes = Vec::new();
+        content.read_to_end(&mut bytes).map_err(|error| rule::malformed(&error))?;
+        files.insert(member.path.clone(), bytes.into());
+        Ok(())
+    })?;
+    Ok(files)
+}
+
 /// Reads an archive.
 ///
 /// # Errors
@@ -70,6 +90,14 @@ pub fn open(bytes: Vec<u8>) -> Result<Opened> {
     let manifest = checked.manifest()?;
     manifest.published("published")?;
     Ok(Opened { manifest, raw_manifest, members, sha256: sha256(&bytes), bytes })
+}
+
+/// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub fn sweep(folder: &Path) -> Result<()> {
+    unpack::sweep(folder)
 }
 
 impl Opened {

@@ -5,10 +5,10 @@ use std::path::Path;
 use flate2::{Compression, GzBuilder};
 
 use super::bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
-use super::left_out::{self, Found};
+use super::left_out::{self, Found, Source};
 use super::names::{self, Names};
 use super::rule::{Rule, refused};
-use super::{Opened, open};
+use super::{Contents, Opened, open};
 use crate::error::{Error, Result};
 use crate::file;
 use crate::registry::package::manifest;
@@ -33,10 +33,45 @@ pub struct Packed {
 /// holds what no archive may; `E_NOT_FOUND`, `E_FILE_FAILED`.
 pub fn pack(folder: &Path) -> Result<Packed> {
     manifest::of_folder(folder)?.manifest()?.published("packed")?;
-    let Found { files, left_out } = left_out::walk(folder)?;
+    let Found { files, left_out } = found(folder)?;
+    let failed = |error| Error::file("pack", folder, error);
+    let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM).write(Vec::new(), Compression::best());
+    let mut tar = tar::Builder::new(gzip);
+    for source in files {
+        let bytes = bytes_of(&source)?;
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(if source.executable { 0o755 } else { 0o644 });
+        header.set_mtime(0);
+        header.set_uid(0);
+        header.set_gid(0);
+        tar.append_data(&mut header, &source.path, bytes.as_slice()).map_err(failed)?;
+    }
+    let bytes = tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)?;
+    Ok(Packed { opened: open(bytes)?, left_out })
+}
+
+/// Returns the files that would be packed of a folder.
+///
+/// # Errors
+/// As [`pack`], but for the manifest.
+pub fn contents_of(folder: &Path) -> Result<Contents> {
+    let read = |source: Source| Ok((source.path.clone(), bytes_of(&source)?.into()));
+    found(folder)?.files.into_iter().map(read).collect()
+}
+
+fn bytes_of(source: &Source) -> Result<Vec<u8>> {
+    file::read(&source.on_disk, MAX_MEMBER).map_err(|error| Error::file("read", &source.on_disk, error))
+}
+
+/// Returns what is packed of a folder, where an archive may hold it.
+fn found(folder: &Path) -> Result<Found> {
+    let found = left_out::walk(folder)?;
+    let files = &found.files;
     let mut names = Names::default();
     let mut size: u64 = 0;
-    for file in &files {
+    for file in files {
         names.add(names::check(file.path.as_bytes())?, false)?;
         size = size.saturating_add(file.size);
         if file.size > MAX_MEMBER {
@@ -49,21 +84,5 @@ pub fn pack(folder: &Path) -> Result<Packed> {
     if size > MAX_UNPACKED {
         return Err(refused(Rule::UnpackedSize, "", format!("it has more than {} MiB", MAX_UNPACKED >> 20)));
     }
-    let failed = |error| Error::file("pack", folder, error);
-    let gzip = GzBuilder::new().mtime(0).operating_system(NO_SYSTEM).write(Vec::new(), Compression::best());
-    let mut tar = tar::Builder::new(gzip);
-    for source in files {
-        let bytes =
-            file::read(&source.on_disk, MAX_MEMBER).map_err(|error| Error::file("read", &source.on_disk, error))?;
-        let mut header = tar::Header::new_gnu();
-        header.set_entry_type(tar::EntryType::Regular);
-        header.set_size(bytes.len() as u64);
-        header.set_mode(if source.executable { 0o755 } else { 0o644 });
-        header.set_mtime(0);
-        header.set_uid(0);
-        header.set_gid(0);
-        tar.append_data(&mut header, &source.path, bytes.as_slice()).map_err(failed)?;
-    }
-    let bytes = tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)?;
-    Ok(Packed { opened: open(bytes)?, left_out })
+    Ok(found)
 }

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::read;
 use crate::error::{Code, Error, Result};
 
-/// How folders that are being written begin.
-pub(super) const PREFIX: &str = ".unpacking-";
+/// How folders begin that are being written; the name of what they become follows.
+const PREFIX: &str = ".unpacking-";
 
 /// Writes the files of an archive below `folder`, which must not exist.
 ///
@@ -24,7 +24,7 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
         return Err(exists());
     }
     // It is removed where this fails.
-    let beside = private(tempfile::Builder::new().prefix(PREFIX)).tempdir_in(parent).map_err(failed)?;
+    let beside = private(tempfile::Builder::new().prefix(&prefix(folder))).tempdir_in(parent).map_err(failed)?;
     read::each(bytes, &mut |member, content| {
         let path = beside.path().join(&member.path);
         let above = path.parent().unwrap_or(beside.path());
@@ -42,6 +42,29 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
         Err(error) if matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty) => Err(exists()),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub(super) fn sweep(folder: &Path) -> Result<()> {
+    let Some(parent) = folder.parent() else { return Ok(()) };
+    let failed = |error| Error::file("remove what was begun beside", folder, error);
+    let prefix = prefix(folder);
+    for entry in fs::read_dir(parent).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_name().to_string_lossy().starts_with(&prefix) {
+            fs::remove_dir_all(entry.path()).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// How folders begin that are being written and become `folder`.
+fn prefix(folder: &Path) -> String {
+    let name = folder.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    format!("{PREFIX}{name}-")
 }
 
 /// Folders that are this user's alone.

@@ -33,8 +33,11 @@ impl Operation for Init {
     const TITLE: &'static str = "Make a tool";
     const ABOUT: &'static str = "Make a tool to begin with: a package that passes `tool validate`";
     const HELP: &'static str = "Nothing that is there is overwritten: a folder that holds a manifest is refused.";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg tool init alice/weather", "mcpkg tool init alice/guides/review ./review --kind document"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool init alice/weather",
+        "mcpkg tool init alice/hash --kind wasm",
+        "mcpkg tool init alice/guides/review ./review --kind document",
+    ];
     const EFFECT: Effect = Effect::Read;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

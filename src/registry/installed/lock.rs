@@ -1,0 +1,92 @@
+//! `mcpkg tool lock`: writes which tools are installed, each with the digest of its archive.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use semver::Version;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::checked;
+use super::lockfile::{FILE, Locked, Lockfile};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::registry::GROUP;
+use crate::registry::package::Name;
+use crate::registry::trust::{self, Identity, Rules, Status};
+use crate::store::Db;
+use crate::store::tools::installs::{self, Install};
+
+/// Lock the installed tools
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Lock {
+    /// File to write; `-` for standard output [default: mcpkg-tools.lock]
+    #[serde(default)]
+    file: Option<PathBuf>,
+    /// What is installed for the project that applies
+    #[arg(long)]
+    #[serde(default)]
+    for_project: bool,
+}
+
+impl Operation for Lock {
+    const TOOL: &'static str = "lock_tools";
+    const CLI: &'static [&'static str] = &["tool", "lock"];
+    const TITLE: &'static str = "Lock the installed tools";
+    const ABOUT: &'static str = "Write the version and the SHA-256 of each installed tool, and who spoke for it";
+    const HELP: &'static str = "`mcpkg tool install --locked mcpkg-tools.lock` brings exactly that into another database, or \
+        nothing. The same tools give the same bytes.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool lock", "mcpkg tool lock team-tools.lock", "mcpkg tool lock - --for-project"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let scope = super::scope(context, self.for_project)?;
+        let locked = context.store.read(|db| {
+            let rules = trust::rules(db, context)?;
+            let all = installs::of_scope(db, &scope)?;
+            all.into_iter().map(|install| locked(db, context, &rules, install)).collect::<Result<Vec<_>>>()
+        })?;
+        let lock = Lockfile::new(locked);
+        let text = lock.text()?;
+        let path = self.file.unwrap_or_else(|| PathBuf::from(FILE));
+        if path.as_os_str() == "-" {
+            let data: Value = serde_json::to_value(&lock)
+                .map_err(|error| Error::internal("the lock cannot be written").with_source(error))?;
+            return Ok(Reply::new(Body::Text(text), data));
+        }
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
+        disk::write_beside(&path, &temporary, text.as_bytes(), disk::FILE)?;
+        disk::put_in_place(&path, &temporary, false)?;
+        let (number, shown) = (lock.tools.len(), path.display().to_string());
+        let sentence = format!("Locked {} in {shown}", plural::count(number, "tool"));
+        Ok(Reply::sentence(sentence, json!({ "file": shown, "tools": lock.tools })))
+    }
+}
+
+/// Returns an install as it is locked.
+fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Result<Locked> {
+    let subject = checked::subject(&install);
+    let verdict = trust::judge_by(rules, db, context, &subject)?;
+    if verdict.status == Status::Refused {
+        let why = format!("{} is refused, and is not locked", subject.reference());
+        return Err(Error::new(Code::TrustFailed, why)
+            .hint(format!("`mcpkg tool verify {}` says who speaks against it", subject.reference())));
+    }
+    let odd = |_| Error::internal("an install has no version");
+    Ok(Locked {
+        name: Name::parse(&install.name)?,
+        version: install.version.parse::<Version>().map_err(odd)?,
+        sha256: hex::encode(&install.sha256),
+        registry: install.registry,
+        identities: verdict.identities.iter().map(Identity::to_string).collect(),
+        active: install.active,
+    })
+}

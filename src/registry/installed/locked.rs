@@ -1,0 +1,253 @@
+//! `mcpkg tool install --locked FILE`: exactly the archives that a lock names, or nothing.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::lockfile::{Locked, Lockfile};
+use super::package::Package;
+use super::place::{Arrival, Bytes, Placed, place};
+use super::publisher;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Context, Reply};
+use crate::plural;
+use crate::registry::backend::resolve::was_yanked;
+use crate::registry::backend::{self, Known, Resolved, VersionInfo, release, resolve};
+use crate::registry::package::manifest::Manifest;
+use crate::registry::package::{Reference, Wanted};
+use crate::registry::trust::{self, Status, Subject, Verb, Verdict};
+use crate::store::new_content::NewContent;
+use crate::store::tools::installs::{self, Scope};
+use crate::store::tools::packages::{self, Release};
+use crate::store::tools::registries::LOCAL;
+
+/// What is taken of a lock that would be refused.
+#[derive(Clone, Copy)]
+pub struct Choice {
+    /// Versions that their publisher took back.
+    pub allow_yanked: bool,
+    /// Tools that another identity published before; a person is asked.
+    pub accept_publisher: bool,
+}
+
+/// A package of a lock that was fetched and checked, and may be installed.
+struct Ready {
+    subject: Subject,
+    manifest: Manifest,
+    raw_manifest: String,
+    /// Bytes of its archive, which was stored ahead: all of a lock need not fit into memory.
+    size: u64,
+    release: Release,
+    verdict: Verdict,
+    active: bool,
+}
+
+/// Installs what a lock names for a scope, in one transaction.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock; `E_DIGEST_MISMATCH` where every registry
+/// has another archive; `E_VERSION_YANKED`; `E_TRUST_REQUIRED` where somebody whom the lock names does not speak for an archive
+/// here; as `resolve` and `trust::require`. Nothing is installed then.
+pub fn install(context: &Context, path: &Path, scope: &Scope, choice: Choice) -> Result<Reply> {
+    let lock = Lockfile::read(path)?;
+    (context.step_aside)();
+    let (mut ready, mut ahead) = (Vec::new(), context.store.ahead());
+    for locked in &lock.tools {
+        if context.is_cancelled() {
+            return Err(Error::new(Code::Cancelled, "The install was cancelled; nothing was installed"));
+        }
+        let (package, content) = prepare(context, scope, locked, choice)?;
+        ahead.store(&content)?;
+        ready.push(package);
+    }
+    // The version that agents see comes last: each that is installed is the one that they see.
+    ready.sort_by_key(|ready| ready.active);
+    let author = context.author();
+    let (placed, others) = context.store.write(|db| {
+        let mut placed = Vec::new();
+        for ready in &ready {
+            let before = db.changed_rows();
+            placed.push(place(db, scope, &ready.arrival(), author)?);
+            if db.changed_rows() != before {
+                context.event(db, author, None, "tool.install", &ready.subject.reference())?;
+            }
+        }
+        let is_locked = |name: &str| ready.iter().any(|ready| ready.subject.name == name);
+        let others = installs::of_scope(db, scope)?.into_iter().map(|install| install.name);
+        Ok((placed, others.filter(|name| !is_locked(name)).collect::<Vec<_>>()))
+    })?;
+    ahead.keep();
+    Ok(reply(path, scope, &ready, &placed, others))
+}
+
+/// Fetches a package of a lock and decides whether it may be installed.
+fn prepare(context: &Context, scope: &Scope, locked: &Locked, choice: Choice) -> Result<(Ready, NewContent)> {
+    let resolved = find(context, locked, choice)?;
+    let package = Package::fetch(context, &resolved)?;
+    let verdict = context.store.read(|db| trust::judge(db, context, &package.subject))?;
+    require_identities(locked, &package.subject, &verdict)?;
+    let before = context.store.read(|db| installs::active(db, scope, &package.subject.name))?;
+    let accept = choice.accept_publisher;
+    let verdict = publisher::require(context, Verb::Install, &package.subject, before.as_ref(), accept)?;
+    package.refuse_builds()?;
+    let Package { subject, opened } = package;
+    let (manifest, raw_manifest) = (opened.manifest.clone(), opened.raw_manifest.clone());
+    let content = NewContent::from(opened.into_archive().bytes);
+    let ready = Ready {
+        size: content.size(),
+        release: release(&resolved.registry, &resolved.version),
+        subject,
+        manifest,
+        raw_manifest,
+        verdict,
+        active: locked.active,
+    };
+    Ok((ready, content))
+}
+
+/// Returns the version of a lock as a registry has it with the digest of the lock: what is kept here first, then the registry
+/// that the lock names, then all others in their order.
+fn find(context: &Context, locked: &Locked, choice: Choice) -> Result<Resolved> {
+    let Some(sha256) = locked.digest() else { return Err(Error::internal("a lock was not checked")) };
+    let found = match kept(context, locked, &sha256)? {
+        Some(found) => found,
+        None => asked(context, locked, &sha256)?,
+    };
+    match &found.version.yank {
+        Some(yank) if !choice.allow_yanked => Err(was_yanked(&locked.name, &locked.version, yank)),
+        _ => Ok(found),
+    }
+}
+
+/// Returns a version whose archive is kept here.
+fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<Resolved>> {
+    let row = context.store.read(|db| {
+        let (name, version) = (locked.name.as_str(), locked.version.to_string());
+        let row = packages::get(db, &locked.registry, name, &version)?;
+        let other = || packages::kept(db, sha256);
+        match row.filter(|row| row.release.sha256 == *sha256 && row.blob.is_some()) {
+            Some(row) => Ok(Some(row)),
+            None => Ok(other()?.filter(|row| row.release.name == name && row.release.version == version)),
+        }
+    })?;
+    Ok(row.map(|row| {
+        let Release { registry, sha256, size, publisher, visibility, published_at, yank, .. } = row.release;
+        let (name, version) = (locked.name.clone(), locked.version.clone());
+        let version = VersionInfo { name, version, sha256, size, publisher, visibility, published_at, yank };
+        Resolved { registry, version, warnings: Vec::new() }
+    }))
+}
+
+/// Asks registries for a version, until one has it with this digest.
+fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolved> {
+    let mut all = Known::all(context)?;
+    all.sort_by_key(|known| known.name != locked.registry);
+    let reference =
+        Reference { name: locked.name.clone(), version: Wanted::Exact(locked.version.clone()), action: None };
+    let (mut another, mut failed) = (None, None);
+    for known in all {
+        let choice = backend::Choice { registry: Some(&known.name), pre: true, allow_yanked: true };
+        match resolve(context, &reference, choice) {
+            Ok(found) if found.version.sha256 == *sha256 => return Ok(found),
+            Ok(found) => another = another.or(Some((known.name, hex::encode(&found.version.sha256)))),
+            Err(error) if error.code() == Code::Cancelled => return Err(error),
+            // What others cannot be asked for says more than that this database does not have it.
+            Err(error) if known.name == LOCAL => drop(failed.get_or_insert(error)),
+            Err(error) => failed = Some(error),
+        }
+    }
+    match (another, failed) {
+        (Some((registry, actual)), _) => {
+            let what = format!(
+                "Registry '{registry}' has another archive as {} than the lock; nothing was installed",
+                locked.reference()
+            );
+            Err(Error::new(Code::DigestMismatch, what)
+                .with_details(json!({ "registry": registry, "expected": locked.sha256, "actual": actual }))
+                .hint(format!(
+                    "the lock was written from the registry '{}'; `mcpkg registry add` adds it",
+                    locked.registry
+                )))
+        }
+        (None, Some(error)) => {
+            let lacks =
+                format!("{} of the lock cannot be had; nothing was installed: {}", locked.reference(), error.message());
+            let new = Error::new(error.code(), lacks);
+            Err(new.hint(format!("the lock was written from the registry '{}'", locked.registry)))
+        }
+        (None, None) => Err(Error::internal("there is no registry at all")),
+    }
+}
+
+/// Refuses an archive that somebody whom the lock names does not speak for here.
+fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> Result<()> {
+    // Who speaks against it is told by the verdict itself.
+    if verdict.status == Status::Refused {
+        return Ok(());
+    }
+    let counts = |who: &&String| !verdict.identities.iter().any(|identity| identity.as_str() == **who);
+    let missing: Vec<&String> = locked.identities.iter().filter(counts).collect();
+    let Some(first) = missing.first() else { return Ok(()) };
+    let what = format!("{} was locked with the word of {first}, which does not count here", subject.reference());
+    Err(Error::new(Code::TrustRequired, format!("{what}; nothing was installed"))
+        .with_details(json!({
+            "tool": subject.name,
+            "version": subject.version,
+            "sha256": subject.digest(),
+            "missing": missing,
+            "attestations": verdict.attestations.iter().map(trust::Counted::data).collect::<Vec<_>>(),
+        }))
+        .hint(format!("`mcpkg tool trust add {first}` at a terminal has it count, where it signed this archive")))
+}
+
+impl Ready {
+    fn arrival(&self) -> Arrival<'_> {
+        Arrival {
+            subject: &self.subject,
+            manifest: &self.manifest,
+            raw_manifest: &self.raw_manifest,
+            archive: Bytes::Stored(self.size),
+            release: &self.release,
+            publisher: self.verdict.publisher().map(|identity| identity.as_str()),
+        }
+    }
+}
+
+fn reply(path: &Path, scope: &Scope, ready: &[Ready], placed: &[Placed], others: Vec<String>) -> Reply {
+    let tool = |(ready, placed): (&Ready, &Placed)| {
+        json!({
+            "tool": ready.subject.name,
+            "version": ready.subject.version,
+            "sha256": ready.subject.digest(),
+            "registry": ready.release.registry,
+            "mcp_tools": placed.mcp_tools,
+            "active": ready.active,
+            "new": placed.is_new,
+            "verification": ready.verdict.verification(),
+        })
+    };
+    let shown = path.display().to_string();
+    let new = placed.iter().filter(|placed| placed.is_new).count();
+    let message = match (new, placed.len() - new) {
+        (new, 0) => format!("Installed {} as locked in {shown}", plural::count(new, "tool")),
+        (0, _) => format!("All tools that {shown} names are installed as locked already"),
+        (new, there) => format!("Installed {} as locked in {shown}; {there} were there", plural::count(new, "tool")),
+    };
+    let data = json!({
+        "success": true,
+        "message": message,
+        "locked": shown,
+        "scope": Scope::word(&scope.key()),
+        "tools": ready.iter().zip(placed).map(tool).collect::<Vec<Value>>(),
+        "not_locked": others,
+    });
+    let mut reply = Reply::sentence(message, data);
+    for ready in ready.iter().filter(|ready| !ready.verdict.is_trusted()) {
+        reply = reply.warn([format!("nobody whom you trust speaks for {}", ready.subject.reference())]);
+    }
+    if !others.is_empty() {
+        reply = reply.warn([format!("installed, and not in the lock: {}", others.join(", "))]);
+    }
+    reply
+}

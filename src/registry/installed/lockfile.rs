@@ -1,0 +1,220 @@
+//! `mcpkg-tools.lock`: which tools a scope has installed, each as one archive.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use semver::Version;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::registry::backend::sha256;
+use crate::registry::package::Name;
+use crate::registry::trust::Identity;
+
+/// The name of the file unless another is given.
+pub const FILE: &str = "mcpkg-tools.lock";
+
+const VERSION: u32 = 1;
+
+/// The most tools in a lock.
+const MOST: usize = 10_000;
+
+/// The file as it is written: keys and lists in a fixed order.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lockfile {
+    version: u32,
+    /// By name and version.
+    pub tools: Vec<Locked>,
+}
+
+/// A version of a tool as it is locked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Locked {
+    /// The tool.
+    pub name: Name,
+    /// Its version.
+    #[serde(serialize_with = "as_text", deserialize_with = "from_text")]
+    pub version: Version,
+    /// The SHA-256 of its archive, in hex.
+    pub sha256: String,
+    /// The registry that it came from.
+    pub registry: String,
+    /// Who spoke for it and was trusted.
+    pub identities: Vec<String>,
+    /// Whether it is the version of the tool that agents see.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub active: bool,
+}
+
+fn as_text<S: Serializer>(version: &Version, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(version)
+}
+
+fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what a field is by reference")]
+fn is_yes(active: &bool) -> bool {
+    *active
+}
+
+impl Lockfile {
+    /// Returns the lock of these versions.
+    pub fn new(mut tools: Vec<Locked>) -> Self {
+        tools.sort_by(|a, b| a.name.cmp(&b.name).then_with(|| a.version.cmp(&b.version)));
+        Self { version: VERSION, tools }
+    }
+
+    /// Returns its text.
+    ///
+    /// # Errors
+    /// Never, but for a bug.
+    pub fn text(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self);
+        text.map(|text| text + "\n").map_err(|error| Error::internal("the lock cannot be written").with_source(error))
+    }
+
+    /// Reads a lock, which may come from anybody.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = file::read_text(path, file::TEXT)
+            .map_err(|error| Error::file("read", path, error).hint("`mcpkg tool lock` writes a lock"))?;
+        Self::parse(&text).map_err(|error| {
+            Error::new(error.code(), format!("`{}` {error}", path.display())).hint("`mcpkg tool lock` writes it")
+        })
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let head: Head =
+            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of tools: {error}")))?;
+        if head.version != VERSION {
+            let why = format!("has version {}; this mcpkg reads version {VERSION}", head.version);
+            return Err(Error::new(Code::LockfileVersion, why));
+        }
+        let lock: Self =
+            serde_json::from_str(text).map_err(|error| invalid(format!("is no lock of tools: {error}")))?;
+        lock.check()?;
+        Ok(lock)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.tools.len() > MOST {
+            return Err(invalid(format!("names more than {MOST} tools")));
+        }
+        let (mut seen, mut active) = (BTreeSet::new(), BTreeSet::new());
+        for tool in &self.tools {
+            let Locked { name, version, .. } = tool;
+            tool.check().map_err(|why| invalid(format!("names {name}@{version} wrongly: {why}")))?;
+            if !seen.insert((name, version)) {
+                return Err(invalid(format!("names {name}@{version} twice")));
+            }
+            if tool.active && !active.insert(name) {
+                return Err(invalid(format!("says of two versions of {name} that agents see them")));
+            }
+        }
+        match seen.iter().find(|(name, _)| !active.contains(name)) {
+            Some((name, _)) => Err(invalid(format!("says of no version of {name} that agents see it"))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Locked {
+    fn check(&self) -> Result<(), String> {
+        if !self.name.is_publishable() {
+            return Err("its name has one segment".to_owned());
+        }
+        if self.digest().is_none() {
+            return Err("its digest is no SHA-256 in hex".to_owned());
+        }
+        let odd = self.identities.iter().find(|identity| identity.parse::<Identity>().is_err());
+        odd.map_or(Ok(()), |odd| Err(format!("'{}' is no identity", odd.escape_debug())))
+    }
+
+    /// The SHA-256 of its archive.
+    pub fn digest(&self) -> Option<[u8; 32]> {
+        sha256(&self.sha256)
+    }
+
+    /// Returns `NAME@VERSION`.
+    pub fn reference(&self) -> String {
+        format!("{}@{}", self.name, self.version)
+    }
+}
+
+fn invalid(why: String) -> Error {
+    Error::new(Code::LockfileInvalid, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const WHO: &str = "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU";
+
+    fn tool(name: &str, version: &str, active: bool) -> Value {
+        json!({
+            "name": name, "version": version, "sha256": "ab".repeat(32), "registry": "team", "identities": [WHO],
+            "active": active,
+        })
+    }
+
+    fn parse(tools: &[Value]) -> Result<Lockfile> {
+        Lockfile::parse(&json!({ "version": 1, "tools": tools }).to_string())
+    }
+
+    #[test]
+    fn x56_a_lock_comes_back_as_it_was_written_in_one_order() {
+        let tools = [tool("b/x", "1.0.0", true), tool("a/x", "1.10.0", true), tool("a/x", "1.9.0", false)];
+        let lock = Lockfile::new(parse(&tools).expect("a lock").tools);
+        let order: Vec<String> = lock.tools.iter().map(Locked::reference).collect();
+        assert_eq!(order, ["a/x@1.9.0", "a/x@1.10.0", "b/x@1.0.0"]);
+        let text = lock.text().expect("a text");
+        assert_eq!(Lockfile::parse(&text).expect("the same"), lock);
+        let mut turned = lock.tools.clone();
+        turned.reverse();
+        assert_eq!(Lockfile::new(turned).text().expect("a text"), text);
+        assert_eq!(lock.tools[0].digest(), Some([0xab; 32]));
+    }
+
+    #[test]
+    fn what_a_lock_may_not_say() {
+        let with = |key: &str, value: Value| {
+            let mut tool = tool("a/x", "1.0.0", true);
+            tool[key] = value;
+            tool
+        };
+        for (what, tools) in [
+            ("a name", vec![with("name", json!("../x"))]),
+            ("one segment", vec![with("name", json!("x"))]),
+            ("a version", vec![with("version", json!("^1"))]),
+            ("a digest", vec![with("sha256", json!("ab"))]),
+            ("an identity", vec![with("identities", json!(["alice"]))]),
+            ("twice", vec![tool("a/x", "1.0.0", true), tool("a/x", "1.0.0", false)]),
+            ("two active", vec![tool("a/x", "1.0.0", true), tool("a/x", "1.1.0", true)]),
+            ("none active", vec![tool("a/x", "1.0.0", false)]),
+        ] {
+            let error = parse(&tools).expect_err(what);
+            assert_eq!(error.code(), Code::LockfileInvalid, "{what}: {error}");
+        }
+        let newer = Lockfile::parse(r#"{ "version": 2, "tools": 7 }"#).expect_err("another version");
+        assert_eq!(newer.code(), Code::LockfileVersion);
+        for text in ["", "{", "[]", "{}", r#"{ "version": 1 }"#] {
+            assert_eq!(Lockfile::parse(text).expect_err(text).code(), Code::LockfileInvalid, "{text}");
+        }
+    }
+}

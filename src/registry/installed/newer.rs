@@ -1,0 +1,62 @@
+//! How an install stands to what its registry was seen to have.
+
+use semver::Version;
+
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::tools::installs::Install;
+use crate::store::tools::packages::{self, Yank};
+
+/// How an install stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The newest version that is not yanked, where it is newer than the installed one.
+    pub newer: Option<Version>,
+    /// Why the installed version is not to be used any more, where its publisher took it back.
+    pub yank: Option<Yank>,
+}
+
+/// Returns how an install stands, by what was seen of its registry; nobody is asked.
+///
+/// Pre-releases count with `pre`, and where the installed version is one.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn standing(db: &Db<'_>, install: &Install, pre: bool) -> Result<Standing> {
+    let rows = packages::versions(db, &install.registry, &install.name)?;
+    let yank = rows.iter().find(|row| row.release.version == install.version).and_then(|row| row.release.yank.clone());
+    let sound = rows.iter().filter(|row| row.release.yank.is_none());
+    let versions = sound.filter_map(|row| row.release.version.parse::<Version>().ok());
+    Ok(Standing { newer: newest(&install.version, versions, pre), yank })
+}
+
+/// Returns the highest version by semver, where it is higher than `here`.
+fn newest(here: &str, versions: impl Iterator<Item = Version>, pre: bool) -> Option<Version> {
+    let here: Version = here.parse().ok()?;
+    let pre = takes_pre(&here, pre);
+    versions.filter(|version| pre || version.pre.is_empty()).max().filter(|newest| *newest > here)
+}
+
+/// Whether a pre-release may come in the place of a version.
+pub fn takes_pre(here: &Version, pre: bool) -> bool {
+    pre || !here.pre.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x57_newer_is_by_semver_and_a_pre_release_counts_for_one_alone() {
+        let of = |here: &str, versions: &[&str], pre| {
+            let versions = versions.iter().map(|version| version.parse().expect("a version"));
+            newest(here, versions, pre).map(|version| version.to_string())
+        };
+        assert_eq!(of("1.9.0", &["1.10.0", "1.2.0"], false).as_deref(), Some("1.10.0"));
+        assert_eq!(of("1.10.0", &["1.9.0", "1.10.0"], false), None);
+        assert_eq!(of("1.0.0", &["2.0.0-rc.1"], false), None);
+        assert_eq!(of("1.0.0", &["2.0.0-rc.1"], true).as_deref(), Some("2.0.0-rc.1"));
+        assert_eq!(of("2.0.0-rc.2", &["2.0.0-rc.10", "1.0.0"], false).as_deref(), Some("2.0.0-rc.10"));
+        assert_eq!(of("no version", &["1.0.0"], false), None);
+    }
+}

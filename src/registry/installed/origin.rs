@@ -1,0 +1,74 @@
+//! Asks the registry that an install came from, and no other one: what it has now, and what was said of the installed version
+//! since.
+
+use std::collections::HashMap;
+
+use super::newer::takes_pre;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::registry::backend::download::claims;
+use crate::registry::backend::{Choice, Known, Resolved, resolve};
+use crate::registry::package::{Name, Reference, Wanted};
+use crate::store::tools::installs::Install;
+
+/// The registries that installs came from. One that could not be reached is not asked again.
+pub struct Origins<'c> {
+    context: &'c Context,
+    down: HashMap<String, String>,
+}
+
+impl<'c> Origins<'c> {
+    /// Returns the registries of a context.
+    pub fn new(context: &'c Context) -> Self {
+        Self { context, down: HashMap::new() }
+    }
+
+    /// Returns the version that may come in the place of an install: the highest that is `wanted`, not yanked and newer; `None`
+    /// where there is none. What the registry has is noted, and so is what was said of the installed version since: that it
+    /// was yanked, and attestations.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` where the registry was removed; `E_DIGEST_CHANGED` where it has another archive as the installed version;
+    /// `E_VERSION_NOT_FOUND` where it has none that is wanted; as [`resolve`].
+    pub fn ask(&mut self, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
+        if let Some(why) = self.down.get(&install.registry) {
+            return Err(Error::new(Code::RegistryUnreachable, why.clone()));
+        }
+        let asked = ask(self.context, install, wanted, pre);
+        asked.inspect_err(|error| {
+            if error.code() == Code::RegistryUnreachable {
+                self.down.insert(install.registry.clone(), error.message().to_owned());
+            }
+        })
+    }
+}
+
+fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
+    let known = Known::named(context, &install.registry).map_err(|error| removed(install, error))?;
+    let here = install.version.parse::<semver::Version>().map_err(|_| Error::internal("an install has no version"))?;
+    let name = Name::parse(&install.name)?;
+    let of = |version| Reference { name: name.clone(), version, action: None };
+    let choice = Choice { registry: Some(&install.registry), pre: true, allow_yanked: true };
+    let installed = resolve(context, &of(Wanted::Exact(here.clone())), choice)?;
+    claims(context, known.open(context), &installed)?;
+    let choice = Choice { pre: takes_pre(&here, pre), allow_yanked: false, ..choice };
+    let newest = match resolve(context, &of(wanted.clone()), choice) {
+        Ok(newest) => newest,
+        // All that it has was yanked.
+        Err(error) if error.code() == Code::VersionNotFound && *wanted == Wanted::Latest => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(Some(newest).filter(|newest| newest.version.version > here))
+}
+
+/// Says which registry is gone, and what to do about it.
+fn removed(install: &Install, error: Error) -> Error {
+    if error.code() != Code::NotFound {
+        return error;
+    }
+    let Install { name, registry, .. } = install;
+    let what = format!("'{name}' was installed from the registry '{registry}', which was removed");
+    Error::new(Code::NotFound, what)
+        .hint(format!("`mcpkg registry add {registry} PATH|URL` adds it again"))
+        .hint(format!("`mcpkg tool install {name} --registry NAME` takes it from another one from now on"))
+}

@@ -1,0 +1,87 @@
+//! Puts checked packages into the database as installs: archive, install and names in one transaction.
+
+use serde_json::Value;
+
+use super::{checked, names};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::registry::package::manifest::Manifest;
+use crate::registry::trust::Subject;
+use crate::store::revisions::Author;
+use crate::store::tools::installs::{self, Scope};
+use crate::store::tools::packages::{self, Release};
+use crate::store::{Db, blobs};
+
+/// A checked package that is to be installed.
+pub struct Arrival<'a> {
+    /// What it is, as one archive.
+    pub subject: &'a Subject,
+    /// What it says of itself.
+    pub manifest: &'a Manifest,
+    /// The text of its manifest.
+    pub raw_manifest: &'a str,
+    /// The bytes of its archive.
+    pub archive: Bytes<'a>,
+    /// What its registry says of it.
+    pub release: &'a Release,
+    /// Who published it, where somebody trusted did.
+    pub publisher: Option<&'a str>,
+}
+
+/// The bytes of an archive, whose SHA-256 was compared.
+#[derive(Clone, Copy)]
+pub enum Bytes<'a> {
+    /// They are here.
+    Here(&'a [u8]),
+    /// They were stored ahead, so many of them.
+    Stored(u64),
+}
+
+/// What became of an arrival.
+pub struct Placed {
+    /// Whether this version was not installed before.
+    pub is_new: bool,
+    /// The names by which agents call it.
+    pub mcp_tools: Vec<String>,
+}
+
+/// Installs a package for a scope, as the version that agents see there.
+///
+/// # Errors
+/// `E_DIGEST_CHANGED`; `E_PLAN_CHANGED` where its bytes were stored ahead and are gone; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn place(db: &Db<'_>, scope: &Scope, arrival: &Arrival<'_>, author: Author<'_>) -> Result<Placed> {
+    let Subject { name, version, .. } = arrival.subject;
+    let id = keep(db, arrival, author.now)?;
+    let is_new = installs::install(db, scope, (id, name, version), arrival.publisher, (author.actor, author.now))?;
+    let mut mcp_tools = Vec::new();
+    for action in checked::projected_actions(arrival.manifest) {
+        mcp_tools.extend(names::give(db, &arrival.manifest.name, action)?);
+    }
+    Ok(Placed { is_new, mcp_tools })
+}
+
+/// Keeps the archive in its row, and returns the row's key.
+fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
+    let Arrival { subject, manifest, raw_manifest, archive, release, .. } = arrival;
+    let row = match packages::get(db, &release.registry, &subject.name, &subject.version)? {
+        Some(row) => row,
+        None => packages::see(db, release, now)?,
+    };
+    // What another process noted meanwhile is compared too.
+    packages::check_digest(&row, release)?;
+    if row.blob.is_none() {
+        let (blob, size) = match archive {
+            Bytes::Here(bytes) => (blobs::put_known(db, &subject.sha256, bytes)?, bytes.len() as u64),
+            Bytes::Stored(size) => (blobs::by_hash(db, &subject.sha256)?.ok_or_else(|| freed(subject))?, *size),
+        };
+        let json = Value::Object(manifest.json.clone()).to_string();
+        packages::keep(db, row.id, blob, size, packages::Manifest { json: &json, raw: raw_manifest })?;
+    }
+    Ok(row.id)
+}
+
+/// Returns the failure of an archive that another process freed before anything referred to it.
+fn freed(subject: &Subject) -> Error {
+    let why = format!("Another process freed the archive of {} meanwhile; nothing was installed", subject.reference());
+    Error::new(Code::PlanChanged, why).hint("try again")
+}

@@ -1,0 +1,225 @@
+//! What differs between two versions of a tool, for whoever updates it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::registry::package::manifest::{Action, Manifest};
+
+/// What differs between two versions of a tool.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Differences {
+    /// Actions that only one of the two has.
+    pub actions: Sides,
+    /// The names of MCP tools that only one of the two has.
+    pub mcp_tools: Sides,
+    /// Schemas that are not the same, of actions that both have.
+    pub schemas: Vec<SchemaChange>,
+    /// Variables that nothing runs without, which the version before did not ask for.
+    pub required_variables: Vec<String>,
+    /// What the version before was allowed beyond its sandbox, and this one is not.
+    pub lost_grants: Vec<String>,
+}
+
+/// What only one of two versions has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// What the newer one alone has.
+    pub added: Vec<String>,
+    /// What the older one alone had.
+    pub removed: Vec<String>,
+}
+
+/// How a schema of an action changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaChange {
+    /// The action.
+    pub action: String,
+    /// `input` or `output`.
+    pub of: &'static str,
+    /// Properties that only one of the two lists.
+    pub properties: Sides,
+    /// Properties that both list, and say something else of.
+    pub changed: Vec<String>,
+    /// Properties that have to be there now, and had not before.
+    pub required: Vec<String>,
+}
+
+impl Sides {
+    /// Returns what only one of two lists has, in order.
+    pub fn of(before: Vec<String>, now: Vec<String>) -> Self {
+        let (before, now): (BTreeSet<String>, BTreeSet<String>) =
+            (before.into_iter().collect(), now.into_iter().collect());
+        let only = |these: &BTreeSet<String>, others| these.difference(others).cloned().collect();
+        Self { added: only(&now, &before), removed: only(&before, &now) }
+    }
+
+    fn data(&self) -> Value {
+        json!({ "added": self.added, "removed": self.removed })
+    }
+
+    fn lines(&self, what: &str, lines: &mut Vec<String>) {
+        lines.extend(self.added.iter().map(|name| format!("new {what} {name}")));
+        lines.extend(self.removed.iter().map(|name| format!("{what} {name} is gone")));
+    }
+}
+
+impl Differences {
+    /// Returns what differs between two manifests.
+    pub fn between(before: &Manifest, now: &Manifest) -> Self {
+        let names = |manifest: &Manifest| manifest.actions.iter().map(|action| action.name.clone()).collect();
+        let actions = Sides::of(names(before), names(now));
+        let both = now.actions.iter().filter_map(|action| {
+            let before = before.actions.iter().find(|old| old.name == action.name)?;
+            Some((before, action))
+        });
+        let schemas = both.flat_map(|(before, now)| changes(before, now)).collect();
+        let asked: BTreeSet<&str> =
+            before.env.iter().filter(|variable| variable.required).map(|variable| variable.name.as_str()).collect();
+        let required = now.env.iter().filter(|variable| variable.required && variable.default.is_none());
+        let new = required.filter(|variable| !asked.contains(variable.name.as_str()));
+        let required_variables = new.map(|variable| variable.name.clone()).collect();
+        Self { actions, schemas, required_variables, ..Self::default() }
+    }
+
+    /// Returns what differs for people, a line each.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        self.actions.lines("action", &mut lines);
+        self.mcp_tools.lines("MCP tool", &mut lines);
+        lines.extend(self.schemas.iter().map(SchemaChange::line));
+        lines.extend(self.required_variables.iter().map(|name| format!("it asks for the variable {name} now")));
+        lines.extend(self.lost_grants.iter().map(|grant| format!("it is not allowed {grant} any more")));
+        lines
+    }
+
+    /// Returns what differs for programs.
+    pub fn data(&self) -> Value {
+        json!({
+            "actions": self.actions.data(),
+            "mcp_tools": self.mcp_tools.data(),
+            "schemas": self.schemas.iter().map(SchemaChange::data).collect::<Vec<_>>(),
+            "required_variables": self.required_variables,
+            "lost_grants": self.lost_grants,
+        })
+    }
+}
+
+/// Returns how the schemas of an action changed.
+fn changes(before: &Action, now: &Action) -> Vec<SchemaChange> {
+    let pairs =
+        [("input", &before.input_schema, &now.input_schema), ("output", &before.output_schema, &now.output_schema)];
+    let differing = pairs.into_iter().filter(|(_, before, now)| before != now);
+    differing.map(|(of, before, after)| SchemaChange::new(&now.name, of, before.as_ref(), after.as_ref())).collect()
+}
+
+impl SchemaChange {
+    /// Compares two schemas of an action, either of which may be absent.
+    fn new(action: &str, of: &'static str, before: Option<&Value>, now: Option<&Value>) -> Self {
+        let (old, new) = (properties(before), properties(now));
+        let texts = |properties: &BTreeMap<&str, &Value>| properties.keys().map(|name| (*name).to_owned()).collect();
+        let changed = new.iter().filter(|(name, schema)| old.get(*name).is_some_and(|before| before != *schema));
+        let required = Sides::of(required(before), required(now)).added;
+        Self {
+            action: action.to_owned(),
+            of,
+            properties: Sides::of(texts(&old), texts(&new)),
+            changed: changed.map(|(name, _)| (*name).to_owned()).collect(),
+            required,
+        }
+    }
+
+    fn line(&self) -> String {
+        let list = |what: &str, names: &[String]| {
+            (!names.is_empty())
+                .then(|| format!("{what} {}", names.iter().map(|name| shown(name)).collect::<Vec<_>>().join(", ")))
+        };
+        let parts = [
+            list("new", &self.properties.added),
+            list("gone", &self.properties.removed),
+            list("changed", &self.changed),
+            list("required now", &self.required),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let what = if parts.is_empty() { "changed".to_owned() } else { parts.join("; ") };
+        format!("{} schema of {}: {what}", self.of, self.action)
+    }
+
+    fn data(&self) -> Value {
+        json!({
+            "action": self.action,
+            "of": self.of,
+            "properties": self.properties.data(),
+            "changed": self.changed,
+            "required": self.required,
+        })
+    }
+}
+
+/// Returns a property's name as it is shown: it is its author's text.
+fn shown(name: &str) -> String {
+    format!("'{}'", name.escape_debug())
+}
+
+/// Returns the properties that a schema lists.
+fn properties(schema: Option<&Value>) -> BTreeMap<&str, &Value> {
+    let listed = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    listed.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema)).collect()
+}
+
+/// Returns the properties that have to be there.
+fn required(schema: Option<&Value>) -> Vec<String> {
+    let listed = schema.and_then(|schema| schema.get("required")).and_then(Value::as_array);
+    listed.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(value: Value) -> Manifest {
+        Manifest::from_json(&value).expect("a manifest")
+    }
+
+    #[test]
+    fn what_differs_is_told_by_action_and_property() {
+        let before = manifest(json!({
+            "name": "alice/x", "version": "1.0.0", "description": "X",
+            "scripts": { "one": ["true"], "two": { "command": ["true"], "inputSchema": {
+                "type": "object", "properties": { "a": { "type": "string" }, "b": {} }, "required": ["a"],
+            } } },
+            "env": { "KEPT": { "required": true }, "FREE": {} },
+        }));
+        let now = manifest(json!({
+            "name": "alice/x", "version": "1.1.0", "description": "X",
+            "scripts": { "three": ["true"], "two": { "command": ["true"], "inputSchema": {
+                "type": "object", "properties": { "a": { "type": "integer" }, "c": {} }, "required": ["a", "c"],
+            }, "outputSchema": { "type": "object" } } },
+            "env": { "KEPT": { "required": true }, "FREE": { "required": true } },
+        }));
+        let found = Differences::between(&before, &now);
+        assert_eq!(
+            found.lines(),
+            [
+                "new action three",
+                "action one is gone",
+                "input schema of two: new 'c'; gone 'b'; changed 'a'; required now 'c'",
+                "output schema of two: changed",
+                "it asks for the variable FREE now",
+            ]
+        );
+        assert_eq!(found.data()["schemas"][0]["properties"], json!({ "added": ["c"], "removed": ["b"] }));
+        assert_eq!(Differences::between(&now, &now), Differences::default());
+    }
+
+    #[test]
+    fn an_authors_text_is_shown_as_one_line() {
+        let change = SchemaChange::new(
+            "main",
+            "input",
+            None,
+            Some(&json!({ "type": "object", "properties": { "a\u{1b}[2J\nb": {} } })),
+        );
+        assert_eq!(change.line(), "input schema of main: new 'a\\u{1b}[2J\\nb'");
+    }
+}

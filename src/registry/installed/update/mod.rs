@@ -1,0 +1,279 @@
+//! `mcpkg tool update`: installed tools are brought up to what the registries have that they came from.
+
+mod differences;
+mod report;
+
+use schemars::JsonSchema;
+use semver::Version;
+use serde::Deserialize;
+
+use self::differences::{Differences, Sides};
+use self::report::{Change, Done, Report};
+use super::newer::standing;
+use super::origin::Origins;
+use super::package::Package;
+use super::place::{Arrival, Bytes, Placed, place};
+use super::{CHANGES, TOOLS, checked, named, names, publisher, visible};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::registry::GROUP;
+use crate::registry::backend::{Resolved, release};
+use crate::registry::package::{Wanted, mcp_name};
+use crate::registry::run::Tool;
+use crate::registry::trust::{self, Policy, Status, Subject, Verb, Verdict};
+use crate::store::Db;
+use crate::store::tools::grants;
+use crate::store::tools::installs::{self, Install, Scope};
+
+/// Update tools
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Update {
+    /// Installed tools, each with a version or a range where not the newest is meant
+    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS, required_unless_present = "all")]
+    #[serde(default)]
+    tools: Vec<String>,
+    /// Update all that are installed
+    #[arg(long, conflicts_with = "tools")]
+    #[serde(default)]
+    all: bool,
+    /// Show what would change, and install nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Take a pre-release where it is the newest
+    #[arg(long)]
+    #[serde(default)]
+    pre: bool,
+    /// Of what is installed for the project that applies
+    #[arg(long)]
+    #[serde(default)]
+    for_project: bool,
+    /// Take a version that another identity published; asked at a terminal
+    #[arg(long)]
+    #[serde(default)]
+    accept_publisher: bool,
+}
+
+impl Operation for Update {
+    const TOOL: &'static str = "update_tool";
+    const CLI: &'static [&'static str] = &["tool", "update"];
+    const TITLE: &'static str = "Update tools";
+    const ABOUT: &'static str = "Bring installed tools up to the newest version, from the registry that each came from";
+    const HELP: &'static str = "A new version is checked and trusted as `mcpkg tool install` does. It takes the place of the one \
+        that agents see: that one goes, unless a newer one stood beside it, which means that `mcpkg tool use` chose it. \
+        --all leaves such a tool at the version that was chosen. Versions that other \
+        scopes have installed stay, and toolsets go on naming the tool. A tool is updated as a whole or not at all; of \
+        several, one that cannot be updated costs a line and exit status 1.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool update alice/utils/weather",
+        "mcpkg tool update --all --dry-run",
+        "mcpkg tool update alice/utils/weather@^1.2",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const CHANGES: Changes = CHANGES;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("tools");
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.tools.join(" ")
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let scope = super::scope(context, self.for_project)?;
+        let meant = self.meant(context, &scope)?;
+        (context.step_aside)();
+        let mut origins = Origins::new(context);
+        let mut reports = Vec::new();
+        for (install, wanted) in meant {
+            let result = self.one(context, &scope, &mut origins, &install, &wanted);
+            match result {
+                Err(error) if self.tools.len() == 1 || error.code() == Code::Cancelled => return Err(error),
+                result => reports.push(Report { install, result }),
+            }
+        }
+        Ok(report::reply(&reports, self.dry_run))
+    }
+}
+
+impl Update {
+    /// Returns the installs that are meant, and which version of each is wanted.
+    fn meant(&self, context: &Context, scope: &Scope) -> Result<Vec<(Install, Wanted)>> {
+        if self.tools.is_empty() && !self.all {
+            return Err(Error::new(Code::InvalidArgument, "No tool is named").hint("name one, or say --all"));
+        }
+        context.store.read(|db| {
+            if self.all {
+                let all = installs::of_scope(db, scope)?.into_iter().filter(|install| install.active);
+                return Ok(all.map(|install| (install, Wanted::Latest)).collect());
+            }
+            let mut meant: Vec<(Install, Wanted)> = Vec::new();
+            for text in &self.tools {
+                let reference = named(text, None)?;
+                let name = reference.name.as_str();
+                if meant.iter().any(|(install, _)| install.name == name) {
+                    return Err(Error::new(Code::InvalidArgument, format!("'{name}' is named twice")));
+                }
+                match installs::active(db, scope, name)? {
+                    Some(install) => meant.push((install, reference.version)),
+                    None => return Err(elsewhere(db, context, name)?),
+                }
+            }
+            Ok(meant)
+        })
+    }
+
+    fn one(
+        &self,
+        context: &Context,
+        scope: &Scope,
+        origins: &mut Origins<'_>,
+        install: &Install,
+        wanted: &Wanted,
+    ) -> Result<Done> {
+        let (held_by, others) = context.store.read(|db| beside(db, scope, install))?;
+        if let (true, Some(newer)) = (self.all, &held_by) {
+            return Ok(Done::Held { newer: newer.to_string() });
+        }
+        let Some(resolved) = origins.ask(install, wanted, self.pre)? else {
+            let standing = context.store.read(|db| standing(db, install, self.pre))?;
+            return Ok(Done::Current { yank: standing.yank });
+        };
+        let package = Package::fetch(context, &resolved)?;
+        let verdict = match self.dry_run {
+            true => context.store.read(|db| trust::judge(db, context, &package.subject))?,
+            false => {
+                let accept = self.accept_publisher;
+                publisher::require(context, Verb::Update, &package.subject, Some(install), accept)?
+            }
+        };
+        package.refuse_builds()?;
+        let (mut differences, had) = compare(context, install, &package, &verdict)?;
+        if !self.dry_run {
+            let placed = write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict))?;
+            // Another tool may have had a name that was expected.
+            differences.mcp_tools = Sides::of(had, placed.mcp_tools);
+        }
+        let stays = held_by.is_some().then(|| install.version.clone());
+        let is_other = |version: &String| *version != package.subject.version;
+        let beside = others.into_iter().filter(is_other).chain(stays).collect();
+        let may_be_used = match verdict.status {
+            Status::Verified | Status::Approved => true,
+            Status::Unverified => verdict.policy == Policy::Allow,
+            Status::Refused => false,
+        };
+        let change = Change {
+            to: package.subject.version.clone(),
+            sha256: package.subject.digest(),
+            publisher: verdict.publisher().map(|identity| identity.as_str().to_owned()),
+            another_publisher: install.publisher.as_deref().is_some_and(|who| publisher::is_another(who, &verdict)),
+            is_trusted: verdict.is_trusted(),
+            verification: verdict.verification(),
+            // Text of an archive that may not be used is not shown.
+            differences: may_be_used.then_some(differences),
+            beside,
+            warnings: resolved.warnings,
+        };
+        Ok(if self.dry_run { Done::WouldUpdate(Box::new(change)) } else { Done::Updated(Box::new(change)) })
+    }
+}
+
+/// Returns the failure of a tool that is not installed in this scope.
+fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
+    let found = visible::require(db, &visible::audience(context), name)?;
+    let whose = Scope::word(&found.scope);
+    let error = Error::new(Code::ToolNotFound, format!("Tool '{name}' is installed {whose}, and not in this scope"));
+    Ok(match whose {
+        "project" => error.hint("--for-project updates what is installed for the project that applies"),
+        _ => error.hint("without --for-project what is installed for all is updated"),
+    })
+}
+
+/// Returns the higher version that is installed beside the one that agents see, and all versions that are beside it.
+fn beside(db: &Db<'_>, scope: &Scope, install: &Install) -> Result<(Option<Version>, Vec<String>)> {
+    let versions: Vec<String> = installs::of_tool(db, scope, &install.name)?
+        .into_iter()
+        .filter(|other| other.version != install.version)
+        .map(|other| other.version)
+        .collect();
+    let here = install.version.parse::<Version>().ok();
+    let parsed = versions.iter().filter_map(|version| version.parse::<Version>().ok());
+    let held_by = parsed.max().filter(|highest| here.is_some_and(|here| *highest > here));
+    Ok((held_by, versions))
+}
+
+/// Returns what differs between an install and the package that comes in its place, and the names that agents call the install
+/// by.
+fn compare(
+    context: &Context,
+    install: &Install,
+    package: &Package,
+    verdict: &Verdict,
+) -> Result<(Differences, Vec<String>)> {
+    context.store.read(|db| {
+        let now = &package.opened.manifest;
+        // One that cannot be used any more keeps nobody from the next one.
+        let before = checked::manifest(db, install).ok();
+        let mut found = before.as_ref().map(|before| Differences::between(before, now)).unwrap_or_default();
+        let old = match &before {
+            Some(before) => names::of(db, &install.name, &checked::projected_actions(before))?,
+            None => Vec::new(),
+        };
+        let mut new = Vec::new();
+        for action in checked::projected_actions(now) {
+            let known = names::of(db, &install.name, &[action])?;
+            new.push(known.into_iter().next().unwrap_or_else(|| mcp_name(&now.name, action)));
+        }
+        found.mcp_tools = Sides::of(old.clone(), new);
+        let subject = checked::subject(install);
+        let judged = trust::judge(db, context, &subject)?;
+        let (was, is) = (granted(db, &subject, &judged)?, granted(db, &package.subject, verdict)?);
+        found.lost_grants = Sides::of(was, is).removed;
+        Ok((found, old))
+    })
+}
+
+/// Returns what an archive is allowed beyond its sandbox, in words of `mcpkg tool allow`.
+fn granted(db: &Db<'_>, subject: &Subject, verdict: &Verdict) -> Result<Vec<String>> {
+    let publisher = verdict.publisher().map(|identity| identity.as_str().to_owned()).unwrap_or_default();
+    let tool = Tool { name: subject.name.clone(), version: None, sha256: Some(subject.sha256), publisher };
+    let rows = grants::of(db, &tool.name, &tool.holder())?;
+    Ok(rows.iter().map(|row| format!("{} {}", row.allowed.word(), row.allowed.value()).trim_end().to_owned()).collect())
+}
+
+/// Puts a package in the place of an install, in one transaction; with `stays` that one stays beside.
+fn write(
+    context: &Context,
+    scope: &Scope,
+    before: &Install,
+    stays: bool,
+    (package, resolved, verdict): (&Package, &Resolved, &Verdict),
+) -> Result<Placed> {
+    let release = release(&resolved.registry, &resolved.version);
+    let arrival = Arrival {
+        subject: &package.subject,
+        manifest: &package.opened.manifest,
+        raw_manifest: &package.opened.raw_manifest,
+        archive: Bytes::Here(package.opened.bytes()),
+        release: &release,
+        publisher: verdict.publisher().map(|identity| identity.as_str()),
+    };
+    let author = context.author();
+    context.store.write(|db| {
+        let now = installs::active(db, scope, &before.name)?;
+        let key = |install: &Install| (install.id, install.sha256, install.publisher.clone());
+        if now.as_ref().map(key) != Some(key(before)) {
+            let why = format!("'{}' was changed while it was updated; nothing was installed", before.name);
+            return Err(Error::new(Code::PlanChanged, why).hint("try again"));
+        }
+        let placed = place(db, scope, &arrival, author)?;
+        if !stays {
+            installs::remove(db, scope, before.id)?;
+        }
+        context.event(db, author, None, "tool.update", &package.subject.reference())?;
+        Ok(placed)
+    })
+}

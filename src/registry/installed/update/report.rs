@@ -1,0 +1,174 @@
+//! What `mcpkg tool update` says.
+
+use serde_json::{Value, json};
+
+use super::differences::Differences;
+use crate::error::{Error, Result};
+use crate::op::{Body, Reply, Table, cell};
+use crate::store::tools::installs::{Install, Scope};
+use crate::store::tools::packages::Yank;
+
+/// What became of an install.
+pub struct Report {
+    /// The install as it was.
+    pub install: Install,
+    /// What was done.
+    pub result: Result<Done>,
+}
+
+/// What was done.
+pub enum Done {
+    /// Nothing: there is no newer version.
+    Current {
+        /// Why the installed version is not to be used any more, where its publisher took it back.
+        yank: Option<Yank>,
+    },
+    /// Nothing: a person chose this version although this newer one is installed.
+    Held {
+        /// The newer one.
+        newer: String,
+    },
+    /// Another version is installed now.
+    Updated(Box<Change>),
+    /// Another version would be installed.
+    WouldUpdate(Box<Change>),
+}
+
+/// A version that comes in the place of another.
+pub struct Change {
+    /// The version.
+    pub to: String,
+    /// The SHA-256 of its archive.
+    pub sha256: String,
+    /// Who published it, where somebody trusted did.
+    pub publisher: Option<String>,
+    /// Whether that is not who published the version before.
+    pub another_publisher: bool,
+    /// Whether it is used without a word about it.
+    pub is_trusted: bool,
+    /// The verdict, as replies carry it.
+    pub verification: Value,
+    /// What differs; `None` where its archive may not be used.
+    pub differences: Option<Differences>,
+    /// The versions that stay installed beside it.
+    pub beside: Vec<String>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+}
+
+/// Returns what is said of all.
+pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
+    let columns = &["TOOL", "STATE", "VERSIONS", "WHY"];
+    let empty = "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned();
+    let table = Table { columns, rows: reports.iter().map(Report::row).collect(), empty };
+    let lines: String = reports.iter().flat_map(Report::lines).map(|line| line + "\n").collect();
+    let mut bodies = vec![Body::Table(table)];
+    if !lines.is_empty() {
+        bodies.push(Body::Text(lines));
+    }
+    let data = json!({ "dry_run": dry_run, "tools": reports.iter().map(Report::data).collect::<Vec<_>>() });
+    let failed = reports.iter().any(|report| report.result.is_err());
+    let mut reply = Reply { failed, ..Reply::new(Body::Several(bodies), data) };
+    reply = reply.warn(reports.iter().flat_map(Report::warnings));
+    let updated = |report: &&Report| matches!(report.result, Ok(Done::Updated(_)));
+    if let Some(Report { install, .. }) = reports.iter().find(updated) {
+        reply = reply.hint(format!("`mcpkg tool install {}@{}` goes back", install.name, install.version));
+    }
+    if let Some(Report { install, .. }) = reports.iter().find(|report| matches!(report.result, Ok(Done::Held { .. }))) {
+        reply = reply.hint(format!("`mcpkg tool update {}` moves on from the version that was chosen", install.name));
+    }
+    reply
+}
+
+impl Report {
+    fn change(&self) -> Option<&Change> {
+        match &self.result {
+            Ok(Done::Updated(change) | Done::WouldUpdate(change)) => Some(change),
+            _ => None,
+        }
+    }
+
+    fn state(&self) -> &'static str {
+        match &self.result {
+            Ok(Done::Current { .. }) => "current",
+            Ok(Done::Held { .. }) => "held",
+            Ok(Done::Updated(_)) => "updated",
+            Ok(Done::WouldUpdate(_)) => "would be updated",
+            Err(_) => "failed",
+        }
+    }
+
+    fn why(&self) -> String {
+        match &self.result {
+            Ok(Done::Held { newer }) => format!("`mcpkg tool use` chose it, though {newer} is installed"),
+            Ok(Done::WouldUpdate(change)) if change.another_publisher => "another publisher".to_owned(),
+            Ok(Done::WouldUpdate(change)) if change.differences.is_none() => {
+                format!("{}; nothing of it is shown", change.verification["status"].as_str().unwrap_or_default())
+            }
+            Ok(Done::Current { yank: Some(_) }) => "it was yanked, and no newer one is there".to_owned(),
+            Ok(_) => String::new(),
+            Err(error) => error.public_message().to_owned(),
+        }
+    }
+
+    fn row(&self) -> Vec<String> {
+        let versions = match self.change() {
+            Some(change) => format!("{} to {}", self.install.version, change.to),
+            None => self.install.version.clone(),
+        };
+        vec![self.install.name.clone(), self.state().to_owned(), versions, cell(&self.why()).into_owned()]
+    }
+
+    /// What differs, a line each.
+    fn lines(&self) -> Vec<String> {
+        let name = &self.install.name;
+        let Some(change) = self.change() else { return Vec::new() };
+        let differences = change.differences.iter().flat_map(Differences::lines);
+        let beside = (!change.beside.is_empty()).then(|| format!("installed beside it: {}", change.beside.join(", ")));
+        differences.chain(beside).map(|line| format!("{name}: {line}")).collect()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let name = &self.install.name;
+        let Some(change) = self.change() else { return Vec::new() };
+        let mut warnings = change.warnings.clone();
+        if change.another_publisher {
+            let before = self.install.publisher.as_deref().unwrap_or_default();
+            let now = change.publisher.as_deref().unwrap_or("nobody whom you trust");
+            warnings.push(format!("{name} was published by {before} before, and is by {now} now"));
+        }
+        if !change.is_trusted {
+            warnings.push(format!("nobody whom you trust speaks for {name}@{}", change.to));
+        }
+        warnings
+    }
+
+    fn data(&self) -> Value {
+        let Install { name, version, registry, scope, publisher, .. } = &self.install;
+        let mut data = json!({
+            "name": name,
+            "state": self.state(),
+            "from": version,
+            "registry": registry,
+            "scope": Scope::word(scope),
+        });
+        match &self.result {
+            Ok(Done::Updated(change) | Done::WouldUpdate(change)) => {
+                data["to"] = json!(change.to);
+                data["sha256"] = json!(change.sha256);
+                data["publisher"] = json!({ "before": publisher, "now": change.publisher });
+                data["verification"] = change.verification.clone();
+                data["differences"] = change.differences.as_ref().map(Differences::data).unwrap_or_default();
+                data["beside"] = json!(change.beside);
+            }
+            Ok(Done::Held { newer }) => data["newer"] = json!(newer),
+            Ok(Done::Current { yank }) => data["yanked"] = json!(yank),
+            Err(error) => data["error"] = told(error),
+        }
+        data
+    }
+}
+
+fn told(error: &Error) -> Value {
+    json!({ "code": error.code().name(), "message": error.public_message(), "hints": error.hints() })
+}

@@ -1,0 +1,111 @@
+//! Programs that stay compiled, so that a call of a tool that was called before compiles nothing.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use super::program::Program;
+use crate::error::Result;
+
+/// The most programs that stay compiled.
+const MAX_PROGRAMS: usize = 16;
+
+/// The most that they take, in bytes.
+const MAX_WEIGHT: usize = 128 << 20;
+
+/// What a program is compiled from: an archive by its digest, and a path in it. Nothing makes an entry wrong.
+type Key = ([u8; 32], String);
+
+/// The programs of this process.
+static COMPILED: LazyLock<Mutex<Compiled>> = LazyLock::new(Mutex::default);
+
+/// Programs, the one that was used last at the end.
+#[derive(Default)]
+struct Compiled(Vec<(Key, usize, Arc<Program>)>);
+
+impl Compiled {
+    fn get(&mut self, key: &Key) -> Option<Arc<Program>> {
+        let at = self.0.iter().position(|(kept, ..)| kept == key)?;
+        let entry = self.0.remove(at);
+        let program = Arc::clone(&entry.2);
+        self.0.push(entry);
+        Some(program)
+    }
+
+    fn put(&mut self, key: Key, program: &Arc<Program>) {
+        let weight = program.weight(&key.1);
+        if weight > MAX_WEIGHT || self.0.iter().any(|(kept, ..)| *kept == key) {
+            return;
+        }
+        let others = |kept: &Self| kept.0.iter().map(|(_, weight, _)| weight).sum::<usize>();
+        while self.0.len() >= MAX_PROGRAMS || others(self) + weight > MAX_WEIGHT {
+            self.0.remove(0);
+        }
+        self.0.push((key, weight, Arc::clone(program)));
+    }
+}
+
+/// Returns the program at a path of the archive with this digest; `compile` is asked where it is not kept.
+///
+/// # Errors
+/// What `compile` fails with; neither that nor a program that cannot be compiled is kept.
+pub fn get_or(
+    sha256: &[u8; 32],
+    path: &str,
+    compile: impl FnOnce() -> Result<Result<Program, String>>,
+) -> Result<Result<Arc<Program>, String>> {
+    let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (*sha256, path.to_owned());
+    if let Some(program) = kept().get(&key) {
+        return Ok(Ok(program));
+    }
+    // Two calls at once may both compile it; neither waits for the other one.
+    let program = compile()?.map(Arc::new);
+    if let Ok(program) = &program {
+        kept().put(key, program);
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::files::Given;
+    use super::*;
+
+    fn program(size: usize) -> Program {
+        let module = wat::parse_str("(module)").expect("a module");
+        let large = Arc::from(vec![0; size]);
+        let files = Given::from([("a.wasm".to_owned(), Arc::from(module)), ("large".to_owned(), large)]);
+        Program::compile("a.wasm", Arc::new(files)).expect("compiled")
+    }
+
+    #[test]
+    fn a_program_is_compiled_once_while_it_is_kept() {
+        let sha256 = [231; 32];
+        let get = |path, compile: &dyn Fn() -> Result<Program, String>| get_or(&sha256, path, || Ok(compile()));
+        assert!(get("a.wasm", &|| Err("no module".to_owned())).expect("asked").is_err());
+        let first = get("a.wasm", &|| Ok(program(1))).expect("asked").expect("compiled");
+        let again = get("a.wasm", &|| panic!("it is kept")).expect("kept").expect("compiled");
+        assert!(Arc::ptr_eq(&first, &again));
+        let other = get("./a.wasm", &|| Ok(program(1))).expect("asked").expect("compiled");
+        assert!(!Arc::ptr_eq(&first, &other));
+    }
+
+    #[test]
+    fn as_many_are_kept_as_fit_and_those_that_were_used_last() {
+        let mut kept = Compiled::default();
+        let key = |number: u8| ([number; 32], "a.wasm".to_owned());
+        let small = Arc::new(program(1));
+        for number in 0..MAX_PROGRAMS {
+            kept.put(key(u8::try_from(number).expect("small")), &small);
+        }
+        assert!(kept.get(&key(0)).is_some());
+        kept.put(key(200), &small);
+        assert!(kept.get(&key(0)).is_some() && kept.get(&key(1)).is_none());
+        let large = Arc::new(program(MAX_WEIGHT / 2));
+        kept.put(key(201), &large);
+        kept.put(key(202), &large);
+        let weight: usize = kept.0.iter().map(|(_, weight, _)| weight).sum();
+        assert!(weight <= MAX_WEIGHT && kept.get(&key(202)).is_some() && kept.get(&key(201)).is_none());
+        kept.put(key(203), &Arc::new(program(MAX_WEIGHT)));
+        assert!(kept.get(&key(203)).is_none() && kept.get(&key(202)).is_some());
+    }
+}

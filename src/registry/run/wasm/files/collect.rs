@@ -1,0 +1,46 @@
+//! What a module left in `/output`.
+
+use super::super::super::limits::{OUTPUT_BYTES, OUTPUT_FILES};
+use super::Files;
+
+/// The longest list of what is not taken.
+const MOST_LEFT_OUT: usize = 64;
+
+/// Files that were left, by their paths.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Those that are taken.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// Those that are not, since there are too many or too much of them.
+    pub left_out: Vec<String>,
+}
+
+impl Files {
+    /// Returns the files of `/output`, in the order of their paths.
+    pub fn collect(&self) -> Left {
+        let mut left = Left::default();
+        let mut bytes_left = OUTPUT_BYTES;
+        let mut folders = vec![(String::new(), self.output)];
+        let mut found = Vec::new();
+        while let Some((path, folder)) = folders.pop() {
+            for (name, id) in self.tree.entries(folder).into_iter().flatten() {
+                let path = format!("{path}{name}");
+                match self.tree.bytes(*id) {
+                    Ok(bytes) => found.push((path, bytes)),
+                    Err(_) => folders.push((format!("{path}/"), *id)),
+                }
+            }
+        }
+        found.sort_unstable();
+        for (path, bytes) in found {
+            let size = bytes.len() as u64;
+            if left.files.len() < OUTPUT_FILES && size <= bytes_left {
+                bytes_left -= size;
+                left.files.push((path, bytes.to_vec()));
+            } else if left.left_out.len() < MOST_LEFT_OUT {
+                left.left_out.push(path);
+            }
+        }
+        left
+    }
+}

@@ -1,0 +1,127 @@
+//! A module that was compiled, with the files of its package.
+
+use std::sync::Arc;
+
+use wasmi::{CompilationMode, Config, Engine, Module};
+
+use super::super::bwrap::WORKSPACE;
+use super::files::Given;
+use super::start;
+
+/// Bytes of the largest module. Compiling one is not interrupted.
+const MAX_MODULE: usize = 32 << 20;
+
+/// Calls inside each other.
+const MAX_CALLS: usize = 100_000;
+
+/// Bytes of the stack that local variables are on.
+const MAX_STACK: usize = 16 << 20;
+
+/// A module that was compiled, with the files of its package.
+pub struct Program {
+    /// The module; its engine is its own, so that all of it goes away with it.
+    pub module: Module,
+    /// The files of its package.
+    pub files: Arc<Given>,
+}
+
+impl Program {
+    /// Compiles the module at a path of a package.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    pub fn compile(path: &str, files: Arc<Given>) -> Result<Self, String> {
+        let name = in_package(path).filter(|name| files.contains_key(name));
+        let Some(bytes) = name.and_then(|name| files.get(&name).map(Arc::clone)) else {
+            return Err(format!("there is no `{path}` in its package"));
+        };
+        let wrong = |why: &str| Err(format!("`{path}` {why}"));
+        match *bytes {
+            [b'\0', b'a', b's', b'm', 1, 0, 0, 0, ..] => {}
+            [b'\0', b'a', b's', b'm', _, _, 1, 0, ..] => {
+                return wrong("is a component; compile it to a module of WASI preview 1 (`wasm32-wasip1`)");
+            }
+            _ => return wrong("is no WebAssembly module"),
+        }
+        if bytes.len() > MAX_MODULE {
+            return wrong(&format!("has more than {} MiB", MAX_MODULE >> 20));
+        }
+        let moved = start::exported(&bytes);
+        let module = Module::new(&Engine::new(&config()), moved.as_deref().unwrap_or(&bytes));
+        match module {
+            Ok(module) => Ok(Self { module, files }),
+            Err(error) => wrong(&format!("is no module that can be run: {}", error.to_string().trim())),
+        }
+    }
+
+    /// Returns about how many bytes of memory it takes while it is kept.
+    pub fn weight(&self, path: &str) -> usize {
+        let module = in_package(path).and_then(|name| self.files.get(&name).map(|bytes| bytes.len()));
+        let files: usize = self.files.values().map(|bytes| bytes.len()).sum();
+        // Compiled code takes several times what it is compiled from.
+        files + 8 * module.unwrap_or_default()
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    config
+        .consume_fuel(true)
+        .ignore_custom_sections(true)
+        // Each function once, and none of it in the time of a later run.
+        .compilation_mode(CompilationMode::Eager)
+        // It is exported in place of that.
+        .allow_start_fn(false)
+        .set_max_recursion_depth(MAX_CALLS)
+        .set_max_stack_height(MAX_STACK);
+    // What a run leaves on its stack is no other one's.
+    config.set_max_cached_stacks(0);
+    config
+}
+
+/// Returns the path that a word of a command names in a package: relative to it, or below `/workspace`.
+fn in_package(word: &str) -> Option<String> {
+    let below = word.strip_prefix(WORKSPACE).and_then(|rest| rest.strip_prefix('/'));
+    let relative = below.or((!word.starts_with('/')).then_some(word))?;
+    let parts: Vec<&str> = relative.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    (!parts.contains(&"..")).then(|| parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_module_is_one_of_the_package() {
+        for (word, path) in [
+            ("main.wasm", Some("main.wasm")),
+            ("./bin//main.wasm", Some("bin/main.wasm")),
+            ("/workspace/main.wasm", Some("main.wasm")),
+            ("/main.wasm", None),
+            ("/workspaces/main.wasm", None),
+            ("../main.wasm", None),
+            ("a/../main.wasm", None),
+        ] {
+            assert_eq!(in_package(word).as_deref(), path, "{word}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_module_is_told_from_one() {
+        let of = |bytes: &[u8]| {
+            let files = Given::from([("a.wasm".to_owned(), Arc::from(bytes))]);
+            Program::compile("a.wasm", Arc::new(files)).err().unwrap_or_default()
+        };
+        assert_eq!(of(&wat::parse_str("(module)").expect("a module")), "");
+        assert_eq!(of(b"#!/bin/sh\n"), "`a.wasm` is no WebAssembly module");
+        assert_eq!(of(b""), "`a.wasm` is no WebAssembly module");
+        assert!(of(b"\0asm\x0d\0\x01\0").contains("is a component"));
+        assert!(of(b"\0asm\x01\0\0\0\xff").contains("is no module that can be run"));
+        let wrong = wat::parse_str("(module (func (result i32) (i64.const 1)))").expect("text");
+        assert!(of(&wrong).contains("type mismatch"), "{}", of(&wrong));
+        assert_eq!(
+            Program::compile("b.wasm", Arc::default()).err().as_deref(),
+            Some("there is no `b.wasm` in its package")
+        );
+    }
+}

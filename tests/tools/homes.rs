@@ -1,0 +1,98 @@
+//! Two homes: an author who publishes to a folder, and a user who installs from it.
+
+use mcpkg::error::Result;
+use mcpkg::op::Context;
+use serde_json::Value;
+
+use super::trusting;
+use crate::support::Scratch;
+
+/// The tool of these tests.
+pub const TOOL: &str = "alice/weather";
+
+/// An author with a key and the registry `team`, and a user who has added it and trusts the author.
+pub struct Homes {
+    pub author: Scratch,
+    pub user: Scratch,
+    /// The author's identity.
+    pub identity: String,
+}
+
+impl Homes {
+    pub fn new() -> Self {
+        let (author, user) = (Scratch::new(), Scratch::new());
+        let identity = key(&author, "alice");
+        author.ok(&["registry", "add", "team", "team-tools", "--create"]);
+        let homes = Self { author, user, identity };
+        homes.add_registry("team");
+        trusting(&homes.user, &homes.identity);
+        homes
+    }
+
+    /// The folder of a registry of the author's.
+    pub fn folder(&self, registry: &str) -> String {
+        self.author.path().join(format!("{registry}-tools")).display().to_string()
+    }
+
+    /// Has the user add a registry of the author's.
+    pub fn add_registry(&self, registry: &str) {
+        self.user.ok(&["registry", "add", registry, &self.folder(registry)]);
+    }
+
+    /// Publishes a document to `team`, signed by the author.
+    pub fn publish(&self, name: &str, version: &str) {
+        self.publish_as(name, version, "", "alice", "team");
+    }
+
+    /// Publishes a package to a registry, signed with a key of the author's unless that is empty; `more` are lines of its
+    /// front matter.
+    pub fn publish_as(&self, name: &str, version: &str, more: &str, key: &str, registry: &str) {
+        let folder = self.package(name, version, more);
+        if !key.is_empty() {
+            self.author.ok(&["tool", "sign", &folder, "--key", key]);
+        }
+        self.author.ok(&["tool", "publish", &folder, "--to", registry]);
+    }
+
+    /// Writes a package and returns its folder.
+    pub fn package(&self, name: &str, version: &str, more: &str) -> String {
+        let front = format!(
+            "---\nname: {name}\nversion: {version}\ndescription: Tells the weather\n{more}---\nSun {version}\n"
+        );
+        let file = self.author.file(&format!("packages/{name}-{version}/SKILL.md"), front);
+        file.parent().expect("a folder").display().to_string()
+    }
+
+    /// What the user has installed: name, version, and whether agents see that version.
+    pub fn installed(&self) -> Vec<(String, String, bool)> {
+        installed(&self.user)
+    }
+}
+
+/// What is installed in a home.
+pub fn installed(scratch: &Scratch) -> Vec<(String, String, bool)> {
+    let listed = scratch.json(&["tool", "list"]);
+    let text = |tool: &Value, key: &str| tool[key].as_str().expect("a text").to_owned();
+    let tools = listed["tools"].as_array().expect("tools").iter();
+    tools.map(|tool| (text(tool, "name"), text(tool, "version"), tool["active"] == true)).collect()
+}
+
+/// Makes a key and returns its identity.
+pub fn key(scratch: &Scratch, name: &str) -> String {
+    let made = scratch.json(&["tool", "key", "new", name]);
+    made["identity"].as_str().expect("an identity").to_owned()
+}
+
+/// The code with which a command failed.
+#[track_caller]
+pub fn code(scratch: &Scratch, arguments: &[&str]) -> String {
+    let ran = scratch.run(&[&["--json"], arguments].concat());
+    let failed: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    failed["error"]["code"].as_str().unwrap_or_else(|| panic!("{ran}")).to_owned()
+}
+
+/// Runs a command of the table in this process and returns its data.
+pub fn run(context: &Context, command: &[&str], arguments: Value) -> Result<Value> {
+    let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");
+    entry.from_agent(arguments)?.run(context).map(|reply| reply.data)
+}

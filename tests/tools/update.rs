@@ -1,0 +1,286 @@
+//! `mcpkg tool outdated` and `mcpkg tool update`, with the real binary.
+
+use serde_json::{Value, json};
+
+use super::homes::{Homes, TOOL, code, key};
+use super::trusting;
+use crate::support::{Client, Scratch, at_a_terminal, skipped};
+
+const SCHEMA: &str = "scripts:\n  main: [echo, '{{city}}']\ninputSchema:\n  type: object\n  properties:\n    \
+                      city: {type: string}\n";
+
+const NEW_SCHEMA: &str = "scripts:\n  main: [echo, '{{city}}']\n  more: [\"true\"]\ninputSchema:\n  type: object\n  \
+                          properties:\n    city: {type: integer}\n    days: {type: integer}\n  required: [days]\n";
+
+fn line(home: &Scratch) -> Value {
+    let ran = home.run(&["--json", "tool", "outdated"]);
+    let data: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    data["tools"][0].clone()
+}
+
+/// The one tool of an update's reply.
+fn updated(home: &Scratch, arguments: &[&str]) -> Value {
+    home.json(&[&["tool", "update"], arguments].concat())["tools"][0].clone()
+}
+
+fn one(version: &str) -> Vec<(String, String, bool)> {
+    vec![(TOOL.to_owned(), version.to_owned(), true)]
+}
+
+#[test]
+fn x51_an_update_is_from_where_the_tool_came_and_tells_what_changed() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish_as(TOOL, "1.0.0", SCHEMA, "alice", "team");
+    user.ok(&["tool", "install", TOOL]);
+    user.ok(&["toolset", "create", "kit"]);
+    assert_eq!((line(user)["state"].as_str(), line(user)["newer"].as_str()), (Some("current"), None));
+    // Another registry has a higher version; the tool did not come from it.
+    homes.author.ok(&["registry", "add", "other", "other-tools", "--create"]);
+    homes.publish_as(TOOL, "9.0.0", SCHEMA, "alice", "other");
+    user.ok(&["registry", "add", "other", &homes.folder("other"), "--priority", "-9"]);
+    assert_eq!(user.run(&["tool", "outdated", "--check"]).status, 0);
+    assert_eq!(updated(user, &["--all"])["state"], "current");
+
+    homes.publish_as(TOOL, "1.1.0", NEW_SCHEMA, "alice", "team");
+    assert!(user.json(&["tool", "list"])["tools"][0]["newer"].is_null(), "nobody was asked");
+    let ran = user.run(&["tool", "outdated", "--check"]);
+    assert!(ran.status == 3 && ran.stdout.contains("1.1.0") && ran.stdout.contains("outdated"), "{ran}");
+    assert_eq!(user.run(&["tool", "outdated"]).status, 0);
+    // What was seen is known to the list too.
+    assert_eq!(user.json(&["tool", "list"])["tools"][0]["newer"], "1.1.0");
+
+    let dry = updated(user, &[TOOL, "--dry-run"]);
+    assert_eq!(
+        (&dry["state"], &dry["from"], &dry["to"]),
+        (&json!("would be updated"), &json!("1.0.0"), &json!("1.1.0"))
+    );
+    assert_eq!(homes.installed(), one("1.0.0"));
+    let done = updated(user, &[TOOL]);
+    assert_eq!(done["state"], "updated");
+    assert_eq!(done["differences"], dry["differences"], "{done} {dry}");
+    let differences = &done["differences"];
+    assert_eq!(differences["actions"], json!({ "added": ["more"], "removed": [] }));
+    assert_eq!(differences["mcp_tools"], json!({ "added": ["alice__weather___more"], "removed": [] }));
+    let input = &differences["schemas"][0];
+    assert_eq!((&input["action"], &input["of"]), (&json!("main"), &json!("input")));
+    assert_eq!(input["properties"], json!({ "added": ["days"], "removed": [] }));
+    assert_eq!((&input["changed"], &input["required"]), (&json!(["city"]), &json!(["days"])));
+    assert_eq!(done["publisher"], json!({ "before": homes.identity, "now": homes.identity }));
+    assert_eq!(homes.installed(), one("1.1.0"));
+    // The set goes on naming the tool, and the trail tells of the update.
+    assert_eq!(user.json(&["toolset", "show", "kit"])["tools"], json!([TOOL]));
+    assert!(user.ok(&["events"]).contains("tool.update"));
+    assert_eq!(updated(user, &[TOOL])["state"], "current");
+    user.ok(&["tool", "install", "alice/weather@1.0.0"]);
+}
+
+#[test]
+fn a_version_that_was_chosen_is_held_until_the_tool_is_named() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    for version in ["1.0.0", "1.1.0"] {
+        homes.publish(TOOL, version);
+        user.ok(&["tool", "install", &format!("{TOOL}@{version}")]);
+    }
+    user.ok(&["tool", "use", "alice/weather@1.0.0"]);
+    homes.publish(TOOL, "1.2.0");
+    let held = updated(user, &["--all"]);
+    assert_eq!((&held["state"], &held["newer"]), (&json!("held"), &json!("1.1.0")));
+    let done = updated(user, &[TOOL]);
+    assert_eq!((&done["to"], &done["beside"]), (&json!("1.2.0"), &json!(["1.1.0", "1.0.0"])));
+    let versions: Vec<(String, bool)> =
+        homes.installed().into_iter().map(|(_, version, active)| (version, active)).collect();
+    assert_eq!(versions, [("1.0.0", false), ("1.1.0", false), ("1.2.0", true)].map(|(v, a)| (v.to_owned(), a)));
+    // The newest takes the place of the one before; what was put beside stays.
+    homes.publish(TOOL, "1.3.0");
+    assert_eq!(updated(user, &["--all"])["to"], "1.3.0");
+    assert!(homes.installed().iter().all(|(_, version, _)| version != "1.2.0"));
+    // A range keeps an update within it.
+    homes.publish(TOOL, "1.4.0");
+    homes.publish(TOOL, "2.0.0");
+    assert_eq!(updated(user, &["alice/weather@^1"])["to"], "1.4.0");
+    assert_eq!(updated(user, &["alice/weather@^1"])["state"], "current");
+    homes.publish(TOOL, "2.1.0-rc.1");
+    assert_eq!(updated(user, &["--all", "--dry-run"])["to"], "2.0.0");
+    assert_eq!(updated(user, &["--all", "--dry-run", "--pre"])["to"], "2.1.0-rc.1");
+}
+
+#[test]
+fn another_scope_keeps_its_version() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    user.ok(&["project", "create", "p"]);
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL, "--for-project"]);
+    let ran = user.run(&["tool", "update", TOOL]);
+    assert!(ran.status == 1 && ran.stderr.contains("--for-project"), "{ran}");
+    user.ok(&["tool", "install", TOOL]);
+    homes.publish(TOOL, "1.1.0");
+    assert_eq!(updated(user, &[TOOL])["scope"], "global");
+    let scopes = |home: &Scratch| {
+        let listed = home.json(&["tool", "list"])["tools"].clone();
+        let tools = listed.as_array().expect("tools").iter();
+        tools.map(|tool| (tool["scope"].clone(), tool["version"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(scopes(user), [(json!("project"), json!("1.0.0")), (json!("global"), json!("1.1.0"))]);
+    assert_eq!(updated(user, &["--all", "--for-project"])["to"], "1.1.0");
+    assert_eq!(code(user, &["tool", "update", "alice/nope"]), "E_TOOL_NOT_FOUND");
+    assert_eq!(code(user, &["tool", "update", TOOL, TOOL]), "E_INVALID_ARGUMENT");
+    assert_eq!(user.run(&["tool", "update"]).status, 2);
+}
+
+#[test]
+fn another_publisher_is_accepted_at_a_terminal_alone() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    let mallory = key(&homes.author, "mallory");
+    trusting(user, &mallory);
+    homes.publish_as(TOOL, "1.1.0", "", "mallory", "team");
+    for verb in ["update", "install"] {
+        assert_eq!(code(user, &["tool", verb, TOOL]), "E_PUBLISHER_CHANGED");
+        assert_eq!(code(user, &["tool", verb, TOOL, "--accept-publisher", "--yes"]), "E_TERMINAL_REQUIRED");
+    }
+    let dry = updated(user, &[TOOL, "--dry-run"]);
+    assert_eq!(dry["publisher"], json!({ "before": homes.identity, "now": mallory }));
+    assert_eq!(homes.installed(), one("1.0.0"));
+    let mut command = user.command();
+    command.args(["tool", "update", TOOL, "--accept-publisher"]);
+    let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
+    assert!(!done && shown.contains(&mallory) && shown.contains("Let another publisher take over"), "{shown}");
+    assert_eq!(homes.installed(), one("1.0.0"));
+    let (shown, done) = at_a_terminal(&command, "y\n").expect("there is a script");
+    assert!(done, "{shown}");
+    assert_eq!(homes.installed(), one("1.1.0"));
+}
+
+#[test]
+fn an_update_asks_for_trust_and_a_refused_one_changes_nothing() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    user.ok(&["tool", "trust", "policy", "require_attestation"]);
+    homes.publish(TOOL, "1.0.0");
+    homes.publish("alice/other", "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    user.ok(&["tool", "install", "alice/other"]);
+    homes.publish_as(TOOL, "1.1.0", "x-secret: never shown\n", "", "team");
+    homes.publish("alice/other", "1.1.0");
+    let dry = updated(user, &[TOOL, "--dry-run"]);
+    assert_eq!((&dry["verification"]["status"], &dry["differences"]), (&json!("unverified"), &json!(null)));
+    assert_eq!(code(user, &["tool", "update", TOOL]), "E_TRUST_REQUIRED");
+    // Of several, one that is refused costs a line.
+    let ran = user.run(&["--json", "tool", "update", "--all"]);
+    assert_eq!(ran.status, 1, "{ran}");
+    let data: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let states: Vec<&str> =
+        data["tools"].as_array().expect("tools").iter().filter_map(|tool| tool["state"].as_str()).collect();
+    assert_eq!(states, ["updated", "failed"], "{data}");
+    assert_eq!(user.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.0");
+    assert_eq!(user.ok(&["tool", "run", "alice/other"]).trim(), "Sun 1.1.0");
+}
+
+#[test]
+fn what_was_vetoed_since_is_refused_at_the_next_call() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    user.ok(&["tool", "run", TOOL]);
+    let folder = homes.package(TOOL, "1.0.0", "");
+    homes.author.ok(&["tool", "audit", &folder, "--result", "failed", "--key", "alice"]);
+    homes.author.ok(&["tool", "publish", &folder, "--to", "team"]);
+    user.ok(&["tool", "run", TOOL]);
+    user.ok(&["tool", "outdated"]);
+    assert_eq!(code(user, &["tool", "run", TOOL]), "E_TRUST_FAILED");
+    assert_eq!(user.json(&["tool", "list"])["tools"][0]["status"], "refused");
+    // A version that nobody speaks against takes its place.
+    homes.publish(TOOL, "1.0.1");
+    assert_eq!(updated(user, &[TOOL])["to"], "1.0.1");
+    user.ok(&["tool", "run", TOOL]);
+}
+
+#[test]
+fn x13_an_updated_tool_runs_with_every_registry_gone() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    user.ok(&["tool", "trust", "policy", "require_attestation"]);
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    homes.publish(TOOL, "1.1.0");
+    user.ok(&["tool", "update", TOOL]);
+    std::fs::remove_dir_all(homes.folder("team")).expect("the registry goes");
+    assert_eq!(user.ok(&["tool", "run", TOOL]).trim(), "Sun 1.1.0");
+    let stale = line(user);
+    assert_eq!((&stale["state"], &stale["error"]["code"]), (&json!("unknown"), &json!("E_REGISTRY_UNREACHABLE")));
+    assert_eq!(user.run(&["tool", "outdated", "--check"]).status, 1);
+    // One that was removed is named.
+    user.ok(&["registry", "remove", "team"]);
+    let ran = user.run(&["tool", "update", TOOL]);
+    assert!(ran.status == 1 && ran.stderr.contains("registry 'team', which was removed"), "{ran}");
+    let gone = line(user);
+    assert!(gone["error"]["message"].as_str().is_some_and(|why| why.contains("'team'")), "{gone}");
+    assert_eq!(user.ok(&["tool", "run", TOOL]).trim(), "Sun 1.1.0");
+}
+
+#[test]
+fn a_yank_and_a_swapped_archive_are_told() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    let yank = ["tool", "yank", "alice/weather@1.0.0", "--registry", "team", "--reason", "wrong units"];
+    homes.author.ok(&[&yank[..], &["--replacement", "1.0.1"]].concat());
+    let told = line(user);
+    assert_eq!((&told["state"], &told["yanked"]["reason"]), (&json!("yanked"), &json!("wrong units")));
+    assert_eq!(user.run(&["tool", "outdated", "--check"]).status, 3);
+    assert_eq!(user.json(&["tool", "list"])["tools"][0]["yanked"], true);
+    let current = updated(user, &[TOOL]);
+    assert_eq!((&current["state"], &current["yanked"]["replacement"]), (&json!("current"), &json!("1.0.1")));
+    homes.publish(TOOL, "1.0.1");
+    assert_eq!(updated(user, &[TOOL])["to"], "1.0.1");
+    // Somebody puts another archive in the place of the one that is installed.
+    let record = format!("{}/tools/{TOOL}/1.0.1/package.json", homes.folder("team"));
+    let text = std::fs::read_to_string(&record).expect("the record");
+    let sha256 = serde_json::from_str::<Value>(&text).expect("JSON")["sha256"].as_str().expect("a digest").to_owned();
+    std::fs::write(&record, text.replace(&sha256, &"ab".repeat(32))).expect("written");
+    assert_eq!(line(user)["error"]["code"], "E_DIGEST_CHANGED");
+    homes.publish(TOOL, "1.0.2");
+    assert_eq!(code(user, &["tool", "update", TOOL]), "E_DIGEST_CHANGED");
+    assert_eq!(homes.installed(), one("1.0.1"));
+    assert_eq!(user.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.1");
+}
+
+#[test]
+fn a_running_server_hears_of_an_update() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish_as(TOOL, "1.0.0", SCHEMA, "alice", "team");
+    user.ok(&["tool", "install", TOOL]);
+    let mut command = user.command();
+    command.args(["serve", "--as", "enact"]);
+    let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
+    let names = |client: &mut Client| client.result("tools/list", json!({}))["tools"].to_string();
+    assert!(!names(&mut client).contains("alice__weather___more"));
+    homes.publish_as(TOOL, "1.1.0", NEW_SCHEMA, "alice", "team");
+    user.ok(&["tool", "update", TOOL]);
+    client.notification("notifications/tools/list_changed");
+    assert!(names(&mut client).contains("alice__weather___more"));
+    client.finish();
+}
+
+#[test]
+fn uninstalling_one_version_says_what_agents_see_no_more() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    for version in ["1.0.0", "1.1.0"] {
+        homes.publish(TOOL, version);
+        user.ok(&["tool", "install", &format!("{TOOL}@{version}")]);
+    }
+    let gone = |version: &str| user.json(&["tool", "uninstall", &format!("{TOOL}@{version}")])["mcp_tools"].clone();
+    assert_eq!(gone("1.0.0"), json!([]), "another version has the name");
+    assert_eq!(gone("1.1.0"), json!(["alice__weather"]));
+    assert_eq!(homes.installed(), []);
+    assert_eq!(code(user, &["tool", "uninstall", TOOL]), "E_TOOL_NOT_FOUND");
+}
