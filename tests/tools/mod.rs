@@ -9,6 +9,7 @@ mod lively;
 mod answers;
 mod asking;
 mod doors;
+mod defects;
 mod escapes;
 mod escapes;
 mod face;
