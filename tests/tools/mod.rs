@@ -1,23 +1,19 @@
 //! Contract 002: tools.
 
-mod builds;
-mod escapes;
-mod image;
-mod installed;
-mod limits;
-mod lively;
 mod answers;
 mod asking;
-mod doors;
+mod builds;
 mod defects;
-mod escapes;
+mod doors;
 mod escapes;
 mod face;
 pub mod homes;
 mod hostile_registry;
+mod image;
 mod installed;
 mod limits;
 mod lists;
+mod lively;
 mod lock;
 mod model;
 mod package;

@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{Call, Content, Tool};
 use super::choose::{self, Settings, Wanted};
+use super::env;
 use super::grants::{self, Granted};
 use super::limits::{LONGEST, Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
 use super::mount::Mount;
 use super::runner::{Job, Runner, Takes};
-use super::env;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::trust::pattern;
