@@ -51,6 +51,9 @@ mod syncs;
 mod table;
 #[path = "speed/tools.rs"]
 mod tools;
+#[cfg(feature = "wasm")]
+#[path = "speed/wasm.rs"]
+mod wasm;
 #[path = "speed/web.rs"]
 mod web;
 
@@ -135,6 +138,8 @@ fn measure(quick: bool, filter: &str) {
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    #[cfg(feature = "wasm")]
+    wasm::measure(&effort, &mut table);
     print!("{table}");
 }
 

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 
 pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
 pub use changes::{Changes, Reach};
-pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress};
+pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress, Say};
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
