@@ -10,7 +10,7 @@ use super::sandbox::Sandbox;
 
 #[test]
 fn x34_a_tool_has_no_capabilities_no_new_privileges_and_makes_no_user_namespace() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let status = sandbox.printed("cat /proc/self/status");
     for line in ["CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"] {
         assert!(status.contains(line), "{status}");
@@ -19,11 +19,12 @@ fn x34_a_tool_has_no_capabilities_no_new_privileges_and_makes_no_user_namespace(
     assert!(nested.contains("status 1") && !nested.contains("uid=0"), "{nested}");
     let mounted = sandbox.printed("mount -t tmpfs none /tmp 2>&1; echo status $?");
     assert!(!mounted.contains("status 0"), "{mounted}");
+    }
 }
 
 #[test]
 fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let secret = sandbox.path().join("home/.ssh");
     std::fs::create_dir_all(&secret).expect("a folder");
     std::fs::write(secret.join("id_ed25519"), "PRIVATE").expect("a key");
@@ -60,11 +61,12 @@ fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
         assert!(allowed.contains(&entry), "a sandbox has {entry}");
     }
     assert_eq!(sandbox.printed("cat /etc/passwd"), "tool:x:1000:1000::/tmp:/bin/sh\n");
+    }
 }
 
 #[test]
 fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     // cargo sets this for a test; the test's own process stands in for a server.
     assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
     let names = sandbox.printed("env | sed 's/=.*//' | sort | tr '\\n' ' '");
@@ -80,11 +82,12 @@ fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
     assert!(ids.trim().parse::<u32>().expect("a number") <= 8, "{ids}");
     let killed = sandbox.printed(&format!("kill -0 {} 2>&1; echo status $?", std::process::id()));
     assert!(!killed.contains("status 0"), "{killed}");
+    }
 }
 
 #[test]
 fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let secret = "tell-nobody-4711";
     let file = sandbox.path().join("secret");
     std::fs::write(&file, secret).expect("a secret");
@@ -116,6 +119,7 @@ fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() 
     let call = Call { variables, ..sandbox.call(&["sh", "-c", "echo $TOKEN; echo $TOKEN >&2"]) };
     let outcome = run(&context, &call).expect("a run");
     assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("***\n", "***\n"));
+    }
 }
 
 /// The processes of this machine: id, arguments, environment.
@@ -148,7 +152,7 @@ fn set_mode(path: &std::path::Path, mode: u32) {
 
 #[test]
 fn x35_a_tool_writes_neither_to_its_package_nor_to_the_system() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     std::fs::write(sandbox.path().join("tool/run.sh"), "echo fine\n").expect("a script");
     let tried = sandbox.printed(
         "for place in /workspace/new /workspace/run.sh /usr/new /usr/bin/sh /etc/passwd /new /dev/new /proc/new /run/new; do \
@@ -157,11 +161,12 @@ fn x35_a_tool_writes_neither_to_its_package_nor_to_the_system() {
     );
     assert!(!tried.contains("wrote") && tried.ends_with("fine\n"), "{tried}");
     assert_eq!(std::fs::read_to_string(sandbox.path().join("tool/run.sh")).expect("a script"), "echo fine\n");
+    }
 }
 
 #[test]
 fn a_tool_reaches_no_listening_server_and_no_abstract_socket() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let name = format!("mcpkg-test-{}", std::process::id());
     let address = SocketAddr::from_abstract_name(&name).expect("an address");
@@ -193,19 +198,21 @@ fn a_tool_reaches_no_listening_server_and_no_abstract_socket() {
     assert_eq!(interfaces, "lo");
     tcp.set_nonblocking(true).expect("set");
     assert!(tcp.accept().is_err(), "somebody came");
+    }
 }
 
 #[test]
 fn a_tool_has_no_terminal_to_push_input_into() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let tried =
         sandbox.printed("(echo evil > /dev/tty) 2>&1; test -t 0 && echo terminal; readlink /proc/self/fd/0; true");
     assert!(tried.contains("/dev/tty") && !tried.contains("terminal\n") && tried.ends_with("/dev/null\n"), "{tried}");
+    }
 }
 
 #[test]
 fn links_pipes_and_devices_in_the_output_are_neither_followed_nor_waited_for() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let outcome = sandbox
         .run(&[
             "sh",
@@ -222,13 +229,14 @@ fn links_pipes_and_devices_in_the_output_are_neither_followed_nor_waited_for() {
     let mut left: Vec<&str> = outcome.left_out.iter().map(String::as_str).collect();
     left.sort_unstable();
     assert_eq!(left, ["deep/er/b.txt", "deep/up", "link", "pipe", "root", "shut"]);
+    }
 }
 
 #[test]
 fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
     use mcpkg::registry::run::grants;
     use mcpkg::store::tools::grants::{self as stored, Allowed, Grant};
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     for name in ["given", "beside"] {
         std::fs::create_dir(sandbox.path().join(name)).expect("a folder");
         let mut file = std::fs::File::create(sandbox.path().join(name).join("file")).expect("a file");
@@ -251,4 +259,5 @@ fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
     let tried = sandbox.printed(&script);
     assert!(tried.starts_with("given") && !tried.contains("beside\n"), "{tried}");
     assert_eq!(std::fs::read_to_string(given.join("new")).expect("written"), "new\n");
+    }
 }

@@ -22,7 +22,7 @@ fn assert_gone(text: &str) {
 
 #[test]
 fn a_fork_bomb_is_stopped_and_leaves_no_process() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let together = mcpkg::process::cgroup::Together { memory: 1 << 30, processes: 10 };
     if crate::support::is_root() && mcpkg::process::cgroup::Cgroup::new(together).is_none() {
         return crate::support::skipped(
@@ -55,11 +55,12 @@ fn a_fork_bomb_is_stopped_and_leaves_no_process() {
         }
     }
     assert_gone(&mark);
+    }
 }
 
 #[test]
 fn memory_that_a_tool_takes_is_bounded() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let limits = Wished { memory: Some(128 << 20), time: Some(Duration::from_secs(30)), ..Wished::default() };
     let program = "x = bytearray(512 * 1024 * 1024)\nfor i in range(0, len(x), 4096): x[i] = 1\nprint('took it all')";
     let call = Call { limits, ..sandbox.call(&["python3", "-c", program]) };
@@ -70,11 +71,12 @@ fn memory_that_a_tool_takes_is_bounded() {
     assert!(matches!(error.code(), Code::ToolFailed | Code::ToolLimit), "{error:?}");
     let call = Call { limits, ..sandbox.call(&["python3", "-c", "x = bytearray(1024 * 1024); print('fine')"]) };
     assert_eq!(run(&sandbox.context, &call).expect("enough").stdout, "fine\n");
+    }
 }
 
 #[test]
 fn shared_memory_is_bounded_where_a_control_group_can_be_made() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let together = mcpkg::process::cgroup::Together { memory: 1 << 30, processes: 10 };
     if mcpkg::process::cgroup::Cgroup::new(together).is_none() {
         return crate::support::skipped("no control group can be made here");
@@ -88,11 +90,12 @@ fn shared_memory_is_bounded_where_a_control_group_can_be_made() {
         return crate::support::skipped("there is no python3");
     }
     assert_eq!((error.code(), &error.details().expect("details")["limit"]), (Code::ToolLimit, &json!("memory")));
+    }
 }
 
 #[test]
 fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let limits = Wished { disk: Some(4 << 20), time: Some(Duration::from_secs(30)), ..Wished::default() };
     for place in ["/tmp", "/dev/shm"] {
         let script = format!("dd if=/dev/zero of={place}/full bs=1M count=64 2>/dev/null; stat -c %s {place}/full");
@@ -109,11 +112,12 @@ fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
     let script = "head -c 300000000 /dev/zero > /tmp/large";
     let error = sandbox.run(&["sh", "-c", script]).expect_err("too large");
     assert!(matches!(error.code(), Code::ToolFailed | Code::ToolLimit), "{error:?}");
+    }
 }
 
 #[test]
 fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let outcome = sandbox.run(&["sh", "-c", "echo begin; head -c 1073741824 /dev/zero | tr '\\0' x; echo; echo end"]);
     let outcome = outcome.expect("a run");
     assert!(outcome.truncated && outcome.stdout.len() < (1 << 20) + 100, "{}", outcome.stdout.len());
@@ -123,11 +127,12 @@ fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
     let script = "printf '\"'; head -c 3000000 /dev/zero | tr '\\0' x; printf '\"'";
     let call = Call { output_schema: Some(json!({ "type": "string" })), ..sandbox.call(&["sh", "-c", script]) };
     assert_eq!(run(&sandbox.context, &call).expect_err("cut").code(), Code::ToolOutput);
+    }
 }
 
 #[test]
 fn x33_a_tool_that_ignores_term_is_killed_and_a_daemon_does_not_outlive_its_run() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let mark = format!("{}.25", 5_000_000 + std::process::id());
     let limits = Wished { time: Some(Duration::from_millis(500)), ..Wished::default() };
     let deaf = format!("trap '' TERM; (trap '' TERM; sleep {mark}) & while true; do sleep {mark}; done");
@@ -148,11 +153,12 @@ fn x33_a_tool_that_ignores_term_is_killed_and_a_daemon_does_not_outlive_its_run(
     let daemon = format!("(setsid sh -c 'sleep {mark}' > /dev/null 2>&1 &) ; (sh -c 'sleep {mark} &' &); echo done");
     assert_eq!(sandbox.printed(&daemon), "done\n");
     assert_gone(&mark);
+    }
 }
 
 #[test]
 fn a_cancelled_run_ends_at_once_and_leaves_no_process() {
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     let mark = format!("{}.75", 6_000_000 + std::process::id());
     let call = sandbox.call(&["sleep", &mark]);
     let error = std::thread::scope(|scope| {
@@ -163,13 +169,14 @@ fn a_cancelled_run_ends_at_once_and_leaves_no_process() {
     });
     assert_eq!(error.code(), Code::Cancelled);
     assert_gone(&mark);
+    }
 }
 
 #[test]
 fn every_run_and_every_failed_one_is_a_row_without_contents() {
     use mcpkg::store::page::Page;
     use mcpkg::store::tools::runs;
-    let Some(sandbox) = Sandbox::new() else { return };
+    for sandbox in Sandbox::each() {
     sandbox.run(&["sh", "-c", "printf abc; printf secret-word >&2; exit 7"]).expect_err("failed");
     sandbox.run(&["no-such-program"]).expect_err("not there");
     let found = sandbox.context.store.read(|db| runs::list(db, None, &Page::all())).expect("rows").rows;
@@ -186,4 +193,5 @@ fn every_run_and_every_failed_one_is_a_row_without_contents() {
     let begun = Instant::now();
     run(&context, &sandbox.call(&["sleep", "20"])).expect_err("no row");
     assert!(begun.elapsed() < Duration::from_secs(15), "it ran");
+    }
 }

@@ -106,7 +106,7 @@ impl Operation for Install {
         let Package { subject, opened } = &package;
         let before = context.store.read(|db| installs::active(db, &scope, &subject.name))?;
         let verdict = publisher::require(context, Verb::Install, subject, before.as_ref(), self.accept_publisher)?;
-        package.refuse_builds()?;
+        package.build(context, &verdict)?;
         let arrival = Arrival {
             subject,
             manifest: &opened.manifest,

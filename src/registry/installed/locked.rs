@@ -90,7 +90,7 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
     let before = context.store.read(|db| installs::active(db, scope, &package.subject.name))?;
     let accept = allowed.another_publisher;
     let verdict = publisher::require(context, Verb::Install, &package.subject, before.as_ref(), accept)?;
-    package.refuse_builds()?;
+    package.build(context, &verdict)?;
     let Package { subject, opened } = package;
     let (manifest, raw_manifest) = (opened.manifest.clone(), opened.raw_manifest.clone());
     let content = NewContent::from(opened.into_archive().bytes);

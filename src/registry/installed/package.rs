@@ -1,13 +1,19 @@
 //! Packages on their way into the database: fetched, and compared with what was asked for.
 
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::calling::tool_of;
 use super::checked;
 use crate::clock::Millis;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::op::Context;
 use crate::registry::backend::{Resolved, download};
 use crate::registry::package::archive::{self, Opened};
-use crate::registry::trust::Subject;
+use crate::registry::run::{Call, Tree, Wished, build};
 use crate::registry::trust::target::at_path;
+use crate::registry::trust::{self, Subject, Verb, Verdict};
 use crate::store::tools::packages::{Release, Visibility};
 use crate::store::tools::registries::PATH;
 
@@ -56,15 +62,33 @@ impl Package {
         }
     }
 
-    /// Refuses what has to be built before it runs.
+    /// Builds what its manifest says has to be built, in a sandbox, so that its first call need not wait, and that nothing is
+    /// installed which does not build. Where that fails nothing is left of it.
     ///
     /// # Errors
-    /// `E_RUNNER_UNAVAILABLE`.
-    pub fn refuse_builds(&self) -> Result<()> {
-        if self.opened.manifest.build.is_empty() && self.opened.manifest.postinstall.is_empty() {
+    /// As [`trust::require`]; as [`build::tree`].
+    pub fn build(&self, context: &Context, verdict: &Verdict) -> Result<()> {
+        let manifest = &self.opened.manifest;
+        if manifest.builds().is_empty() {
             return Ok(());
         }
-        let what = format!("{} has to be built when it is installed, which is not supported", self.subject.reference());
-        Err(Error::new(Code::RunnerUnavailable, what).hint("ask its publisher for a package that is built"))
+        trust::require(context, Verb::Build, &self.subject)?;
+        let call = Call {
+            tool: tool_of(&self.subject, Some(verdict)),
+            action: String::new(),
+            tree: Tree::Fetched(Arc::new(self.opened.bytes().to_vec())),
+            from: manifest.from.clone(),
+            build: manifest.builds(),
+            argv: Vec::new(),
+            given: Vec::new(),
+            input: Map::new(),
+            variables: Vec::new(),
+            limits: Wished { time: None, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            output_schema: None,
+            verdict: verdict.status.word().to_owned(),
+            is_local: context.caller.is_on_this_machine(),
+            runner: None,
+        };
+        build::ahead(context, &call)
     }
 }
