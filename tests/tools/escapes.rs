@@ -261,3 +261,32 @@ fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
     assert_eq!(std::fs::read_to_string(given.join("new")).expect("written"), "new\n");
     }
 }
+
+#[test]
+fn what_holds_for_root_holds_for_another_user() {
+    if !crate::support::is_root() {
+        // The other tests of this file ran as one.
+        return;
+    }
+    const NOBODY: u32 = 65_534;
+    let folder = tempfile::tempdir().expect("a folder");
+    std::os::unix::fs::chown(folder.path(), Some(NOBODY), Some(NOBODY)).expect("a folder of theirs");
+    let tests = std::env::current_exe().expect("a program");
+    let as_nobody = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]).arg(&tests).args(arguments);
+        command.env("HOME", folder.path()).env("TMPDIR", folder.path()).env("XDG_RUNTIME_DIR", folder.path());
+        command.current_dir(folder.path()).output()
+    };
+    match as_nobody(&["--list"]) {
+        Ok(listed) if listed.status.success() => {}
+        Ok(failed) => return crate::support::skipped(&format!("nobody cannot start it: {}", failed.status)),
+        Err(_) => return crate::support::skipped("there is no setpriv"),
+    }
+    let ran = as_nobody(&["tools::escapes::", "tools::limits::", "--test-threads", "2"]).expect("the tests run");
+    let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    for why in stderr.lines().filter_map(|line| line.strip_prefix("skipped: ")) {
+        crate::support::skipped(&format!("as nobody: {why}"));
+    }
+    assert!(ran.status.success() && stdout.contains("test result: ok"), "{stdout}\n{stderr}");
+}

@@ -17,7 +17,7 @@ use super::started;
 use super::{host, users};
 use crate::process::cgroup::{Cgroup, Together};
 use crate::process::starter::{self, Ended, Meeting, Within};
-use crate::process::{Environment, Program};
+use crate::process::Environment;
 
 /// Runs in bubblewrap.
 #[derive(Clone, Copy, Debug, Default)]

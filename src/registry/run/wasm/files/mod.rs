@@ -11,7 +11,7 @@ mod tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::bwrap::{OUTPUT, WORKSPACE};
+use super::super::mount::{OUTPUT, WORKSPACE};
 use super::super::limits::{Limits, OUTPUT_BYTES};
 
 pub use collect::Left;
