@@ -19,6 +19,8 @@ mod data;
 mod deploys;
 #[path = "speed/disk.rs"]
 mod disk;
+#[path = "speed/downloads.rs"]
+mod downloads;
 #[path = "speed/ground.rs"]
 mod ground;
 #[path = "load/hour.rs"]
@@ -128,6 +130,7 @@ fn measure(quick: bool, filter: &str) {
     let data = Data::make();
     requests::measure(&data, &effort, &mut table);
     http::measure(&data, &effort, &mut table);
+    downloads::measure(&data, &effort, &mut table);
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);

@@ -10,8 +10,10 @@ mod domain;
 mod entry;
 mod finding;
 mod names;
+mod namespace;
 mod projected;
 mod resource;
+mod served;
 
 use std::borrow::Cow;
 
@@ -27,8 +29,10 @@ pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
+pub use namespace::Namespace;
 pub use projected::{Audience, Hints, InstallScope, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
+pub use served::{Answer, Content, Head, Sent, Served};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

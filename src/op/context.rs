@@ -132,6 +132,14 @@ impl Context {
         }
     }
 
+    /// Returns the context of a caller at what a domain serves over HTTP. A key that was made to publish or to attest writes
+    /// there, also where it only reads over MCP; nobody else does.
+    pub fn of_served(caller: Caller, store: Store, selection: Selection) -> Self {
+        let may_write = !caller.publishing().is_empty() || caller.attests();
+        let store = if may_write { store } else { store.reading() };
+        Self { store: store.clone(), ..Self::new(caller, store, selection) }
+    }
+
     /// The path of the database that the call is about, absolute.
     pub fn database(&self) -> &Path {
         self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())

@@ -6,12 +6,16 @@ use serde_json::Map;
 
 use super::calling::tool_of;
 use super::checked;
+use crate::clock::Millis;
 use crate::error::Result;
 use crate::op::Context;
 use crate::registry::backend::{Resolved, download};
 use crate::registry::package::archive::{self, Opened};
 use crate::registry::run::{Call, Tree, Wished, build};
+use crate::registry::trust::target::at_path;
 use crate::registry::trust::{self, Subject, Verb, Verdict};
+use crate::store::tools::packages::{Release, Visibility};
+use crate::store::tools::registries::PATH;
 
 /// A package whose archive was checked.
 pub struct Package {
@@ -30,6 +34,32 @@ impl Package {
         let opened = archive::open(download(context, resolved)?.archive.bytes)?;
         let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
         Ok(Self { subject, opened })
+    }
+
+    /// Packs the folder, or opens the archive, that a path of the user's leads to; `None` where a text names a tool.
+    ///
+    /// # Errors
+    /// As [`at_path`].
+    pub fn at_path(text: &str) -> Result<Option<Self>> {
+        let Some(opened) = at_path(text)? else { return Ok(None) };
+        let (name, version) = (opened.manifest.name.to_string(), opened.manifest.published("installed")?.to_string());
+        let subject = Subject { name, version, sha256: opened.sha256 };
+        Ok(Some(Self { subject, opened }))
+    }
+
+    /// Returns what is kept of a package that came from a path, in the place of what a registry says.
+    pub fn without_registry(&self, now: Millis) -> Release {
+        Release {
+            registry: PATH.to_owned(),
+            name: self.subject.name.clone(),
+            version: self.subject.version.clone(),
+            sha256: self.subject.sha256,
+            size: self.opened.bytes().len() as u64,
+            publisher: None,
+            visibility: Visibility::Private,
+            published_at: now,
+            yank: None,
+        }
     }
 
     /// Builds what its manifest says has to be built, in a sandbox, so that its first call need not wait, and that nothing is
