@@ -1,6 +1,5 @@
 //! Which runner runs a tool, and what each one gives it.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mcpkg::error::Code;
