@@ -103,9 +103,12 @@ fn x39_a_build_has_neither_the_network_nor_the_users_files_and_variables() {
     );
     let script = "cat env.txt key.txt net.txt caps.txt";
     let Some(scratch) = with_tool(&build, script) else { return };
-    let installed = scratch.finish(
-        scratch.command().env("SECRET_OF_MINE", "tell-nobody").args(["--json", "tool", "install", "alice/built"]),
-    );
+    let installed = scratch.finish(scratch.command().env("SECRET_OF_MINE", "tell-nobody").args([
+        "--json",
+        "tool",
+        "install",
+        "alice/built",
+    ]));
     assert_eq!(installed.status, 0, "{installed}");
     let printed = printed(&scratch).as_str().expect("a text").to_owned();
     assert!(!printed.contains("tell-nobody") && !printed.contains("PRIVATE"), "{printed}");
@@ -134,7 +137,10 @@ fn a_build_that_takes_too_much_fails() {
     for (build, code) in [
         ("build: 'mkfifo pipe'", "E_TOOL_OUTPUT"),
         ("build: 'head -c 300000000 /dev/zero > large'", "E_TOOL_"),
-        ("build: 'i=0; while [ $i -lt 20 ]; do head -c 60000000 /dev/zero > large$i || exit 3; i=$((i+1)); done'", "E_TOOL_FAILED"),
+        (
+            "build: 'i=0; while [ $i -lt 20 ]; do head -c 60000000 /dev/zero > large$i || exit 3; i=$((i+1)); done'",
+            "E_TOOL_FAILED",
+        ),
     ] {
         let Some(scratch) = with_tool(build, "true") else { return };
         let failed = install(&scratch);

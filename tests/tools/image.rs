@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 
 /// The programs that the tests' tools start.
 const PROGRAMS: [&str; 36] = [
-    "bash", "cat", "chmod", "cut", "date", "dd", "echo", "env", "false", "grep", "head", "id", "kill", "ln", "ls", "mkdir",
-    "mkfifo", "mknod", "mount", "printf", "python3", "readlink", "rm", "sed", "setsid", "sh", "sleep", "sort", "stat", "sync",
-    "tail", "tr", "true", "unshare", "wc", "cp",
+    "bash", "cat", "chmod", "cut", "date", "dd", "echo", "env", "false", "grep", "head", "id", "kill", "ln", "ls",
+    "mkdir", "mkfifo", "mknod", "mount", "printf", "python3", "readlink", "rm", "sed", "setsid", "sh", "sleep", "sort",
+    "stat", "sync", "tail", "tr", "true", "unshare", "wc", "cp",
 ];
 
 /// Returns the image's name; it is made once in a process, from a tarball.
@@ -54,7 +54,9 @@ fn make() -> Result<String, String> {
 
 /// Removes the images of processes that are gone.
 fn sweep(own: &str) {
-    let listed = Command::new("podman").args(["images", "--format", "{{.Repository}}:{{.Tag}}", "localhost/mcpkg-test"]).output();
+    let listed = Command::new("podman")
+        .args(["images", "--format", "{{.Repository}}:{{.Tag}}", "localhost/mcpkg-test"])
+        .output();
     let listed = listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default();
     for name in listed.lines().filter(|name| *name != own) {
         let process = name.rsplit(':').next().unwrap_or_default();
@@ -69,7 +71,8 @@ fn python(root: &Path) {
     if on_path("python3") != Some("/usr/bin/python3".into()) {
         return;
     }
-    let said = Command::new("/usr/bin/python3").args(["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]).output();
+    let said =
+        Command::new("/usr/bin/python3").args(["-c", "import sysconfig; print(sysconfig.get_path('stdlib'))"]).output();
     let said = said.map(|said| String::from_utf8_lossy(&said.stdout).trim().to_owned()).unwrap_or_default();
     let library = PathBuf::from(said);
     let to = root.join(library.strip_prefix("/").expect("an absolute path"));
@@ -97,7 +100,10 @@ fn copy(file: &Path, root: &Path) {
 
 /// Returns the program that a tool finds by this name in bubblewrap.
 fn on_path(name: &str) -> Option<PathBuf> {
-    ["/usr/local/bin", "/usr/bin", "/bin"].iter().map(|folder| Path::new(folder).join(name)).find(|program| program.is_file())
+    ["/usr/local/bin", "/usr/bin", "/bin"]
+        .iter()
+        .map(|folder| Path::new(folder).join(name))
+        .find(|program| program.is_file())
 }
 
 fn succeeded(what: &str, output: &Output) -> Result<(), String> {

@@ -1,22 +1,20 @@
 //! Contract 002: tools.
 
-mod builds;
-mod escapes;
-mod image;
-mod installed;
-mod limits;
-mod lively;
 mod answers;
 mod asking;
+mod builds;
+mod defects;
 mod doors;
-mod escapes;
+mod downloads;
 mod escapes;
 mod face;
 pub mod homes;
 mod hostile_registry;
+mod image;
 mod installed;
 mod limits;
 mod lists;
+mod lively;
 mod lock;
 mod model;
 mod package;
@@ -33,5 +31,7 @@ mod trust;
 mod update;
 #[cfg(feature = "wasm")]
 mod wasm;
+#[cfg(not(feature = "wasm"))]
+mod without_wasm;
 
 pub use trust::{put, trusting};

@@ -43,7 +43,8 @@ fn x36_without_a_runner_nothing_runs() {
     let scratch = with_tool("host");
     let refused = error(&run_with(&scratch, &[], &[]));
     assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE");
-    let runners = json!([{ "runner": "bubblewrap", "reason": "bubblewrap is not installed: there is no `bwrap` on PATH" }]);
+    let runners =
+        json!([{ "runner": "bubblewrap", "reason": "bubblewrap is not installed: there is no `bwrap` on PATH" }]);
     assert_eq!(refused["details"]["runners"], runners);
     // One that is too old says so itself.
     let old = [("bwrap", "echo 'bwrap: Unknown option --disable-userns' >&2; exit 1")];
@@ -133,7 +134,9 @@ fn x41_inputs_variables_and_outputs_are_the_same_in_every_runner() {
 
 /// The containers of this machine that mcpkg made.
 fn containers() -> String {
-    let listed = std::process::Command::new("podman").args(["ps", "--all", "--filter", "name=^mcpkg-", "--format", "{{.Names}}"]).output();
+    let listed = std::process::Command::new("podman")
+        .args(["ps", "--all", "--filter", "name=^mcpkg-", "--format", "{{.Names}}"])
+        .output();
     listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default()
 }
 
@@ -192,7 +195,10 @@ fn a_dry_run_shows_what_each_runner_would_start() {
     let plan = scratch.json(&["tool", "run", "./tool", "--dry-run"]);
     assert_eq!((&plan["runner"], &plan["verdict"]), (&json!("podman"), &json!("unverified")));
     let command = plan["runners"][0]["command"].to_string();
-    assert!(command.contains("--network") && command.contains("--cap-drop") && !command.contains("tell-nobody"), "{command}");
+    assert!(
+        command.contains("--network") && command.contains("--cap-drop") && !command.contains("tell-nobody"),
+        "{command}"
+    );
     assert_eq!(plan["environment"]["TOKEN"], "the manifest");
     let mounts: Vec<&Value> = plan["mounts"].as_array().expect("mounts").iter().map(|mount| &mount["path"]).collect();
     assert!(mounts.contains(&&json!("/workspace")), "{mounts:?}");

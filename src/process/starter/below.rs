@@ -86,9 +86,7 @@ fn children() -> Vec<Pid> {
     let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| proc::read(Path::new(&thread.path().join("children"))).ok());
     let ids = |list: String| {
-        list.split_ascii_whitespace()
-            .filter_map(|id| id.parse().ok().and_then(Pid::from_raw))
-            .collect::<Vec<_>>()
+        list.split_ascii_whitespace().filter_map(|id| id.parse().ok().and_then(Pid::from_raw)).collect::<Vec<_>>()
     };
     lists.flat_map(ids).collect()
 }

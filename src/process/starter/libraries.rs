@@ -35,7 +35,8 @@ fn of(maps: &str) -> Libraries {
             files.push(path.to_owned());
         }
     }
-    let is_loader = |file: &&PathBuf| file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("ld-"));
+    let is_loader =
+        |file: &&PathBuf| file.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("ld-"));
     Libraries { loader: files.iter().find(is_loader).cloned(), files }
 }
 
@@ -59,6 +60,9 @@ mod tests {
         let at = |name: &str| PathBuf::from("/usr/lib/x86_64-linux-gnu").join(name);
         assert_eq!(found.files, [at("libc.so.6"), at("ld-linux-x86-64.so.2")]);
         assert_eq!(found.loader, Some(at("ld-linux-x86-64.so.2")));
-        assert_eq!(of("55d0-55d1 r-xp 00000000 08:01 1  /usr/bin/mcpkg\n"), Libraries { loader: None, files: Vec::new() });
+        assert_eq!(
+            of("55d0-55d1 r-xp 00000000 08:01 1  /usr/bin/mcpkg\n"),
+            Libraries { loader: None, files: Vec::new() }
+        );
     }
 }

@@ -80,12 +80,7 @@ pub struct Finished {
 ///
 /// # Errors
 /// See [`Failure`]. A program that fails is no failure.
-pub fn run(
-    sandbox: Program,
-    request: Request,
-    meeting: &Meeting,
-    limits: &Limits<'_>,
-) -> Result<Finished, Failure> {
+pub fn run(sandbox: Program, request: Request, meeting: &Meeting, limits: &Limits<'_>) -> Result<Finished, Failure> {
     let met = Met::begin(meeting, request, limits).map_err(Failure::Lost)?;
     let Met { stdin, talk, met, met_again } = met;
     let sandbox = match stdin {

@@ -13,8 +13,8 @@ use super::unsandboxed::Unsandboxed;
 use crate::approved::Approved;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::Db;
 use crate::registry::package::manifest::Base;
+use crate::store::Db;
 
 /// What decides, besides the call itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

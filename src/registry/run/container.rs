@@ -181,7 +181,8 @@ impl Runner for Container {
 fn bind(from: &Path, at: &Path, access: &str) -> Result<String, String> {
     let text = |path: &Path| {
         let text = path.to_str().filter(|text| !text.contains([',', '"', '\n']));
-        text.map(str::to_owned).ok_or_else(|| format!("`{}` cannot be mounted: it has a comma or a quote", path.display()))
+        text.map(str::to_owned)
+            .ok_or_else(|| format!("`{}` cannot be mounted: it has a comma or a quote", path.display()))
     };
     Ok(format!("type=bind,source={},target={}{access}", text(from)?, text(at)?))
 }
@@ -207,7 +208,8 @@ mod tests {
     fn arguments(kind: RunnerKind, limits: bool, granted: &Granted, takes: Takes) -> String {
         let engine = Engine { kind, limits, user: "0:0".to_owned() };
         let container = Container { engine, image: Image { id: "ID".to_owned() }, name: "NAME".to_owned() };
-        let (variables, token) = (BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]), CancellationToken::new());
+        let (variables, token) =
+            (BTreeMap::from([("TOKEN".to_owned(), "secret".to_owned())]), CancellationToken::new());
         let job = Job {
             argv: &["tool".to_owned(), "--all".to_owned()],
             variables: &variables,
@@ -243,13 +245,17 @@ mod tests {
                 "type=bind,source=/home/a.txt,target=/input/file/a.txt,readonly",
                 "type=bind,source=/scratch/meet,target=/run/mcpkg-meet,readonly",
             ] {
-                let words = words.replace("1627389952", &(Limits::default().memory + 2 * 4096 + OUTPUT_BYTES).to_string());
+                let words =
+                    words.replace("1627389952", &(Limits::default().memory + 2 * 4096 + OUTPUT_BYTES).to_string());
                 assert!(shown.contains(&words), "{words}: {shown}");
             }
             // The tool's own words and variables are handed over inside.
             assert!(!shown.contains("secret") && !shown.contains("tool") && !shown.contains("--env"), "{shown}");
             // Each file system in memory has a size, and nothing is mounted for writing.
-            assert_eq!(shown.matches("--tmpfs").count(), shown.matches("size=").count() - shown.matches("--shm-size=").count());
+            assert_eq!(
+                shown.matches("--tmpfs").count(),
+                shown.matches("size=").count() - shown.matches("--shm-size=").count()
+            );
             assert_eq!(shown.matches("type=bind").count(), shown.matches(",readonly").count());
             let end = "--entrypoint /run/mcpkg-libraries/ld-linux.so.2 ID --library-path /run/mcpkg-libraries /run/mcpkg \
                 __start-in-sandbox /run/mcpkg-meet/socket";
@@ -263,7 +269,9 @@ mod tests {
         let shown = arguments(RunnerKind::Podman, false, &granted, Takes::Workspace);
         assert!(shown.contains("--network host") && !shown.contains("--network none"), "{shown}");
         assert!(shown.contains("--mount type=bind,source=/data/a b,target=/data/a b --mount"), "{shown}");
-        assert!(shown.contains("source=/cache/tree,target=/run/package,readonly") && shown.contains("--tmpfs /workspace:"));
+        assert!(
+            shown.contains("source=/cache/tree,target=/run/package,readonly") && shown.contains("--tmpfs /workspace:")
+        );
         // What it cannot limit it is not asked to: it would refuse to start.
         assert!(!shown.contains("--memory") && !shown.contains("--pids-limit"), "{shown}");
     }

@@ -103,7 +103,9 @@ pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
     let said = output.stdout.text();
     let (id, volumes) = said.trim().split_once(' ').unwrap_or((said.trim(), "null"));
     if engine.kind == RunnerKind::Docker && !matches!(volumes, "null" | "{}") {
-        return Err(format!("the image {name} declares volumes, which docker makes on this machine's disk without a limit"));
+        return Err(format!(
+            "the image {name} declares volumes, which docker makes on this machine's disk without a limit"
+        ));
     }
     Ok(Some(Image { id: id.to_owned() }))
 }
@@ -131,9 +133,10 @@ pub fn pull(kind: RunnerKind, name: &str) -> String {
 /// Returns an engine's own program.
 pub fn program(kind: RunnerKind) -> Program {
     let program = Program::new(kind.word());
-    VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?))).fold(program, |program, (name, value)| {
-        program.variable(name, value)
-    })
+    VARIABLES
+        .iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?)))
+        .fold(program, |program, (name, value)| program.variable(name, value))
 }
 
 /// Says that an engine is not there.
@@ -203,6 +206,8 @@ mod tests {
         ] {
             assert!(is_missing(line), "{line}");
         }
-        assert!(!is_missing("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"));
+        assert!(!is_missing(
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+        ));
     }
 }

@@ -11,9 +11,11 @@ pub fn health(context: &Context) -> Vec<Finding> {
         return Vec::new();
     }
     let mut found = vec![match bubblewrap::probe() {
-        Ok(()) => {
-            Finding::new("tools", Health::Ok, with_limits("Tools run in bubblewrap", &bubblewrap::Bubblewrap.unlimited()))
-        }
+        Ok(()) => Finding::new(
+            "tools",
+            Health::Ok,
+            with_limits("Tools run in bubblewrap", &bubblewrap::Bubblewrap.unlimited()),
+        ),
         Err(why) => Finding::new("tools", Health::Problem, format!("Tools cannot be run: {why}"))
             .action("install bubblewrap 0.8 or newer; where it is there, allow user namespaces"),
     }];

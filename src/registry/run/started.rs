@@ -54,7 +54,9 @@ pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Resul
 /// Returns what mcpkg's own program is asked to do inside, where places are as a sandbox has them.
 pub(super) fn request(job: &Job<'_>, within: Within) -> Request {
     let output = match job.takes {
-        Takes::Output => Some(Output { folder: OUTPUT.to_owned(), files: OUTPUT_FILES, bytes: OUTPUT_BYTES, links: false }),
+        Takes::Output => {
+            Some(Output { folder: OUTPUT.to_owned(), files: OUTPUT_FILES, bytes: OUTPUT_BYTES, links: false })
+        }
         Takes::Workspace => {
             Some(Output { folder: WORKSPACE.to_owned(), files: MAX_MEMBERS, bytes: MAX_UNPACKED, links: true })
         }

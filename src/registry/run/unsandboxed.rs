@@ -71,12 +71,8 @@ impl Runner for Unsandboxed {
         let program = starter::within(cgroup.as_ref(), program);
         let program = program.map_err(|error| NotRun::Unavailable(not_started(&error)))?;
         let program = program.environment(Environment::Exactly(BTreeMap::new())).folder(job.scratch);
-        let start = started::Start {
-            request,
-            meeting: Meeting::Stdin,
-            not_started: &not_started,
-            not_made: &str::to_owned,
-        };
+        let start =
+            started::Start { request, meeting: Meeting::Stdin, not_started: &not_started, not_made: &str::to_owned };
         let mut ran = started::run(program, job, start)?;
         ran.unlimited = unlimited(cgroup.is_some());
         if ran.ended != Some(Ended::Exited(0)) && cgroup.is_some_and(|cgroup| cgroup.ran_out_of_memory()) {

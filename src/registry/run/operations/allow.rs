@@ -118,7 +118,8 @@ fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
         Allowed::Network => "reach every host that this machine reaches, and what listens on this machine".to_owned(),
         Allowed::Files(folder) => format!("read, change and delete everything below {folder}"),
         Allowed::Unsandboxed => {
-            "run without a sandbox, and do all that you can do on this machine: read your keys, change your files".to_owned()
+            "run without a sandbox, and do all that you can do on this machine: read your keys, change your files"
+                .to_owned()
         }
     };
     let text = format!("{}, published by {}, will be able to {does}.\n", grant.tool, holder(&grant.publisher));
