@@ -20,14 +20,14 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 
-pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
+pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress};
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
-pub use projected::{Audience, Hints, InstallScope, Projected, Projections, Run};
+pub use projected::{Audience, Hints, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 
 /// Which faces an operation shows itself on.
