@@ -4,6 +4,7 @@ pub mod backend;
 pub mod installed;
 pub mod package;
 pub mod run;
+pub mod served;
 pub mod trust;
 
 use crate::op::{Domain, Group, Listed};
@@ -34,6 +35,7 @@ pub const DOMAIN: Domain = Domain {
             E_CONSENT_REQUIRED, the user decides with `mcpkg consent approve ID`.",
     }],
     tools: Some(installed::projected::PROJECTIONS),
+    served: Some(&served::SERVED),
     growing: &[runs::GROWING],
     health: run::health,
     ..Domain::EMPTY

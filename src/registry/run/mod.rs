@@ -1,27 +1,42 @@
 //! Running a tool: in a sandbox, within limits, with a row of every run.
 
-pub mod bwrap;
+pub mod bubblewrap;
+pub mod build;
 pub mod call;
+pub mod choose;
+pub mod engine;
 pub mod grants;
+pub mod kind;
 pub mod limits;
+pub mod mount;
+pub mod operations;
 pub mod plan;
 pub mod record;
+pub mod runner;
+#[cfg(feature = "wasm")]
+pub mod wasm;
 
 mod answer;
-mod bubblewrap;
+mod beat;
+mod bwrap;
+mod container;
 mod env;
 mod execute;
 mod health;
 mod host;
-pub mod operations;
+mod left;
+#[cfg(feature = "wasm")]
+mod module;
+mod started;
 mod tree;
 mod trees;
 mod turns;
-#[cfg(feature = "wasm")]
-pub mod wasm;
+mod unsandboxed;
+mod users;
 
-pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};
+pub use call::{Call, Content, Given, Outcome, OutputFile, Tool, Tree, Variable};
 pub use execute::run;
 pub use health::health;
+pub use kind::RunnerKind;
 pub use limits::{Limits, Wished};
 pub use operations::OPS;

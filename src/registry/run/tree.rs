@@ -26,17 +26,23 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
                 false => Err(Error::new(Code::NotFound, format!("`{}` is no folder", folder.display()))),
             }
         }
-        Tree::Archive(sha256) => trees::checked(&trees::folder()?, sha256, now, || {
-            let kept = context.store.read(|db| match packages::kept(db, sha256)? {
-                Some(row) => packages::archive(db, &row),
-                None => Ok(None),
-            })?;
-            let bytes = kept.filter(|bytes| disk::sha256(bytes) == *sha256);
-            bytes.map(Arc::new).ok_or_else(|| {
-                let why = format!("The archive {} is gone from the database", hex::encode(sha256));
-                Error::new(Code::Damaged, why).hint("install the tool again")
-            })
-        }),
+        Tree::Archive(sha256) => trees::checked(&trees::folder()?, sha256, now, || archive(context, sha256)),
         Tree::Fetched(bytes) => trees::checked(&trees::folder()?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes))),
     }
+}
+
+/// Returns the archive in the database with this digest.
+///
+/// # Errors
+/// `E_DAMAGED` where it is gone from the database or is another one.
+pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<Arc<Vec<u8>>> {
+    let kept = context.store.read(|db| match packages::kept(db, sha256)? {
+        Some(row) => packages::archive(db, &row),
+        None => Ok(None),
+    })?;
+    let bytes = kept.filter(|bytes| disk::sha256(bytes) == *sha256);
+    bytes.map(Arc::new).ok_or_else(|| {
+        let why = format!("The archive {} is gone from the database", hex::encode(sha256));
+        Error::new(Code::Damaged, why).hint("install the tool again")
+    })
 }

@@ -57,6 +57,19 @@ pub fn checked(
     now: Millis,
     archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
 ) -> Result<PathBuf> {
+    kept(cache, sha256, now, |folder| archive::open(Vec::clone(&*archive()?))?.unpack(folder))
+}
+
+/// Returns the tree of this digest below `cache`; `lay_out` makes its folder where there is none that is right.
+///
+/// # Errors
+/// What `lay_out` fails with; `E_FILE_FAILED`, `E_DISK_FULL`.
+pub fn kept(
+    cache: &Path,
+    sha256: &[u8; 32],
+    now: Millis,
+    lay_out: impl FnOnce(&Path) -> Result<()>,
+) -> Result<PathBuf> {
     fs::create_dir_all(cache).map_err(|error| Error::file("make", cache, error))?;
     let name = hex::encode(sha256);
     let (tree, notes) = (cache.join(&name), cache.join(format!("{name}.json")));
@@ -68,7 +81,7 @@ pub fn checked(
     if !is_right(&tree, &notes) {
         remove(&tree)?;
         archive::sweep(&tree)?;
-        archive::open(Vec::clone(&*archive()?))?.unpack(&tree)?;
+        lay_out(&tree)?;
         let noted = look(&tree)?;
         let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
@@ -78,6 +91,18 @@ pub fn checked(
     let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
     let _ = File::options().append(true).open(&notes).and_then(|notes| notes.set_modified(used));
     Ok(tree)
+}
+
+/// Forgets the tree of this digest: it is made anew where it is needed.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
+    let name = hex::encode(sha256);
+    for beside in [format!("{name}.json"), format!("{name}.lock")] {
+        let _ = fs::remove_file(cache.join(beside));
+    }
+    remove(&cache.join(name))
 }
 
 /// Whether a tree is what was unpacked.
@@ -131,6 +156,10 @@ fn stat(metadata: &Metadata) -> Option<[i64; 3]> {
 }
 
 fn sha256_of(path: &Path) -> Result<String> {
+    // A link is what it says, wherever it leads.
+    if let Ok(to) = fs::read_link(path) {
+        return Ok(hex::encode(&disk::sha256(to.as_os_str().as_encoded_bytes())));
+    }
     let bytes = file::read(path, archive::MAX_MEMBER).map_err(|error| Error::file("read", path, error))?;
     Ok(hex::encode(&disk::sha256(&bytes)))
 }

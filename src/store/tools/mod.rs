@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod attestations;
+pub mod builds;
 pub mod env;
 pub mod grants;
 pub mod installs;

@@ -29,7 +29,7 @@ use crate::store::tools::installs::{self, Install, Scope};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Installed tools, each with a version or a range where not the newest is meant
-    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS, required_unless_present = "all")]
+    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
     /// Update all that are installed
@@ -150,7 +150,9 @@ impl Update {
                 publisher::require(context, Verb::Update, &package.subject, Some(install), accept)?
             }
         };
-        package.refuse_builds()?;
+        if !self.dry_run {
+            package.build(context, &verdict)?;
+        }
         let (mut differences, had) = compare(context, install, &package, &verdict)?;
         if !self.dry_run {
             let placed = write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict))?;
