@@ -123,6 +123,8 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
         assert_eq!(error["code"], code, "{error}");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{error}");
     }
+    let other = scratch.run(&["--json", "tool", "run", "test/module:fits", "--runner", "bubblewrap"]);
+    assert!(other.stdout.contains("E_RUNNER_UNAVAILABLE") && other.stdout.contains("WebAssembly"), "{other}");
     // Each of them is a row, with what ran it.
     let runs = scratch.json(&["tool", "runs", "--tool", "test/module"])["runs"].clone();
     let rows = runs.as_array().expect("rows");
