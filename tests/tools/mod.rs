@@ -31,5 +31,7 @@ mod trust;
 mod update;
 #[cfg(feature = "wasm")]
 mod wasm;
+#[cfg(not(feature = "wasm"))]
+mod without_wasm;
 
 pub use trust::{put, trusting};

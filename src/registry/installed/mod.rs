@@ -3,6 +3,7 @@
 pub mod calling;
 pub mod checked;
 pub mod names;
+pub mod newer;
 pub mod projected;
 pub mod schemas;
 pub mod toolsets;
@@ -14,7 +15,6 @@ mod list;
 mod lock;
 mod locked;
 mod lockfile;
-mod newer;
 mod origin;
 mod outdated;
 mod package;
