@@ -10,15 +10,20 @@ use crate::support::{memory, reset_peak};
 const TOOL: &str = "alice/utils/weather";
 const VERSION: &str = "/tools/alice/utils/weather/versions/1.0.0";
 
+/// So many MiB that cannot be compressed.
+fn noise(seed: u64, mib: u32) -> Vec<u8> {
+    let mut state = seed;
+    let byte = |_| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    (0..mib << 20).map(byte).collect()
+}
+
 /// Publishes an archive of so many MiB that cannot be compressed; returns it.
 fn large(team: &Team, key: &str, mib: u32) -> Vec<u8> {
     let folder = folder(&team.scratch, TOOL, "Sun");
-    let mut state = 7_u64;
-    let noise = (0..mib << 20).map(|_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    });
-    team.scratch.file("packages/alice/utils/weather/noise.bin", noise.collect::<Vec<u8>>());
+    team.scratch.file("packages/alice/utils/weather/noise.bin", noise(7, mib));
     assert_eq!(team.publish(&folder, "public", Some(key)).status, 201);
     mcpkg::registry::package::archive::pack(&folder).expect("an archive").opened.bytes().to_vec()
 }
@@ -121,7 +126,7 @@ fn uploads_at_once_wait_for_each_other() {
             let (team, key) = (&team, &key);
             scope.spawn(move || {
                 let folder = folder(&team.scratch, &format!("alice/tool-{n}"), "Sun");
-                std::fs::write(folder.join("noise.bin"), vec![n; 2 << 20]).expect("a file");
+                std::fs::write(folder.join("noise.bin"), noise(n, 2)).expect("a file");
                 let published = team.publish(&folder, "public", Some(key));
                 assert_eq!(published.status, 201, "{}", published.text());
             });
