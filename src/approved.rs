@@ -32,6 +32,8 @@ pub enum Kind {
     Registry,
     /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
     ToolGrant,
+    /// A setting that lets tools do more; the SHA-256 is of its name and its value.
+    ToolSetting,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
     ToolSecret,
     /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
@@ -48,6 +50,7 @@ impl Kind {
             Kind::Source => "sources",
             Kind::Registry => "registries",
             Kind::ToolGrant => "tool-grants",
+            Kind::ToolSetting => "tool-settings",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
         }

@@ -2,14 +2,19 @@
 
 mod answers;
 mod asking;
+mod cache;
+mod config;
+mod doctor;
 mod escapes;
 pub mod homes;
+mod import;
 mod installed;
 mod limits;
 mod lists;
 mod lock;
 mod model;
 mod package;
+mod prune;
 pub mod registries;
 mod run;
 mod sandbox;

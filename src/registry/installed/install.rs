@@ -12,6 +12,7 @@ use super::{CHANGES, TOOLS, locked, named, publisher, schemas, visible};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Choice, release, resolve};
 use crate::registry::trust::{Subject, Verb};
 use crate::store::Db;
@@ -99,7 +100,10 @@ impl Operation for Install {
             let choice = locked::Choice { allow_yanked: self.allow_yanked, accept_publisher: self.accept_publisher };
             return locked::install(context, file, &scope, choice);
         }
-        let reference = named(self.tool.as_deref().unwrap_or_default(), self.version.as_deref())?;
+        let reference = named(
+            &alias::expanded(context, self.tool.as_deref().unwrap_or_default())?,
+            self.version.as_deref(),
+        )?;
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
         let resolved = resolve(context, &reference, choice)?;

@@ -3,15 +3,16 @@
 pub mod bwrap;
 pub mod call;
 pub mod grants;
+pub mod health;
 pub mod limits;
 pub mod plan;
 pub mod record;
+pub mod unused;
 
 mod answer;
 mod bubblewrap;
 mod env;
 mod execute;
-mod health;
 mod host;
 pub mod operations;
 mod tree;
@@ -21,7 +22,8 @@ mod turns;
 pub mod wasm;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};
+pub use env::USUAL;
 pub use execute::run;
-pub use health::health;
 pub use limits::{Limits, Wished};
 pub use operations::OPS;
+pub use trees::folder as cache;

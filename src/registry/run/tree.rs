@@ -9,6 +9,7 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
+use crate::registry::config;
 use crate::store::tools::packages;
 
 /// Returns the folder of a tool's files, whose content is what was checked.
@@ -18,6 +19,7 @@ use crate::store::tools::packages;
 /// `E_FILE_FAILED`, `E_DISK_FULL` for the copy.
 pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
+    let most = || context.store.read(config::cache_size);
     match tree {
         Tree::Folder(folder) => {
             let real = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
@@ -26,7 +28,7 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
                 false => Err(Error::new(Code::NotFound, format!("`{}` is no folder", folder.display()))),
             }
         }
-        Tree::Archive(sha256) => trees::checked(&trees::folder()?, sha256, now, || {
+        Tree::Archive(sha256) => trees::checked((&trees::folder()?, most()?), sha256, now, || {
             let kept = context.store.read(|db| match packages::kept(db, sha256)? {
                 Some(row) => packages::archive(db, &row),
                 None => Ok(None),
@@ -37,6 +39,8 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
                 Error::new(Code::Damaged, why).hint("install the tool again")
             })
         }),
-        Tree::Fetched(bytes) => trees::checked(&trees::folder()?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes))),
+        Tree::Fetched(bytes) => {
+            trees::checked((&trees::folder()?, most()?), &disk::sha256(bytes), now, || Ok(Arc::clone(bytes)))
+        }
     }
 }

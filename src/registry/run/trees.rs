@@ -19,9 +19,6 @@ use crate::file;
 use crate::hex;
 use crate::registry::package::archive;
 
-/// Bytes of all copies together.
-const MOST: u64 = 1 << 30;
-
 /// What was noted of a tree: each of its files by its path.
 type Noted = BTreeMap<String, Note>;
 
@@ -47,12 +44,13 @@ pub fn folder() -> Result<PathBuf> {
     Ok(strategy.cache_dir().join("mcpkg").join("tools"))
 }
 
-/// Returns the copy of the archive with this digest below `cache`; `archive` is asked where there is none that is right.
+/// Returns the copy of the archive with this digest below `cache`; `archive` is asked where there is none that is right. All
+/// copies together take `most` bytes, the one that is returned apart.
 ///
 /// # Errors
 /// What `archive` fails with; `E_ARCHIVE_INVALID`, `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn checked(
-    cache: &Path,
+    (cache, most): (&Path, u64),
     sha256: &[u8; 32],
     now: Millis,
     archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
@@ -72,7 +70,7 @@ pub fn checked(
         let noted = look(&tree)?;
         let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
-        make_room(cache, &name);
+        make_room(cache, most, &name);
     }
     // The times of notes say which tree was used last; they are no more than that.
     let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
@@ -136,7 +134,7 @@ fn sha256_of(path: &Path) -> Result<String> {
 }
 
 /// Removes those trees that were not used for longest until the rest fits, and never the one called `kept`.
-fn make_room(cache: &Path, kept: &str) {
+fn make_room(cache: &Path, most: u64, kept: &str) {
     let mut trees: Vec<(std::time::SystemTime, String, u64)> = Vec::new();
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let Some(name) = entry.file_name().to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned)
@@ -152,7 +150,7 @@ fn make_room(cache: &Path, kept: &str) {
     trees.sort();
     let mut size: u64 = trees.iter().map(|(_, _, size)| size).sum();
     for (_, name, of_it) in trees.iter().filter(|(_, name, _)| name != kept) {
-        if size <= MOST {
+        if size <= most {
             return;
         }
         // The notes first: a tree without any is unpacked anew.
@@ -195,7 +193,7 @@ mod tests {
                 asked.set(asked.get() + 1);
                 Ok(Arc::clone(&bytes))
             };
-            checked(&cache, &sha256, 1_000, archive).expect("a tree")
+            checked((&cache, 1 << 30), &sha256, 1_000, archive).expect("a tree")
         };
         let tree = of();
         let script = tree.join("run.sh");

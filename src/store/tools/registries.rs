@@ -9,6 +9,9 @@ use crate::store::engine::{Row, Unique, params, sql};
 /// The name of the registry that is this database.
 pub const LOCAL: &str = "local";
 
+/// The name that archives have as their registry which an import took out of folders: nobody is asked for them.
+pub const IMPORTED: &str = "imported";
+
 const NAME: Unique = Unique::new("registry", &["name"]);
 
 /// What stands behind a registry.

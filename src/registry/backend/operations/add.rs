@@ -14,7 +14,7 @@ use crate::registry::GROUP;
 use crate::registry::backend::directory::Directory;
 use crate::registry::backend::{Known, approval, http};
 use crate::secret::Reference;
-use crate::store::tools::registries::{self, Kind, LOCAL, Place};
+use crate::store::tools::registries::{self, IMPORTED, Kind, LOCAL, Place};
 
 /// The most characters of a name.
 const LONGEST: usize = 64;
@@ -124,7 +124,7 @@ impl Add {
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if name == LOCAL {
+    if name == LOCAL || name == IMPORTED {
         return Err(registries::taken(name));
     }
     if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
