@@ -42,7 +42,7 @@ fn what_is_installed_for_nobody_goes_and_its_digest_and_signatures_stay() {
     assert_eq!((&would["archives"]["count"], &would["dry_run"]), (&json!(1), &json!(true)));
     let before = scratch.store().read(|db| packages::get(db, "team", TOOL, "1.0.0")).expect("read").expect("a row");
     assert!(before.blob.is_some());
-    let refused = scratch.run(&["--json", "tool", "prune"]);
+    let refused = scratch.run(&["--json", "tool", "prune", "--all"]);
     assert!(refused.stdout.contains("E_CONFIRM_REQUIRED"), "{refused}");
     let freed = scratch.json(&["tool", "prune", "--all", "--yes"]);
     assert_eq!(freed["archives"], would["archives"]);

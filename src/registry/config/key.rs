@@ -47,14 +47,14 @@ impl Key {
         }
     }
 
-    /// What it does.
+    /// What it does, in a few words.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::AllowUnsandboxed => "whether a tool may run without a sandbox, where a person allowed that tool",
-            Self::StandIn => "images that the programs of this machine stand in for: names with commas between them",
-            Self::Timeout => "how long a run may take where neither its caller nor its manifest says; an hour at most",
-            Self::CacheSize => "how much disk the unpacked copies of tools take together",
-            Self::CacheTtl => "how long what a registry answered to a search is used without asking again",
+            Self::AllowUnsandboxed => "no sandbox where `tool allow` says so",
+            Self::StandIn => "images that this machine stands in for",
+            Self::Timeout => "how long a run may take",
+            Self::CacheSize => "disk for unpacked tools",
+            Self::CacheTtl => "how long a registry's answer is used",
         }
     }
 

@@ -57,8 +57,11 @@ pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
     let outdated = of(&|judged| judged.newer && judged.install.active);
     tell(Health::Note, outdated, "with a newer version", "mcpkg tool update TOOL");
     if findings.is_empty() {
-        let verb = if judged.len() == 1 { "is" } else { "are" };
-        let what = format!("{} {verb} trusted", plural::count(judged.len(), "installed tool"));
+        let what = match judged.len() {
+            0 => "no tool is installed".to_owned(),
+            1 => "1 installed tool is trusted".to_owned(),
+            many => format!("{many} installed tools are trusted"),
+        };
         findings.push(Finding::new(AREA, Health::Ok, what));
     }
     Ok(findings)

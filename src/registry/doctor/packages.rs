@@ -4,7 +4,6 @@ use super::look::{Depth, named};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Finding, Health};
-use crate::plural;
 use crate::registry::package::archive;
 use crate::store::tools::packages::{self, PackageRow};
 
@@ -32,8 +31,11 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
         }
     }
     if sound > 0 || findings.is_empty() {
-        let verb = if sound == 1 { "is" } else { "are" };
-        let what = format!("{} {verb} sound", plural::count(sound, "stored archive"));
+        let what = match sound {
+            0 => "no archive is stored".to_owned(),
+            1 => "1 stored archive is sound".to_owned(),
+            many => format!("{many} stored archives are sound"),
+        };
         findings.insert(0, Finding::new(AREA, Health::Ok, what));
     }
     Ok(findings)

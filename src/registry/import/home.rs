@@ -31,7 +31,7 @@ impl Home {
         };
         let real = std::fs::canonicalize(&own).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::new(Code::NotFound, format!("`{}` is not there", own.display()))
-                .hint("name the folder where the original keeps tools.json and config.yaml: ~/.enact"),
+                .hint("name the folder where Enact keeps tools.json and config.yaml, such as ~/.enact"),
             _ => Error::file("read", &own, error),
         })?;
         if !real.is_dir() {
@@ -51,7 +51,7 @@ impl Home {
         let home = Self { own: above.join(".enact"), above };
         if !home.own.is_dir() && !home.above.join("agents").is_dir() {
             let what = format!("`{}` has neither .enact nor agents", folder.display());
-            return Err(Error::new(Code::NotFound, what).hint("name the folder of a project of the original's"));
+            return Err(Error::new(Code::NotFound, what).hint("name the folder of a project that Enact was used in"));
         }
         Ok(home)
     }

@@ -9,7 +9,7 @@ use super::home::Home;
 use super::plan::Plan;
 use super::{gather, widening, write};
 use crate::error::Result;
-use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reach, Reply, cell};
 use crate::plural;
 use crate::registry::GROUP;
 use crate::registry::trust;
@@ -73,15 +73,15 @@ impl Import {
         let taken = plan.taken();
         let verb = if self.dry_run { "Would take" } else { "Took" };
         let sentence = format!("{verb} {} over, left {} out", plural::count(taken.len(), "thing"), plan.left.len());
-        let mut rows: Vec<Vec<String>> =
-            taken.into_iter().map(|[what, becomes]| vec![what, "taken".to_owned(), becomes]).collect();
-        rows.extend(
-            plan.left
-                .iter()
-                .map(|left| vec![left.what.clone(), format!("left out of {}", left.from), left.why.clone()]),
-        );
-        let table = Table { columns: &["WHAT", "STATE", "WHY"], rows, empty: String::new() };
-        let body = Body::Several(vec![Body::Sentence(sentence), Body::Table(table)]);
+        let mut lines = vec![sentence];
+        for [what, becomes] in taken {
+            lines.push(format!("taken     {what}: {becomes}"));
+        }
+        for left in &plan.left {
+            lines.push(format!("left out  {} of {}: {}", left.what, left.from, left.why));
+        }
+        // Names and values come from files that somebody else may have written.
+        let body = Body::Text(lines.iter().map(|line| format!("{}\n", cell(line))).collect());
         let reply = Reply::new(body, plan.data(self.dry_run));
         match plan.packages.is_empty() {
             true => reply,

@@ -100,10 +100,8 @@ impl Operation for Install {
             let choice = locked::Choice { allow_yanked: self.allow_yanked, accept_publisher: self.accept_publisher };
             return locked::install(context, file, &scope, choice);
         }
-        let reference = named(
-            &alias::expanded(context, self.tool.as_deref().unwrap_or_default())?,
-            self.version.as_deref(),
-        )?;
+        let reference =
+            named(&alias::expanded(context, self.tool.as_deref().unwrap_or_default())?, self.version.as_deref())?;
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
         let resolved = resolve(context, &reference, choice)?;
