@@ -19,6 +19,8 @@ mod data;
 mod deploys;
 #[path = "speed/disk.rs"]
 mod disk;
+#[path = "speed/downloads.rs"]
+mod downloads;
 #[path = "speed/ground.rs"]
 mod ground;
 #[path = "load/hour.rs"]
@@ -49,6 +51,9 @@ mod syncs;
 mod table;
 #[path = "speed/tools.rs"]
 mod tools;
+#[cfg(feature = "wasm")]
+#[path = "speed/wasm.rs"]
+mod wasm;
 #[path = "speed/web.rs"]
 mod web;
 
@@ -125,6 +130,7 @@ fn measure(quick: bool, filter: &str) {
     let data = Data::make();
     requests::measure(&data, &effort, &mut table);
     http::measure(&data, &effort, &mut table);
+    downloads::measure(&data, &effort, &mut table);
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);
@@ -132,6 +138,8 @@ fn measure(quick: bool, filter: &str) {
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    #[cfg(feature = "wasm")]
+    wasm::measure(&effort, &mut table);
     print!("{table}");
 }
 

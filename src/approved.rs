@@ -32,6 +32,8 @@ pub enum Kind {
     Registry,
     /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
     ToolGrant,
+    /// What the build of a tool left on this machine; the SHA-256 is of the archive, where it was built, and what it left.
+    ToolBuild,
     /// A setting that lets tools do more; the SHA-256 is of its name and its value.
     ToolSetting,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
@@ -50,6 +52,7 @@ impl Kind {
             Kind::Source => "sources",
             Kind::Registry => "registries",
             Kind::ToolGrant => "tool-grants",
+            Kind::ToolBuild => "tool-builds",
             Kind::ToolSetting => "tool-settings",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",

@@ -115,6 +115,7 @@ codes! {
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
     SecretMissing        "E_SECRET_MISSING"                1 -32602 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
     RunnerUnavailable    "E_RUNNER_UNAVAILABLE"            1 -32603 Machine "runner_unavailable" ["ask_user"] "Nothing on this machine can run a tool in a sandbox; details.runners say why. Nothing is run without one.";
+    ImageMissing         "E_IMAGE_MISSING"                 1 -32603 Machine "image_missing" ["ask_user" "retry_command"] "The image that a tool runs in is not on this machine, and is not fetched; details.pull is the command that brings it.";
     ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
     ToolEnv              "E_TOOL_ENV"                      1 -32602 Caller  "tool_env" ["ask_user" "retry_command"] "A variable that the tool needs is not set, or its value cannot be read; details.names names them.";
     ToolFailed           "E_TOOL_FAILED"                   1 -32602 Caller  "tool_failed" ["fix_arguments" "retry_command"] "The tool ended with a status other than 0, or by a signal; details.stderr is the end of what it said.";

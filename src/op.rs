@@ -10,8 +10,10 @@ mod domain;
 mod entry;
 mod finding;
 mod names;
+mod namespace;
 mod projected;
 mod resource;
+mod served;
 
 use std::borrow::Cow;
 
@@ -22,13 +24,15 @@ use crate::error::{Error, Result};
 
 pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
 pub use changes::{Changes, Reach};
-pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress};
+pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress, Say};
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
+pub use namespace::Namespace;
 pub use projected::{Audience, Hints, InstallScope, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
+pub use served::{Answer, Content, Head, Sent, Served};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

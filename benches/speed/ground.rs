@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mcpkg::approved::Approved;
-use mcpkg::hex;
 use mcpkg::op::Context;
 use mcpkg::registry::package::archive::{self, Opened};
 use mcpkg::registry::trust::records::Record;
 use mcpkg::store::projects::Selection;
 use mcpkg::store::tools::installs::{self, Scope};
+use mcpkg::store::tools::names;
 use mcpkg::store::tools::packages::{self, Manifest, Release, Visibility};
 use mcpkg::store::tools::trust::{self, TrustedPart, TrustedRow};
-use mcpkg::store::tools::{attestations, names};
 use mcpkg::store::{Db, Store, blobs};
 use serde_json::Value as Json;
 
@@ -158,15 +157,5 @@ impl Packed {
         let package = self.put(db)?;
         installs::install(db, &Scope::Global, (package, &self.name, "1.0.0"), None, ("bench", 0))?;
         names::give(db, &self.name, "", &[self.name.replace('/', "__")]).map(drop)
-    }
-
-    /// Keeps what was said of it.
-    pub fn attest(&self, db: &Db<'_>, bundle: &str) -> mcpkg::error::Result<()> {
-        attestations::insert(db, &self.opened.sha256, bundle, None, 0).map(drop)
-    }
-
-    /// The SHA-256 of its archive, in hex.
-    pub fn sha256(&self) -> String {
-        hex::encode(&self.opened.sha256)
     }
 }

@@ -151,6 +151,13 @@ pub fn resident(process: u32) -> u64 {
     status(process, "VmRSS:")
 }
 
+/// The most bytes of a process that were in memory at once; `None` once it has ended.
+pub fn peak(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+}
+
 /// Returns a figure of a process that /proc tells in kB, in bytes.
 fn status(process: u32, name: &str) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).expect("/proc has the process");

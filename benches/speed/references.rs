@@ -8,7 +8,7 @@ use std::path::Path;
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
-use axum::routing::post;
+use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use mcpkg::clock::Clock;
 use mcpkg::store::Store;
@@ -39,9 +39,12 @@ pub fn handler(file: &Path) {
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         println!("{}", json!({ "address": listener.local_addr().expect("an address").to_string() }));
+        let whole = answer.clone();
         let handle = async move |_: Bytes| ([(CONTENT_TYPE, "application/json")], answer);
+        let download = async move || ([(CONTENT_TYPE, "application/gzip")], whole);
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("no delay"));
-        axum::serve(listener, Router::new().route("/mcp", post(handle))).await.expect("it serves");
+        let routes = Router::new().route("/mcp", post(handle)).route("/download", get(download));
+        axum::serve(listener, routes).await.expect("it serves");
     });
 }
 

@@ -23,8 +23,13 @@ pub struct Web {
 impl Web {
     /// Starts `mcpkg serve --http` on `database`.
     pub fn serve(database: &Path) -> Self {
+        Self::serve_with(database, &[])
+    }
+
+    /// The same with further arguments.
+    pub fn serve_with(database: &Path, arguments: &[&str]) -> Self {
         let mut command = mcpkg(database);
-        command.args(["--json", "serve", "--http", "--port", "0"]);
+        command.args(["--json", "serve", "--http", "--port", "0"]).args(arguments);
         Self::start(command)
     }
 

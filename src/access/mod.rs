@@ -24,5 +24,9 @@ pub const DOMAIN: Domain = Domain {
 };
 
 /// The operations of this domain, in documentation order.
-pub const OPS: &[Entry] =
-    &[Entry::of::<operations::Create>(), Entry::of::<operations::List>(), Entry::of::<operations::Revoke>()];
+pub const OPS: &[Entry] = &[
+    Entry::of::<operations::Create>(),
+    Entry::of::<operations::List>(),
+    Entry::of::<operations::Show>(),
+    Entry::of::<operations::Revoke>(),
+];

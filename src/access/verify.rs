@@ -6,8 +6,9 @@ use subtle::ConstantTimeEq;
 
 use super::key;
 use crate::clock::Millis;
-use crate::error::{Code, Result};
-use crate::op::Grant;
+use crate::error::{Code, Error, Result};
+use crate::op::{Grant, Namespace};
+use crate::store::access::Key;
 use crate::store::{Db, access, projects};
 
 /// Why a request is not let in. What it says tells nothing to who does not hold the key's secret.
@@ -75,12 +76,15 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
             None => return Ok(Err(Refused::ProjectGone)),
         },
     };
+    let publish = namespaces(&key)?;
     Ok(Ok(Grant {
         key: key.name,
         project: key.project,
         project_name,
         read_only: key.read_only,
         consent: key.consent,
+        publish,
+        attest: key.attest,
         expires_at: key.expires_at,
     }))
 }
@@ -97,13 +101,25 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
         Err(error) => return Err(error),
     };
     let good = key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| now < expires_at);
-    if !good || key.project != grant.project || (key.read_only, key.consent) != (grant.read_only, grant.consent) {
+    let same = key.project == grant.project
+        && (key.read_only, key.consent, key.attest) == (grant.read_only, grant.consent, grant.attest)
+        && namespaces(&key)? == grant.publish;
+    if !good || !same {
         return Ok(false);
     }
     match key.project {
         None => Ok(true),
         Some(uuid) => Ok(projects::by_uuid(db, uuid)?.map(|project| project.name) == grant.project_name),
     }
+}
+
+/// Returns the namespaces that a key may publish in.
+fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
+    let odd = |error: Error| {
+        let why = format!("The database is damaged: the access key '{}' publishes in what is no namespace", key.name);
+        Error::new(Code::Damaged, why).with_source(error)
+    };
+    key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()
 }
 
 /// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since, and

@@ -12,7 +12,7 @@ use super::output::Output;
 use super::recover::recover;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
-use crate::op::{Context, MAX_ANSWER, Names};
+use crate::op::{Context, MAX_ANSWER, Names, Served};
 use crate::store::tools::toolsets;
 use crate::store::{Store, projects};
 
@@ -49,6 +49,13 @@ pub(super) fn command() -> Command {
                 .conflicts_with("stdio")
                 .help("Serve the older HTTP with SSE at /sse, for clients that know no other"),
         )
+        .args(served().map(|served| {
+            Arg::new(served.flag)
+                .long(served.flag)
+                .action(ArgAction::SetTrue)
+                .conflicts_with("stdio")
+                .help(served.help)
+        }))
         .arg(
             Arg::new("host")
                 .long("host")
@@ -175,6 +182,11 @@ pub(super) fn command() -> Command {
         .arg(Arg::new("no-front").long("no-front").action(ArgAction::SetTrue).hide(true))
 }
 
+/// What domains answer over HTTP beside MCP, where a flag asks for it.
+fn served() -> impl Iterator<Item = &'static Served> {
+    crate::DOMAINS.iter().filter_map(|domain| domain.served)
+}
+
 /// An address to listen at; `localhost` is what most type for the first one.
 fn address(text: &str) -> std::result::Result<IpAddr, String> {
     if text.eq_ignore_ascii_case("localhost") {
@@ -268,6 +280,7 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
                 .iter()
                 .filter(|(on, _)| *on)
                 .map(|(_, at)| *at)
+                .chain(network.served.iter().map(|served| served.prefix))
                 .collect();
             let scheme = if network.tls.is_some() { "https" } else { "http" };
             mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))?;
@@ -283,13 +296,15 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
     let origins: Vec<mcp::Origin> = matches.get_many("allow-origin").into_iter().flatten().cloned().collect();
     let host = matches.get_one("host").copied();
     let port = matches.get_one("port").copied();
+    let served: Vec<&'static Served> = served().filter(|served| matches.get_flag(served.flag)).collect();
     if !http && !sse {
-        let alone = [
+        let mut alone = vec![
             (host.is_some(), "host"),
             (port.is_some(), "port"),
             (!hosts.is_empty(), "allow-host"),
             (!origins.is_empty(), "allow-origin"),
         ];
+        alone.extend(served.iter().map(|served| (true, served.flag)));
         return match alone.iter().find(|(given, _)| *given).map(|(_, flag)| flag) {
             Some(flag) => Err(Error::new(Code::InvalidArgument, format!("--{flag} goes with --http or --sse"))),
             None => Ok(None),
@@ -300,6 +315,7 @@ fn network(matches: &ArgMatches) -> Result<Option<mcp::Network>> {
         port: port.unwrap_or(if http { 3000 } else { 3100 }),
         http,
         sse,
+        served,
         hosts,
         origins,
         key_required: matches.get_flag("require-key"),

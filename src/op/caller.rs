@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::Namespace;
 use crate::clock::Millis;
 
 /// Who calls an operation.
@@ -61,6 +62,10 @@ pub struct Grant {
     pub read_only: bool,
     /// Whether its holder's answers to an elicitation count as the user's consent.
     pub consent: bool,
+    /// The namespaces of tools that its holder may publish in, in the registry that a server offers.
+    pub publish: Vec<Namespace>,
+    /// Whether its holder may post attestations there.
+    pub attest: bool,
     /// Until when it is good; for ever where `None`.
     pub expires_at: Option<Millis>,
 }
@@ -119,6 +124,34 @@ impl Caller {
         match self {
             Caller::Shell => true,
             Caller::Client(client) => client.connection == Connection::Stdio,
+        }
+    }
+
+    /// Whether the caller may publish the tool of this name in the registry that a server offers, and change what it says of
+    /// it: nobody without a key that was made for it.
+    pub fn publishes(&self, tool: &str) -> bool {
+        self.publishing().iter().any(|namespace| namespace.covers(tool))
+    }
+
+    /// Returns the namespaces that the caller may publish in.
+    pub fn publishing(&self) -> &[Namespace] {
+        self.grant().map_or(&[], |grant| &grant.publish)
+    }
+
+    /// Whether the caller may post attestations to the registry that a server offers.
+    pub fn attests(&self) -> bool {
+        self.grant().is_some_and(|grant| grant.attest)
+    }
+
+    /// Whether the caller is shown private versions of the tool of this name: this user, and who may publish it.
+    pub fn sees_private(&self, tool: &str) -> bool {
+        self.is_on_this_machine() || self.publishes(tool)
+    }
+
+    fn grant(&self) -> Option<&Grant> {
+        match self {
+            Caller::Client(client) => client.key.as_ref(),
+            Caller::Shell => None,
         }
     }
 
@@ -195,7 +228,8 @@ mod tests {
 
     fn grant(read_only: bool, consent: bool, project: Option<Uuid>) -> Grant {
         let project_name = project.map(|_| "p".to_owned());
-        Grant { key: "ci".to_owned(), project, project_name, read_only, consent, expires_at: None }
+        let (key, publish) = ("ci".to_owned(), Vec::new());
+        Grant { key, project, project_name, read_only, consent, publish, attest: false, expires_at: None }
     }
 
     fn client(key: Option<Grant>, connection: Connection) -> Caller {
@@ -230,5 +264,20 @@ mod tests {
         assert_eq!((Caller::Shell.actor(), &*Caller::Shell.asker(), Caller::Shell.project()), ("shell", "user", None));
         let unnamed = Caller::client(None, None, Connection::Network, Identity::Agentpack);
         assert_eq!((unnamed.actor(), unnamed.identity()), ("mcp:unknown", Identity::Agentpack));
+    }
+
+    #[test]
+    fn who_publishes_needs_a_key_that_was_made_for_it() {
+        let publisher = Grant { publish: vec!["alice".parse().unwrap()], attest: true, ..grant(true, false, None) };
+        let keyed = client(Some(publisher), Connection::Network);
+        assert!(keyed.publishes("alice/weather") && keyed.attests() && keyed.sees_private("alice/weather"));
+        assert!(!keyed.publishes("bob/weather") && !keyed.sees_private("bob/weather"));
+        // Its key reads only over MCP, and so does it.
+        assert!(!keyed.rights().write);
+        let plain = client(Some(grant(false, false, None)), Connection::Network);
+        for caller in [plain, client(None, Connection::Network), client(None, Connection::Stdio), Caller::Shell] {
+            assert!(!caller.publishes("alice/weather") && !caller.attests(), "{caller:?}");
+            assert_eq!(caller.sees_private("alice/weather"), caller.is_on_this_machine(), "{caller:?}");
+        }
     }
 }

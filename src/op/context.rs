@@ -19,6 +19,9 @@ use crate::store::{Db, Store, events};
 /// Told how much of a long work is done, and of how much.
 pub type Progress = dyn Fn(&str, u64, u64) + Send + Sync;
 
+/// Told what long work has to say besides how much of it is done.
+pub type Say = dyn Fn(&str) + Send + Sync;
+
 /// Takes a part of an answer that goes on; an error ends it.
 pub type Emit = dyn Fn(Reply) -> Result<()> + Send + Sync;
 
@@ -63,6 +66,8 @@ pub struct Context {
     pub shows_data: bool,
     /// Where long work reports.
     pub progress: Arc<Progress>,
+    /// What long work says for who wants to follow it: log messages of a client.
+    pub say: Arc<Say>,
     /// Where an operation that goes on shows what it has so far.
     pub emit: Arc<Emit>,
     /// Asks a person; refuses where there is none.
@@ -111,6 +116,7 @@ impl Context {
             max_answer: MAX_ANSWER,
             shows_data: true,
             progress: Arc::new(|_, _, _| {}),
+            say: Arc::new(|_| {}),
             emit: Arc::new(|_| Ok(())),
             ask: Arc::new(|_, question| {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
@@ -124,6 +130,14 @@ impl Context {
             allow_outside: Vec::new(),
             stands_for: None,
         }
+    }
+
+    /// Returns the context of a caller at what a domain serves over HTTP. A key that was made to publish or to attest writes
+    /// there, also where it only reads over MCP; nobody else does.
+    pub fn of_served(caller: Caller, store: Store, selection: Selection) -> Self {
+        let may_write = !caller.publishing().is_empty() || caller.attests();
+        let store = if may_write { store } else { store.reading() };
+        Self { store: store.clone(), ..Self::new(caller, store, selection) }
     }
 
     /// The path of the database that the call is about, absolute.

@@ -2,7 +2,7 @@
 //!
 //! `crate::domains` chains the tables. A face walks them and names no domain.
 
-use super::{Context, Entry, Finding, Projections, Resource};
+use super::{Context, Entry, Finding, Projections, Resource, Served};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::limits::Growing;
@@ -22,6 +22,8 @@ pub struct Domain {
     pub resources: &'static [Resource],
     /// Its tools that are data, where it has some.
     pub tools: Option<Projections>,
+    /// What it answers over HTTP beside MCP, where it answers anything.
+    pub served: Option<&'static Served>,
     /// Its tables that grow: `mcpkg limit` sets how far, `mcpkg prune` keeps them to it.
     pub growing: &'static [Growing],
     /// Puts right what an earlier process left half done, before a command or a server begins.
@@ -39,6 +41,7 @@ impl Domain {
         commands: &[],
         resources: &[],
         tools: None,
+        served: None,
         growing: &[],
         recover: |_| {},
         health: |_| Vec::new(),

@@ -9,6 +9,7 @@ pub mod installed;
 pub mod package;
 pub mod prune;
 pub mod run;
+pub mod served;
 pub mod trust;
 
 use crate::op::{Domain, Group, Listed};
@@ -51,6 +52,7 @@ pub const DOMAIN: Domain = Domain {
             E_CONSENT_REQUIRED, the user decides with `mcpkg consent approve ID`.",
     }],
     tools: Some(installed::projected::PROJECTIONS),
+    served: Some(&served::SERVED),
     growing: &[runs::GROWING],
     health: doctor::health,
     ..Domain::EMPTY

@@ -3,7 +3,9 @@
 use uuid::Uuid;
 
 use super::Db;
+use super::blobs::damaged_value;
 use super::engine::{Row, Unique, params, sql};
+use super::items::json;
 use super::page::{Page, Slice};
 use super::tools::installs::{self, Scope};
 use crate::clock::Millis;
@@ -22,6 +24,10 @@ pub struct Key {
     pub read_only: bool,
     /// Whether its holder's answers to an elicitation count as the user's consent.
     pub consent: bool,
+    /// The namespaces of tools that its holder may publish in, in the registry that a server offers.
+    pub publish: Vec<String>,
+    /// Whether its holder may post attestations there.
+    pub attest: bool,
     /// When it was made.
     pub created_at: Millis,
     /// From when on it is refused.
@@ -33,7 +39,7 @@ pub struct Key {
 /// The columns that [`from_row`] reads.
 macro_rules! columns {
     () => {
-        "key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at"
+        "key_id, name, project_uuid, read_only, consent, publish, attest, created_at, expires_at, revoked_at"
     };
 }
 
@@ -44,11 +50,13 @@ const NAME: Unique = Unique::new("access_key", &["name"]);
 /// # Errors
 /// `E_ALREADY_EXISTS` where the name is taken.
 pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
+    let publish = if key.publish.is_empty() { None } else { Some(json(&key.publish)?) };
     db.run(
         sql!(
             "INSERT INTO access_key
-                 (key_id, name, project_uuid, read_only, consent, created_at, expires_at, revoked_at, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+                 (key_id, name, project_uuid, read_only, consent, publish, attest, created_at, expires_at, revoked_at,
+                  hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
         ),
         params![
             key.key_id,
@@ -56,6 +64,8 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
             key.project,
             key.read_only,
             key.consent,
+            publish,
+            key.attest,
             key.created_at,
             key.expires_at,
             key.revoked_at,
@@ -93,7 +103,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = sql!("SELECT ", columns!(), ", hash FROM access_key WHERE key_id = ?1");
-    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(8)?)))
+    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(10)?)))
 }
 
 /// Revokes a key; one that was revoked before keeps its time. What was installed for its clients goes with it.
@@ -168,15 +178,21 @@ pub fn required(db: &Db<'_>) -> Result<bool> {
 }
 
 fn from_row(row: &Row<'_>) -> Result<Key> {
+    let publish = row.get::<Option<&str>>(5)?.map(serde_json::from_str);
     Ok(Key {
         key_id: row.get(0)?,
         name: row.get(1)?,
         project: row.get(2)?,
         read_only: row.get(3)?,
         consent: row.get(4)?,
-        created_at: row.get(5)?,
-        expires_at: row.get(6)?,
-        revoked_at: row.get(7)?,
+        publish: publish
+            .transpose()
+            .map_err(|error| damaged_value("an access key's namespaces are malformed").with_source(error))?
+            .unwrap_or_default(),
+        attest: row.get(6)?,
+        created_at: row.get(7)?,
+        expires_at: row.get(8)?,
+        revoked_at: row.get(9)?,
     })
 }
 

@@ -18,6 +18,7 @@ pub mod lists;
 pub mod modules;
 pub mod new_content;
 pub mod page;
+pub mod pieces;
 pub mod projects;
 pub mod prompts;
 pub mod proposals;

@@ -197,6 +197,7 @@ fn every_command_keeps_to_the_schema() {
         &["client", "remove", "codex"],
         &["access", "create", "laptop"],
         &["access", "list"],
+        &["access", "show", "laptop"],
         &["access", "revoke", "laptop", "--yes"],
         &["consent", "list"],
         &["limit", "list"],

@@ -54,6 +54,8 @@ fn a_key_lets_in_until_it_expires_or_is_revoked() {
             project_name: None,
             read_only: false,
             consent: false,
+            publish: Vec::new(),
+            attest: false,
             expires_at: None
         }
     );

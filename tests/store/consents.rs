@@ -25,8 +25,16 @@ fn agent(scratch: &Scratch) -> Context {
 
 /// The same moment, for an agent that shows an access key.
 fn keyed(context: &Context, name: &str, consent: bool) -> Context {
-    let grant =
-        Grant { key: name.to_owned(), project: None, project_name: None, read_only: false, consent, expires_at: None };
+    let grant = Grant {
+        key: name.to_owned(),
+        project: None,
+        project_name: None,
+        read_only: false,
+        consent,
+        publish: Vec::new(),
+        attest: false,
+        expires_at: None,
+    };
     let caller = Caller::client(Some("cursor"), Some(grant), Connection::Network, Identity::Mcpkg);
     Context { caller, ..context.clone() }
 }

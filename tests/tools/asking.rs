@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::installed::{extract, no_sandbox, signed, with_extract};
-use crate::support::{CAPABILITIES, Client, Http, Scratch, Wait, at_a_terminal, http, modern_meta, skipped};
+use crate::support::{CAPABILITIES, Client, Http, Request, Scratch, Wait, at_a_terminal, http, modern_meta, skipped};
 
 const TOOL: &str = "alice/pdf/extract";
 
@@ -200,6 +200,35 @@ fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
     }
     // A yes is to the archive, whoever asked for it.
     assert_ne!(code(&ask(&plain, call())), "E_CONSENT_REQUIRED");
+}
+
+#[test]
+fn in_a_session_over_http_the_question_comes_in_the_stream_of_the_call() {
+    let scratch = with_extract();
+    let key = scratch.ok(&["access", "create", "desk", "--consent"]).trim().to_owned();
+    let server = Http::start(&scratch, &["--as", "enact"]);
+    let keyed = |request: Request| request.with("Authorization", &format!("Bearer {key}"));
+    let hello = http::message("/mcp", &http::hello("2025-11-25"))
+        .edited(|message| message["params"]["capabilities"] = json!({ "elicitation": { "form": {} } }));
+    let begun = server.send(&keyed(hello));
+    let id = begun.header("mcp-session-id").expect("a session").to_owned();
+    let say = |message: &Value| keyed(http::message("/mcp", message).with("Mcp-Session-Id", &id));
+    assert_eq!(server.send(&say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))).status, 202);
+    let ask = |params: Value| keyed(http::in_session("/mcp", &id, "tools/call", params));
+    let installed = server.send(&ask(verb("enact__install", "1.2.0"))).message();
+    assert_eq!(installed["result"]["structuredContent"]["scope"], "key", "{installed}");
+    let listed = scratch.json(&["tool", "trust", "list"]);
+    let identity = listed["trusted"][0]["identity"].as_str().expect("an identity").to_owned();
+    scratch.ok(&["tool", "trust", "remove", &identity, "--yes"]);
+    let stream = server.open(&ask(call()));
+    let question = stream.message();
+    assert_eq!(question["method"], "elicitation/create", "{question}");
+    let answer = json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes() });
+    assert_eq!(server.send(&say(&answer)).status, 202);
+    let called = stream.message()["result"].take();
+    if !no_sandbox(&called) {
+        assert_eq!(called["structuredContent"], json!({ "text": "doc.pdf" }), "{called}");
+    }
 }
 
 #[test]

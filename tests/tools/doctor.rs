@@ -57,6 +57,7 @@ fn where_all_is_well_each_area_says_so() {
     found(&checks, "tool installs", "ok", "1 installed tool is trusted");
     found(&checks, "tool cache", "ok", "no unpacked copy");
     assert!(checks.iter().any(|found| found["area"] == "tool runners"));
+    found(&checks, "tool runners", "ok", "modules of WebAssembly");
     // In short nothing is said but what runs them.
     assert!(in_short(&scratch).iter().all(|found| found["area"] == "tool runners"));
     assert!(in_short(&Scratch::with_project()).is_empty(), "who has no tools has nothing to mend");

@@ -10,112 +10,120 @@ use super::sandbox::Sandbox;
 
 #[test]
 fn x34_a_tool_has_no_capabilities_no_new_privileges_and_makes_no_user_namespace() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    let status = sandbox.printed("cat /proc/self/status");
-    for line in ["CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"] {
-        assert!(status.contains(line), "{status}");
+    for sandbox in Sandbox::each() {
+        let status = sandbox.printed("cat /proc/self/status");
+        for line in ["CapEff:\t0000000000000000", "CapBnd:\t0000000000000000", "NoNewPrivs:\t1"] {
+            assert!(status.contains(line), "{status}");
+        }
+        let nested = sandbox.printed("unshare --user --map-root-user id 2>&1; echo status $?");
+        assert!(nested.contains("status 1") && !nested.contains("uid=0"), "{nested}");
+        let mounted = sandbox.printed("mount -t tmpfs none /tmp 2>&1; echo status $?");
+        assert!(!mounted.contains("status 0"), "{mounted}");
     }
-    let nested = sandbox.printed("unshare --user --map-root-user id 2>&1; echo status $?");
-    assert!(nested.contains("status 1") && !nested.contains("uid=0"), "{nested}");
-    let mounted = sandbox.printed("mount -t tmpfs none /tmp 2>&1; echo status $?");
-    assert!(!mounted.contains("status 0"), "{mounted}");
 }
 
 #[test]
 fn a_tool_reads_no_home_no_keys_no_database_and_nothing_of_the_users() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    let secret = sandbox.path().join("home/.ssh");
-    std::fs::create_dir_all(&secret).expect("a folder");
-    std::fs::write(secret.join("id_ed25519"), "PRIVATE").expect("a key");
-    for path in [secret.join("id_ed25519"), sandbox.path().join("a.db")] {
-        let path = path.display();
-        let tried = sandbox.printed(&format!("cat '{path}' 2>&1; ls -la '{path}' 2>&1; true"));
-        assert!(!tried.contains("PRIVATE") && !tried.contains("SQLite") && tried.contains("No such file"), "{tried}");
+    for sandbox in Sandbox::each() {
+        let secret = sandbox.path().join("home/.ssh");
+        std::fs::create_dir_all(&secret).expect("a folder");
+        std::fs::write(secret.join("id_ed25519"), "PRIVATE").expect("a key");
+        for path in [secret.join("id_ed25519"), sandbox.path().join("a.db")] {
+            let path = path.display();
+            let tried = sandbox.printed(&format!("cat '{path}' 2>&1; ls -la '{path}' 2>&1; true"));
+            assert!(
+                !tried.contains("PRIVATE") && !tried.contains("SQLite") && tried.contains("No such file"),
+                "{tried}"
+            );
+        }
+        let root =
+            sandbox.printed("ls /; ls /home /root /etc/shadow /etc/ssl/private /var /run/user 2>/dev/null; ls -A /etc");
+        let allowed = [
+            "alternatives",
+            "bin",
+            "dev",
+            "etc",
+            "group",
+            "ld.so.cache",
+            "ld.so.conf",
+            "lib",
+            "lib32",
+            "lib64",
+            "libx32",
+            "localtime",
+            "output",
+            "passwd",
+            "proc",
+            "run",
+            "sbin",
+            "tmp",
+            "usr",
+            "workspace",
+        ];
+        for entry in root.lines() {
+            assert!(allowed.contains(&entry), "a sandbox has {entry}");
+        }
+        assert_eq!(sandbox.printed("cat /etc/passwd"), "tool:x:1000:1000::/tmp:/bin/sh\n");
     }
-    let root =
-        sandbox.printed("ls /; ls /home /root /etc/shadow /etc/ssl/private /var /run/user 2>/dev/null; ls -A /etc");
-    let allowed = [
-        "alternatives",
-        "bin",
-        "dev",
-        "etc",
-        "group",
-        "ld.so.cache",
-        "ld.so.conf",
-        "lib",
-        "lib32",
-        "lib64",
-        "libx32",
-        "localtime",
-        "output",
-        "passwd",
-        "proc",
-        "run",
-        "sbin",
-        "tmp",
-        "usr",
-        "workspace",
-    ];
-    for entry in root.lines() {
-        assert!(allowed.contains(&entry), "a sandbox has {entry}");
-    }
-    assert_eq!(sandbox.printed("cat /etc/passwd"), "tool:x:1000:1000::/tmp:/bin/sh\n");
 }
 
 #[test]
 fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    // cargo sets this for a test; the test's own process stands in for a server.
-    assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
-    let names = sandbox.printed("env | sed 's/=.*//' | sort | tr '\\n' ' '");
-    // `_` and such are the shell's own.
-    let expected = ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "USER"];
-    let own = ["_", "OLDPWD", "SHLVL"];
-    for name in names.split_whitespace() {
-        assert!(expected.contains(&name) || own.contains(&name), "{names}");
+    for sandbox in Sandbox::each() {
+        // cargo sets this for a test; the test's own process stands in for a server.
+        assert!(std::env::var("CARGO_MANIFEST_DIR").is_ok());
+        let names = sandbox.printed("env | sed 's/=.*//' | sort | tr '\\n' ' '");
+        // `_` and such are the shell's own.
+        let expected = ["HOME", "LANG", "PATH", "PWD", "TMPDIR", "USER"];
+        let own = ["_", "OLDPWD", "SHLVL"];
+        for name in names.split_whitespace() {
+            assert!(expected.contains(&name) || own.contains(&name), "{names}");
+        }
+        let found = sandbox.printed("cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/*/cmdline | tr '\\0' '\\n'");
+        assert!(!found.contains("CARGO_"), "{found}");
+        let ids = sandbox.printed("ls /proc | grep -c '^[0-9]'");
+        assert!(ids.trim().parse::<u32>().expect("a number") <= 8, "{ids}");
+        let killed = sandbox.printed(&format!("kill -0 {} 2>&1; echo status $?", std::process::id()));
+        assert!(!killed.contains("status 0"), "{killed}");
     }
-    let found = sandbox.printed("cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/*/cmdline | tr '\\0' '\\n'");
-    assert!(!found.contains("CARGO_"), "{found}");
-    let ids = sandbox.printed("ls /proc | grep -c '^[0-9]'");
-    assert!(ids.trim().parse::<u32>().expect("a number") <= 8, "{ids}");
-    let killed = sandbox.printed(&format!("kill -0 {} 2>&1; echo status $?", std::process::id()));
-    assert!(!killed.contains("status 0"), "{killed}");
 }
 
 #[test]
 fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    let secret = "tell-nobody-4711";
-    let file = sandbox.path().join("secret");
-    std::fs::write(&file, secret).expect("a secret");
-    set_mode(&file, 0o600);
-    set(&sandbox, "TOKEN", &format!("file:{}", file.display()));
-    let variables = vec![Variable { name: "TOKEN".to_owned(), secret: true, required: true, ..Variable::default() }];
-    let mark = format!("{}.125", 7_000_000 + std::process::id());
-    let call = Call { variables: variables.clone(), ..sandbox.call(&["sleep", &mark]) };
-    let token = sandbox.context.cancelled.clone();
-    std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&sandbox.context, &call));
-        let is_tool = |arguments: &str| arguments == format!("sleep\0{mark}\0");
-        let runs = || processes().iter().any(|(_, arguments, _)| is_tool(arguments));
-        crate::support::eventually("the tool runs", || runs().then_some(()));
-        // The tool itself has it, and nobody else does.
-        let (tools, others): (Vec<_>, Vec<_>) =
-            processes().into_iter().partition(|(_, arguments, _)| is_tool(arguments));
-        assert!(tools.iter().any(|(_, _, environment)| environment.contains(secret)));
-        for (id, arguments, environment) in others {
-            assert!(!arguments.contains(secret), "process {id} has a secret in its arguments");
-            assert!(!environment.contains(secret), "process {id} has a secret: {arguments}");
-        }
-        token.cancel();
-        running.join().expect("no panic").expect_err("cancelled");
-    });
-    // What the tool prints of it is not passed on.
-    let mut context = sandbox.context.clone();
-    context.cancelled = tokio_util::sync::CancellationToken::new();
-    let call = Call { variables, ..sandbox.call(&["sh", "-c", "echo $TOKEN; echo $TOKEN >&2"]) };
-    let outcome = run(&context, &call).expect("a run");
-    assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("***\n", "***\n"));
+    for sandbox in Sandbox::each() {
+        let secret = "tell-nobody-4711";
+        let file = sandbox.path().join("secret");
+        std::fs::write(&file, secret).expect("a secret");
+        set_mode(&file, 0o600);
+        set(&sandbox, "TOKEN", &format!("file:{}", file.display()));
+        let variables =
+            vec![Variable { name: "TOKEN".to_owned(), secret: true, required: true, ..Variable::default() }];
+        let mark = format!("{}.125", 7_000_000 + std::process::id());
+        let call = Call { variables: variables.clone(), ..sandbox.call(&["sleep", &mark]) };
+        let token = sandbox.context.cancelled.clone();
+        std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&sandbox.context, &call));
+            let is_tool = |arguments: &str| arguments == format!("sleep\0{mark}\0");
+            let runs = || processes().iter().any(|(_, arguments, _)| is_tool(arguments));
+            crate::support::eventually("the tool runs", || runs().then_some(()));
+            // The tool itself has it, and nobody else does.
+            let (tools, others): (Vec<_>, Vec<_>) =
+                processes().into_iter().partition(|(_, arguments, _)| is_tool(arguments));
+            assert!(tools.iter().any(|(_, _, environment)| environment.contains(secret)));
+            for (id, arguments, environment) in others {
+                assert!(!arguments.contains(secret), "process {id} has a secret in its arguments");
+                assert!(!environment.contains(secret), "process {id} has a secret: {arguments}");
+            }
+            token.cancel();
+            running.join().expect("no panic").expect_err("cancelled");
+        });
+        // What the tool prints of it is not passed on.
+        let mut context = sandbox.context.clone();
+        context.cancelled = tokio_util::sync::CancellationToken::new();
+        let call = Call { variables, ..sandbox.call(&["sh", "-c", "echo $TOKEN; echo $TOKEN >&2"]) };
+        let outcome = run(&context, &call).expect("a run");
+        assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), ("***\n", "***\n"));
+    }
 }
 
 /// The processes of this machine: id, arguments, environment.
@@ -148,29 +156,30 @@ fn set_mode(path: &std::path::Path, mode: u32) {
 
 #[test]
 fn x35_a_tool_writes_neither_to_its_package_nor_to_the_system() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    std::fs::write(sandbox.path().join("tool/run.sh"), "echo fine\n").expect("a script");
-    let tried = sandbox.printed(
+    for sandbox in Sandbox::each() {
+        std::fs::write(sandbox.path().join("tool/run.sh"), "echo fine\n").expect("a script");
+        let tried = sandbox.printed(
         "for place in /workspace/new /workspace/run.sh /usr/new /usr/bin/sh /etc/passwd /new /dev/new /proc/new /run/new; do \
             (echo evil > $place) 2>/dev/null && echo wrote $place; done; chmod 777 /workspace/run.sh 2>&1; rm -f /workspace/run.sh 2>&1; \
             sh /workspace/run.sh",
     );
-    assert!(!tried.contains("wrote") && tried.ends_with("fine\n"), "{tried}");
-    assert_eq!(std::fs::read_to_string(sandbox.path().join("tool/run.sh")).expect("a script"), "echo fine\n");
+        assert!(!tried.contains("wrote") && tried.ends_with("fine\n"), "{tried}");
+        assert_eq!(std::fs::read_to_string(sandbox.path().join("tool/run.sh")).expect("a script"), "echo fine\n");
+    }
 }
 
 #[test]
 fn a_tool_reaches_no_listening_server_and_no_abstract_socket() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let name = format!("mcpkg-test-{}", std::process::id());
-    let address = SocketAddr::from_abstract_name(&name).expect("an address");
-    let _abstract = UnixListener::bind_addr(&address).expect("a socket");
-    let path = sandbox.path().join("socket");
-    let _named = UnixListener::bind(&path).expect("a socket");
-    let port = tcp.local_addr().expect("an address").port();
-    let script = format!(
-        "import socket\n\
+    for sandbox in Sandbox::each() {
+        let tcp = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let name = format!("mcpkg-test-{}", std::process::id());
+        let address = SocketAddr::from_abstract_name(&name).expect("an address");
+        let _abstract = UnixListener::bind_addr(&address).expect("a socket");
+        let path = sandbox.path().join("socket");
+        let _named = UnixListener::bind(&path).expect("a socket");
+        let port = tcp.local_addr().expect("an address").port();
+        let script = format!(
+            "import socket\n\
          def tried(family, address):\n    \
              try:\n        \
                  socket.socket(family).connect(address); print('reached', address)\n    \
@@ -179,34 +188,39 @@ fn a_tool_reaches_no_listening_server_and_no_abstract_socket() {
          tried(socket.AF_INET, ('127.0.0.1', {port}))\n\
          tried(socket.AF_UNIX, '\\0{name}')\n\
          tried(socket.AF_UNIX, '{}')\n",
-        path.display()
-    );
-    let outcome = match sandbox.run(&["python3", "-c", &script]) {
-        Err(error) if error.message().contains("cannot be started") => {
-            return crate::support::skipped("there is no python3");
-        }
-        outcome => outcome.expect("a run"),
-    };
-    assert!(!outcome.stdout.contains("reached"), "{}", outcome.stdout);
-    assert_eq!(outcome.stdout.matches("kept out").count(), 3, "{}", outcome.stdout);
-    let interfaces = sandbox.printed("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' \\n'");
-    assert_eq!(interfaces, "lo");
-    tcp.set_nonblocking(true).expect("set");
-    assert!(tcp.accept().is_err(), "somebody came");
+            path.display()
+        );
+        let outcome = match sandbox.run(&["python3", "-c", &script]) {
+            Err(error) if error.message().contains("cannot be started") => {
+                return crate::support::skipped("there is no python3");
+            }
+            outcome => outcome.expect("a run"),
+        };
+        assert!(!outcome.stdout.contains("reached"), "{}", outcome.stdout);
+        assert_eq!(outcome.stdout.matches("kept out").count(), 3, "{}", outcome.stdout);
+        let interfaces = sandbox.printed("cat /proc/net/dev | tail -n +3 | cut -d: -f1 | tr -d ' \\n'");
+        assert_eq!(interfaces, "lo");
+        tcp.set_nonblocking(true).expect("set");
+        assert!(tcp.accept().is_err(), "somebody came");
+    }
 }
 
 #[test]
 fn a_tool_has_no_terminal_to_push_input_into() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    let tried =
-        sandbox.printed("(echo evil > /dev/tty) 2>&1; test -t 0 && echo terminal; readlink /proc/self/fd/0; true");
-    assert!(tried.contains("/dev/tty") && !tried.contains("terminal\n") && tried.ends_with("/dev/null\n"), "{tried}");
+    for sandbox in Sandbox::each() {
+        let tried =
+            sandbox.printed("(echo evil > /dev/tty) 2>&1; test -t 0 && echo terminal; readlink /proc/self/fd/0; true");
+        assert!(
+            tried.contains("/dev/tty") && !tried.contains("terminal\n") && tried.ends_with("/dev/null\n"),
+            "{tried}"
+        );
+    }
 }
 
 #[test]
 fn links_pipes_and_devices_in_the_output_are_neither_followed_nor_waited_for() {
-    let Some(sandbox) = Sandbox::new() else { return };
-    let outcome = sandbox
+    for sandbox in Sandbox::each() {
+        let outcome = sandbox
         .run(&[
             "sh",
             "-c",
@@ -215,40 +229,42 @@ fn links_pipes_and_devices_in_the_output_are_neither_followed_nor_waited_for() {
              echo three > \"with space\"; mkdir shut; echo four > shut/in; chmod 000 shut",
         ])
         .expect("a run");
-    let mut names: Vec<&str> = outcome.files.iter().map(|file| file.path.as_str()).collect();
-    names.sort_unstable();
-    assert_eq!(names, ["a.txt", "hard", "with space"]);
-    assert!(outcome.files.iter().all(|file| !file.bytes.is_empty() && !file.bytes.starts_with(b"tool:")));
-    let mut left: Vec<&str> = outcome.left_out.iter().map(String::as_str).collect();
-    left.sort_unstable();
-    assert_eq!(left, ["deep/er/b.txt", "deep/up", "link", "pipe", "root", "shut"]);
+        let mut names: Vec<&str> = outcome.files.iter().map(|file| file.path.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["a.txt", "hard", "with space"]);
+        assert!(outcome.files.iter().all(|file| !file.bytes.is_empty() && !file.bytes.starts_with(b"tool:")));
+        let mut left: Vec<&str> = outcome.left_out.iter().map(String::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["deep/er/b.txt", "deep/up", "link", "pipe", "root", "shut"]);
+    }
 }
 
 #[test]
 fn what_a_folder_was_allowed_for_is_there_and_nothing_beside_it() {
     use mcpkg::registry::run::grants;
     use mcpkg::store::tools::grants::{self as stored, Allowed, Grant};
-    let Some(sandbox) = Sandbox::new() else { return };
-    for name in ["given", "beside"] {
-        std::fs::create_dir(sandbox.path().join(name)).expect("a folder");
-        let mut file = std::fs::File::create(sandbox.path().join(name).join("file")).expect("a file");
-        file.write_all(name.as_bytes()).expect("written");
+    for sandbox in Sandbox::each() {
+        for name in ["given", "beside"] {
+            std::fs::create_dir(sandbox.path().join(name)).expect("a folder");
+            let mut file = std::fs::File::create(sandbox.path().join(name).join("file")).expect("a file");
+            file.write_all(name.as_bytes()).expect("written");
+        }
+        let (given, beside) = (sandbox.path().join("given"), sandbox.path().join("beside"));
+        let grant = Grant {
+            tool: "test/tool".to_owned(),
+            publisher: String::new(),
+            allowed: Allowed::Files(given.to_str().expect("UTF-8").to_owned()),
+            granted_at: 0,
+        };
+        sandbox.context.store.write(|db| stored::insert(db, &grant)).expect("a row");
+        let script =
+            format!("cat '{0}/file' '{1}/file' 2>&1; echo new > '{0}/new'; true", given.display(), beside.display());
+        // A row alone, as in somebody else's database, allows nothing.
+        let tried = sandbox.printed(&script);
+        assert!(!tried.contains("givenc") && !given.join("new").exists(), "{tried}");
+        grants::approve(&sandbox.context.approved, &grant).expect("a record");
+        let tried = sandbox.printed(&script);
+        assert!(tried.starts_with("given") && !tried.contains("beside\n"), "{tried}");
+        assert_eq!(std::fs::read_to_string(given.join("new")).expect("written"), "new\n");
     }
-    let (given, beside) = (sandbox.path().join("given"), sandbox.path().join("beside"));
-    let grant = Grant {
-        tool: "test/tool".to_owned(),
-        publisher: String::new(),
-        allowed: Allowed::Files(given.to_str().expect("UTF-8").to_owned()),
-        granted_at: 0,
-    };
-    sandbox.context.store.write(|db| stored::insert(db, &grant)).expect("a row");
-    let script =
-        format!("cat '{0}/file' '{1}/file' 2>&1; echo new > '{0}/new'; true", given.display(), beside.display());
-    // A row alone, as in somebody else's database, allows nothing.
-    let tried = sandbox.printed(&script);
-    assert!(!tried.contains("givenc") && !given.join("new").exists(), "{tried}");
-    grants::approve(&sandbox.context.approved, &grant).expect("a record");
-    let tried = sandbox.printed(&script);
-    assert!(tried.starts_with("given") && !tried.contains("beside\n"), "{tried}");
-    assert_eq!(std::fs::read_to_string(given.join("new")).expect("written"), "new\n");
 }

@@ -79,6 +79,9 @@ fn x56_a_lock_brings_the_same_archives_into_a_fresh_database_without_a_network()
     std::fs::remove_dir_all(homes.folder("team")).expect("the registry goes");
     home.ok(&["tool", "install", "--locked", "given.lock"]);
     assert_eq!(installed(&home).len(), 3);
+    home.ok(&["tool", "uninstall", OTHER]);
+    home.ok(&["registry", "remove", "stick"]);
+    home.ok(&["tool", "install", "--locked", "given.lock"]);
 }
 
 #[test]

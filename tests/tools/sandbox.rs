@@ -1,4 +1,4 @@
-//! A tool of a test's own, run in the sandbox as calls run it.
+//! A tool of a test's own, run as calls run it, in each runner of this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -6,30 +6,53 @@ use std::time::Duration;
 use mcpkg::approved::Approved;
 use mcpkg::error::{Code, Result};
 use mcpkg::op::Context;
+use mcpkg::registry::package::manifest::Base;
 use mcpkg::registry::run::{Call, Outcome, Tool, Tree, Wished, run};
 use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
 use serde_json::Map;
 use tempfile::TempDir;
 
+use super::image;
 use crate::support::{BINARY, skipped};
 
 /// A database, a tool's folder, and a home with secrets beside them.
 pub(super) struct Sandbox {
     folder: TempDir,
+    from: Base,
     pub(super) context: Context,
 }
 
 impl Sandbox {
-    /// Returns one, or says aloud that the machine has no bubblewrap.
+    /// Returns one that runs in bubblewrap, or says aloud that the machine has none that works.
     pub(super) fn new() -> Option<Self> {
+        Self::of(Base::Host)
+    }
+
+    /// Returns one that runs in a container of podman's, or says aloud why there is none.
+    pub(super) fn podman() -> Option<Self> {
+        match image::made() {
+            Ok(name) => Self::of(Base::Image(name)),
+            Err(why) => {
+                skipped(&why);
+                None
+            }
+        }
+    }
+
+    /// Returns one for each runner that works here; of each other one it is said why it does not.
+    pub(super) fn each() -> Vec<Self> {
+        [Self::new(), Self::podman()].into_iter().flatten().collect()
+    }
+
+    fn of(from: Base) -> Option<Self> {
         mcpkg::process::starter::set_program(PathBuf::from(BINARY));
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("tool")).expect("a folder");
         let store = Store::open(&folder.path().join("a.db")).expect("a database");
         let mut context = Context::shell(store, Selection::default());
         context.approved = Approved::below(folder.path().join("approved"));
-        let sandbox = Self { folder, context };
+        let sandbox = Self { folder, from, context };
         match sandbox.run(&["true"]) {
             Err(error) if error.code() == Code::RunnerUnavailable => {
                 skipped(error.message());
@@ -40,6 +63,11 @@ impl Sandbox {
                 Some(sandbox)
             }
         }
+    }
+
+    /// Whether it runs in bubblewrap.
+    pub(super) fn is_bubblewrap(&self) -> bool {
+        self.from == Base::Host
     }
 
     /// The folder that all of it is in.
@@ -54,6 +82,8 @@ impl Sandbox {
             tool,
             action: "main".to_owned(),
             tree: Tree::Folder(self.path().join("tool")),
+            from: self.from.clone(),
+            build: Vec::new(),
             argv: argv.iter().map(|&argument| argument.to_owned()).collect(),
             given: Vec::new(),
             input: Map::new(),
@@ -61,6 +91,8 @@ impl Sandbox {
             limits: Wished { time: Some(Duration::from_secs(30)), ..Wished::default() },
             output_schema: None,
             verdict: "unverified".to_owned(),
+            is_local: true,
+            runner: None,
         }
     }
 

@@ -240,10 +240,7 @@ fn standing_in_for_the_contract_shows_its_surface_alone() {
     for method in ["prompts/list", "resources/list", "resources/templates/list"] {
         assert_eq!(enact.modern("/mcp", method, json!({}))["error"]["code"], -32601, "{method}");
     }
-    // X53: the doors are the same ones.
     let list = http::modern("/mcp", "tools/list", json!({}));
-    assert_eq!(enact.send(&list.clone().with("Host", "evil.example")).status, 403);
-    assert_eq!(enact.send(&list.clone().with("Origin", "https://evil.example")).status, 403);
     // Each of the six is shown whole: annotations, and what it answers.
     let tools = enact.send(&list).message()["result"]["tools"].take();
     assert_eq!(tools.as_array().map(Vec::len), Some(META.len()));

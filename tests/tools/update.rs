@@ -271,6 +271,38 @@ fn a_running_server_hears_of_an_update() {
 }
 
 #[test]
+fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
+    let homes = Homes::new();
+    let author = &homes.author;
+    let folder = homes.package(TOOL, "1.0.0", "");
+    assert_eq!(code(author, &["tool", "install", &folder]), "E_CONSENT_REQUIRED", "nobody signed it");
+    author.ok(&["tool", "sign", &folder, "--key", "alice"]);
+    trusting(author, &homes.identity);
+    assert_eq!(author.json(&["tool", "install", &folder])["tool"], TOOL);
+    assert_eq!(author.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.0");
+    assert_eq!((line(author)["state"].as_str(), line(author)["registry"].as_str()), (Some("current"), Some("path")));
+    assert_eq!(updated(author, &["--all"])["state"], "current");
+    // What is installed is the archive, and no longer the folder.
+    author.file(&format!("packages/{TOOL}-1.0.0/more.txt"), "more");
+    author.ok(&["tool", "sign", &folder, "--key", "alice"]);
+    let ran = author.run(&["--json", "tool", "install", &folder]);
+    assert!(ran.stdout.contains("E_TRUST_FAILED") || ran.stdout.contains("E_DIGEST_CHANGED"), "{ran}");
+    assert_eq!(author.ok(&["tool", "run", TOOL]).trim(), "Sun 1.0.0");
+    author.ok(&["tool", "pack", &homes.package(TOOL, "1.1.0", ""), "-o", "new.tar.gz"]);
+    author.ok(&["tool", "sign", "new.tar.gz", "--key", "alice"]);
+    author.ok(&["tool", "install", "new.tar.gz"]);
+    assert_eq!(author.ok(&["tool", "run", TOOL]).trim(), "Sun 1.1.0");
+    assert_eq!(code(author, &["registry", "add", "path", "anywhere"]), "E_INVALID_ARGUMENT");
+    // An agent names no path.
+    let mut command = author.command();
+    let mut client = Client::spawn(command.args(["serve", "--as", "enact"])).shake_hands("2025-06-18");
+    let call = json!({ "name": "enact__install", "arguments": { "tool": folder } });
+    let refused = client.result("tools/call", call);
+    assert_eq!(refused["structuredContent"]["error"]["code"], "E_INVALID_ARGUMENT", "{refused}");
+    client.finish();
+}
+
+#[test]
 fn uninstalling_one_version_says_what_agents_see_no_more() {
     let homes = Homes::new();
     let user = &homes.user;

@@ -1,8 +1,10 @@
 //! Runs a tool for tools/call.
 
+#![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
+
 use std::sync::{Arc, OnceLock};
 
-use rmcp::model::{CallToolResponse, JsonObject};
+use rmcp::model::{CallToolResponse, JsonObject, LoggingLevel};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio_util::sync::CancellationToken;
@@ -39,6 +41,10 @@ pub(super) async fn run(
     };
     let context = Context {
         progress: progress(&notes, &task, request),
+        say: Arc::new({
+            let notes = notes.clone();
+            move |what| notes.log(LoggingLevel::Info, what.into())
+        }),
         cancelled: cancelled.clone(),
         step_aside: Arc::new({
             let held = Arc::clone(&held);

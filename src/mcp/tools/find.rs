@@ -1,5 +1,8 @@
 //! What stands behind the name of a tool.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::provider::{Answer, Projected};
@@ -91,6 +94,10 @@ pub(in crate::mcp) fn writes(name: &str) -> bool {
     named(name).is_some_and(|entry| entry.effect.changes())
 }
 
+/// The operations that are tools, by name: a list asks for each of its tools.
+static NAMED: LazyLock<HashMap<&'static str, &'static Entry>> =
+    LazyLock::new(|| crate::operations().filter(|entry| entry.faces.tool()).map(|entry| (entry.tool, entry)).collect());
+
 pub(super) fn named(name: &str) -> Option<&'static Entry> {
-    crate::operations().find(|entry| entry.tool == name && entry.faces.tool())
+    NAMED.get(name).copied()
 }

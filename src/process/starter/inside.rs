@@ -1,37 +1,39 @@
 //! The side inside of the sandbox: mcpkg's own program, which starts the other one.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rlimit::Resource;
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use super::protocol::{Ceilings, Ended, Frame, Output, Request};
+use super::protocol::{Ceilings, Copied, Ended, Frame, Request, Within};
+use super::{below, take};
 
 /// The status where mcpkg itself failed, as a shell has it for what it cannot run.
-const FAILED: u8 = 126;
+pub(super) const FAILED: u8 = 126;
 
-/// Folders inside each other that are walked.
-const DEEPEST: usize = 16;
+/// Folders inside each other that are copied.
+const DEEPEST: usize = 64;
 
-/// The longest list of what is not taken.
-const MOST_LEFT_OUT: usize = 64;
-
-/// Starts what is asked for on standard input, waits for its end and tells of it. Returns the status to end with.
-pub(super) fn run() -> u8 {
-    let Ok(channel) = io::stdin().as_fd().try_clone_to_owned() else { return FAILED };
-    let mut channel = UnixStream::from(channel);
-    match answer(&mut channel) {
+/// Starts what is asked for on a socket, waits for its end and tells of it. Returns the status to end with. The socket is the one
+/// at a path, else standard input.
+pub(super) fn run(socket: Option<&Path>) -> u8 {
+    let channel = match socket {
+        Some(socket) => UnixStream::connect(socket),
+        None => io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from),
+    };
+    match channel.and_then(|mut channel| answer(&mut channel)) {
         Ok(Ended::Exited(status)) => u8::try_from(status).unwrap_or(FAILED),
         // As a shell says it.
         Ok(Ended::Killed(signal)) => u8::try_from(128 + signal).unwrap_or(FAILED),
-        Ok(Ended::NotStarted(_)) | Err(_) => FAILED,
+        Ok(Ended::Trapped(_) | Ended::NotStarted(_)) | Err(_) => FAILED,
     }
 }
 
@@ -41,7 +43,7 @@ fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
     signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::new(AtomicBool::new(false)))?;
     let request = Request::read(channel)?;
     Frame::Ready.write(channel)?;
-    let ended = match start(&request) {
+    let ended = match start(&request, channel) {
         Ok(status) => match (status.code(), status.signal()) {
             (Some(code), _) => Ended::Exited(code),
             (None, Some(signal)) => Ended::Killed(signal),
@@ -49,18 +51,29 @@ fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
         },
         Err(error) => Ended::NotStarted(error.to_string()),
     };
+    if request.within == Within::Nothing {
+        below::kill_all();
+    }
     if let Some(output) = &request.output {
-        Taken { channel, files: output.files, bytes: output.bytes, left_out: 0 }.take(output)?;
+        take::take(channel, output)?;
+    }
+    if request.within == Within::Container && ended != Ended::Exited(0) && below::ran_out_of_memory() {
+        Frame::OutOfMemory.write(channel)?;
     }
     Frame::Ended(ended.clone()).write(channel)?;
     channel.flush()?;
     Ok(ended)
 }
 
-fn start(request: &Request) -> io::Result<ExitStatus> {
+fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     let Some((program, arguments)) = request.argv.split_first() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program"));
     };
+    // What watches runs before the limits of threads hold.
+    below::watch(request.within, channel)?;
+    if let Some(copied) = &request.copied {
+        copy(copied)?;
+    }
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(&request.variables).current_dir(&request.folder).stdin(Stdio::null());
     limit(&request.ceilings)?;
@@ -85,88 +98,27 @@ fn limit(ceilings: &Ceilings) -> io::Result<()> {
     Ok(())
 }
 
-/// What is still taken out of a folder.
-struct Taken<'a> {
-    channel: &'a mut UnixStream,
-    files: usize,
-    bytes: u64,
-    left_out: usize,
+/// Copies a folder into one that is there, and lets its files be changed.
+fn copy(copied: &Copied) -> io::Result<()> {
+    copy_folder(Path::new(&copied.from), Path::new(&copied.to), DEEPEST)
 }
 
-impl Taken<'_> {
-    /// Sends the files of a folder. Something may still write there: links are not followed and pipes not waited for.
-    fn take(&mut self, output: &Output) -> io::Result<()> {
-        match rustix::fs::open(&*output.folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(folder) => self.folder(&folder, "", DEEPEST),
-            Err(_) => Ok(()),
+fn copy_folder(from: &Path, to: &Path, deep: usize) -> io::Result<()> {
+    let deeper = deep.checked_sub(1).ok_or_else(|| io::Error::other("folders lie too deep in each other"))?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            fs::create_dir(&to)?;
+            copy_folder(&from, &to, deeper)?;
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&from)?, &to)?;
+        } else if kind.is_file() {
+            fs::copy(&from, &to)?;
+            let executable = fs::metadata(&from)?.permissions().mode() & 0o111 != 0;
+            fs::set_permissions(&to, Permissions::from_mode(if executable { 0o755 } else { 0o644 }))?;
         }
     }
-
-    fn folder(&mut self, folder: &OwnedFd, below: &str, deep: usize) -> io::Result<()> {
-        let Ok(entries) = Dir::read_from(folder) else { return self.leave(below) };
-        let mut names = Vec::new();
-        for entry in entries.flatten() {
-            match entry.file_name().to_str() {
-                Ok("." | "..") => {}
-                Ok(name) if names.len() < 8 * MOST_LEFT_OUT => names.push(name.to_owned()),
-                Ok(_) | Err(_) => self.leave(&format!("{below}{}", entry.file_name().to_string_lossy()))?,
-            }
-        }
-        names.sort_unstable();
-        for name in names {
-            let path = format!("{below}{name}");
-            let kind = rustix::fs::statat(folder, &*name, AtFlags::SYMLINK_NOFOLLOW)
-                .map(|stat| FileType::from_raw_mode(stat.st_mode));
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            match kind {
-                Ok(FileType::RegularFile) => match rustix::fs::openat(folder, &*name, flags, Mode::empty()) {
-                    Ok(file) => self.file(File::from(file), &path)?,
-                    Err(_) => self.leave(&path)?,
-                },
-                Ok(FileType::Directory) if deep > 0 => {
-                    match rustix::fs::openat(folder, &*name, flags | OFlags::DIRECTORY, Mode::empty()) {
-                        Ok(inner) => self.folder(&inner, &format!("{path}/"), deep - 1)?,
-                        Err(_) => self.leave(&path)?,
-                    }
-                }
-                _ => self.leave(&path)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, mut file: File, path: &str) -> io::Result<()> {
-        let size = match file.metadata() {
-            Ok(metadata) if metadata.is_file() => metadata.len(),
-            _ => return self.leave(path),
-        };
-        if self.files == 0 || size > self.bytes {
-            return self.leave(path);
-        }
-        self.files -= 1;
-        Frame::File(path.to_owned()).write(self.channel)?;
-        // It may grow meanwhile.
-        let mut left = size;
-        let mut piece = vec![0; 64 << 10];
-        while left > 0 {
-            let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            match file.read(&mut piece[..most])? {
-                0 => break,
-                read => {
-                    Frame::Bytes(piece[..read].to_vec()).write(self.channel)?;
-                    left -= read as u64;
-                }
-            }
-        }
-        self.bytes -= size;
-        Ok(())
-    }
-
-    fn leave(&mut self, path: &str) -> io::Result<()> {
-        if self.left_out == MOST_LEFT_OUT {
-            return Ok(());
-        }
-        self.left_out += 1;
-        Frame::LeftOut(path.to_owned()).write(self.channel)
-    }
+    Ok(())
 }

@@ -1,17 +1,59 @@
 //! The side outside of the sandbox: hands over what is to be started, and takes what came of it.
 
+use std::fs::{self, Permissions};
 use std::io::{self, BufReader};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::protocol::{Ended, Frame, Request};
+use super::protocol::{Ended, Frame, Request, WORD};
 use crate::process::{Failure, Limits, Printed, Program};
 
 /// How long the other side is waited for once the sandbox has ended.
 const DRAIN: Duration = Duration::from_secs(5);
+
+/// Something that a program left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// A file.
+    File {
+        /// Its path in the folder.
+        path: String,
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// Whether it is a program.
+        executable: bool,
+    },
+    /// A symbolic link.
+    Link {
+        /// Its path in the folder.
+        path: String,
+        /// What it leads to.
+        to: String,
+    },
+}
+
+/// Where both sides of a start meet.
+#[derive(Debug)]
+pub enum Meeting {
+    /// At the standard input of what is started, whose last argument is mcpkg's own program inside.
+    Stdin,
+    /// At a socket with this path. What is started leads there by the path that it has inside, as [`Meeting::words`] say it.
+    Socket(PathBuf),
+}
+
+impl Meeting {
+    /// Returns the arguments of mcpkg's own program where the socket is at `inside`.
+    pub fn words(inside: &str) -> [String; 2] {
+        [WORD.to_owned(), inside.to_owned()]
+    }
+}
 
 /// What came of a program that was started in a sandbox.
 #[derive(Debug)]
@@ -26,26 +68,40 @@ pub struct Finished {
     pub stdout: Printed,
     /// Its standard error.
     pub stderr: Printed,
-    /// The files that it left, by their paths.
-    pub files: Vec<(String, Vec<u8>)>,
+    /// What it left, in the order of the walk.
+    pub files: Vec<Left>,
     /// What it left that was not taken: links, pipes, devices, and what was too much.
     pub left_out: Vec<String>,
+    /// Whether the kernel killed a process in a container since memory had run out.
+    pub ran_out_of_memory: bool,
 }
 
-/// Runs `sandbox`, whose last argument is mcpkg's own program inside of it, and has that start what `request` says. Where
-/// this fails, no part of it runs on.
+/// Runs `sandbox`, in which mcpkg's own program starts what `request` says. Where this fails, no part of it runs on.
 ///
 /// # Errors
 /// See [`Failure`]. A program that fails is no failure.
-pub fn run(sandbox: Program, request: Request, limits: &Limits<'_>) -> Result<Finished, Failure> {
-    let (here, there) = UnixStream::pair().map_err(Failure::Lost)?;
-    let _ = here.set_write_timeout(Some(limits.time.saturating_add(DRAIN)));
-    let talk = thread::Builder::new().name("to-sandbox".to_owned());
-    let talk = talk.spawn(move || talk_over(&here, &request)).map_err(Failure::Lost)?;
-    // What is returned holds no end of the pair that the other side waits for.
-    let output = sandbox.args([super::protocol::WORD]).stdin(OwnedFd::from(there)).run(&[], limits);
-    let told = talk.join().unwrap_or_default();
-    let output = output?;
+pub fn run(sandbox: Program, request: Request, meeting: &Meeting, limits: &Limits<'_>) -> Result<Finished, Failure> {
+    let met = Met::begin(meeting, request, limits).map_err(Failure::Lost)?;
+    let Met { stdin, talk, met, met_again } = met;
+    let sandbox = match stdin {
+        // What is returned holds no end of the pair that the other side waits for.
+        Some(there) => sandbox.args([WORD]).stdin(OwnedFd::from(there)),
+        None => sandbox,
+    };
+    let output = sandbox.run(&[], limits);
+    if let Some(socket) = met_again {
+        // A listener that nobody came to waits no more.
+        drop(UnixStream::connect(socket));
+    }
+    if output.is_err() {
+        // Who starts a container may be gone, and the container not: it ends where nobody listens to it.
+        end(&met);
+    }
+    let told = talk.recv_timeout(DRAIN).or_else(|_| {
+        end(&met);
+        talk.recv_timeout(DRAIN)
+    });
+    let (output, told) = (output?, told.unwrap_or_default());
     Ok(Finished {
         ended: told.ended,
         began: told.began,
@@ -54,7 +110,62 @@ pub fn run(sandbox: Program, request: Request, limits: &Limits<'_>) -> Result<Fi
         stderr: output.stderr,
         files: told.files,
         left_out: told.left_out,
+        ran_out_of_memory: told.ran_out_of_memory,
     })
+}
+
+fn end(met: &Receiver<UnixStream>) {
+    for channel in met.try_iter() {
+        let _ = channel.shutdown(Shutdown::Both);
+    }
+}
+
+/// Two sides that meet, or will.
+struct Met {
+    /// The other side's end, where it is its standard input.
+    stdin: Option<UnixStream>,
+    /// What was told, at the end.
+    talk: Receiver<Told>,
+    /// This side's end, once the other one is there.
+    met: Receiver<UnixStream>,
+    /// The socket that is listened at.
+    met_again: Option<PathBuf>,
+}
+
+impl Met {
+    fn begin(meeting: &Meeting, request: Request, limits: &Limits<'_>) -> io::Result<Self> {
+        let patience = Some(limits.time.saturating_add(DRAIN));
+        let ((sender, talk), (meets, met)) = (channel(), channel());
+        let (stdin, accept): (_, Box<dyn FnOnce() -> io::Result<UnixStream> + Send>) = match meeting {
+            Meeting::Stdin => {
+                let (here, there) = UnixStream::pair()?;
+                (Some(there), Box::new(move || Ok(here)))
+            }
+            Meeting::Socket(path) => {
+                let listener = UnixListener::bind(path)?;
+                // Who is another user inside reaches it too; the folder around it is closed to all others.
+                fs::set_permissions(path, Permissions::from_mode(0o777))?;
+                // The listener goes with the first that comes: nothing else inside reaches this side.
+                (None, Box::new(move || listener.accept().map(|(channel, _)| channel)))
+            }
+        };
+        let talk_over = move || {
+            let mut told = Told::default();
+            // Where it cannot be written to, or what it says is no frame, it ended or is no starter any more.
+            let _ = accept().and_then(|channel| {
+                channel.set_write_timeout(patience)?;
+                let _ = meets.send(channel.try_clone()?);
+                listen(&channel, &request, &mut told)
+            });
+            let _ = Sender::send(&sender, told);
+        };
+        thread::Builder::new().name("to-sandbox".to_owned()).spawn(talk_over)?;
+        let met_again = match meeting {
+            Meeting::Stdin => None,
+            Meeting::Socket(path) => Some(path.clone()),
+        };
+        Ok(Self { stdin, talk, met, met_again })
+    }
 }
 
 /// What the starter told.
@@ -62,15 +173,9 @@ pub fn run(sandbox: Program, request: Request, limits: &Limits<'_>) -> Result<Fi
 struct Told {
     began: bool,
     ended: Option<Ended>,
-    files: Vec<(String, Vec<u8>)>,
+    files: Vec<Left>,
     left_out: Vec<String>,
-}
-
-fn talk_over(channel: &UnixStream, request: &Request) -> Told {
-    let mut told = Told::default();
-    // Where it cannot be written to, or what it says is no frame, it ended or is no starter any more.
-    let _ = listen(channel, request, &mut told);
-    told
+    ran_out_of_memory: bool,
 }
 
 fn listen(mut channel: &UnixStream, request: &Request, told: &mut Told) -> io::Result<()> {
@@ -78,16 +183,32 @@ fn listen(mut channel: &UnixStream, request: &Request, told: &mut Told) -> io::R
     let (mut files, mut bytes) = request.output.as_ref().map_or((0, 0), |output| (output.files, output.bytes));
     let mut from = BufReader::new(channel);
     let too_much = || io::Error::other("more than was asked for");
+    let mut one_more = || {
+        files = files.checked_sub(1).ok_or_else(too_much)?;
+        Ok::<(), io::Error>(())
+    };
     loop {
         match Frame::read(&mut from)? {
             Frame::Ready => told.began = true,
+            Frame::OutOfMemory => told.ran_out_of_memory = true,
             Frame::File(path) => {
-                files = files.checked_sub(1).ok_or_else(too_much)?;
-                told.files.push((path, Vec::new()));
+                one_more()?;
+                told.files.push(Left::File { path, bytes: Vec::new(), executable: false });
+            }
+            Frame::Program(path) => {
+                one_more()?;
+                told.files.push(Left::File { path, bytes: Vec::new(), executable: true });
+            }
+            Frame::Link(path, to) => {
+                one_more()?;
+                told.files.push(Left::Link { path, to });
             }
             Frame::Bytes(more) => {
                 bytes = bytes.checked_sub(more.len() as u64).ok_or_else(too_much)?;
-                told.files.last_mut().ok_or_else(too_much)?.1.extend(more);
+                match told.files.last_mut() {
+                    Some(Left::File { bytes, .. }) => bytes.extend(more),
+                    _ => return Err(too_much()),
+                }
             }
             Frame::LeftOut(path) => told.left_out.push(path),
             Frame::Ended(ended) => {

@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-/// The only argument of mcpkg where it is to start a program.
+/// The first argument of mcpkg where it is to start a program: a socket's path may follow, else standard input is the socket.
 pub(super) const WORD: &str = "__start-in-sandbox";
 
 /// The first argument of mcpkg where it is to enter control groups, and then become the program that follows them.
@@ -29,6 +29,31 @@ pub struct Request {
     pub ceilings: Ceilings,
     /// The folder whose files are taken when it has ended.
     pub output: Option<Output>,
+    /// A folder that is copied before it is started.
+    pub copied: Option<Copied>,
+    /// What the starter itself runs in.
+    pub within: Within,
+}
+
+/// What the starter runs in: it decides who ends what the program leaves running.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Within {
+    /// A sandbox that ends with the process that started it, and is asked to end as a group.
+    Sandbox,
+    /// A container whose first process is the starter: it passes a request to end on, and ends where nobody listens to it
+    /// any more. All else in the container ends with it.
+    Container,
+    /// Nothing: it ends where nobody listens to it any more, and before it ends it kills all that is below it.
+    Nothing,
+}
+
+/// A folder that is copied, so that the program may change it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Copied {
+    /// Where it is.
+    pub from: String,
+    /// The folder that gets what is in it.
+    pub to: String,
 }
 
 /// What a program and each of its children may use.
@@ -57,6 +82,8 @@ pub struct Output {
     pub files: usize,
     /// How many bytes are taken.
     pub bytes: u64,
+    /// Whether symbolic links are taken, as the texts that they are.
+    pub links: bool,
 }
 
 /// How a program ended.
@@ -66,6 +93,8 @@ pub enum Ended {
     Exited(i32),
     /// By this signal.
     Killed(i32),
+    /// By what it was not able to execute: a module, which has no process and so no signal.
+    Trapped(String),
     /// It could not be started, and why.
     NotStarted(String),
 }
@@ -77,20 +106,32 @@ pub(super) enum Frame {
     Ready,
     /// Here begins a file with this path.
     File(String),
+    /// Here begins a file with this path that is a program.
+    Program(String),
+    /// At the first path is a symbolic link with the second text.
+    Link(String, String),
     /// More bytes of the file.
     Bytes(Vec<u8>),
     /// What stands at this path is not taken.
     LeftOut(String),
+    /// The kernel killed a process in the container since memory had run out.
+    OutOfMemory,
     /// How the program ended: the last frame.
     Ended(Ended),
 }
 
 impl Frame {
     pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
-        let ended;
+        let (ended, link);
         let (tag, bytes): (u8, &[u8]) = match self {
             Self::Ready => (b'R', b""),
+            Self::OutOfMemory => (b'M', b""),
             Self::File(path) => (b'F', path.as_bytes()),
+            Self::Program(path) => (b'P', path.as_bytes()),
+            Self::Link(path, to) => {
+                link = [path.as_bytes(), b"\0", to.as_bytes()].concat();
+                (b'K', &link)
+            }
             Self::Bytes(bytes) => (b'B', bytes),
             Self::LeftOut(path) => (b'L', path.as_bytes()),
             Self::Ended(how) => {
@@ -107,7 +148,14 @@ impl Frame {
         let text = |bytes| String::from_utf8(bytes).map_err(|_| wrong());
         match tag {
             b'R' => Ok(Self::Ready),
+            b'M' => Ok(Self::OutOfMemory),
             b'F' => text(bytes).map(Self::File),
+            b'P' => text(bytes).map(Self::Program),
+            b'K' => {
+                let text = text(bytes)?;
+                let (path, to) = text.split_once('\0').ok_or_else(wrong)?;
+                Ok(Self::Link(path.to_owned(), to.to_owned()))
+            }
             b'B' => Ok(Self::Bytes(bytes)),
             b'L' => text(bytes).map(Self::LeftOut),
             b'E' => Ok(Self::Ended(serde_json::from_slice(&bytes)?)),
@@ -165,6 +213,9 @@ mod tests {
         let frames = [
             Frame::Ready,
             Frame::File("a/b".to_owned()),
+            Frame::Program("a/c".to_owned()),
+            Frame::Link("a/d".to_owned(), "../e".to_owned()),
+            Frame::OutOfMemory,
             Frame::Bytes(vec![0, 255, 10]),
             Frame::LeftOut("link".to_owned()),
             Frame::Ended(Ended::Killed(9)),
@@ -181,7 +232,7 @@ mod tests {
             let whole = std::iter::from_fn(|| Frame::read(&mut from).ok()).count();
             assert!(whole < frames.len());
         }
-        for wrong in [&b"R\xff\xff\xff\xff"[..], b"X\0\0\0\0", b"F\x01\0\0\0\xff", b"E\x02\0\0\0{}"] {
+        for wrong in [&b"R\xff\xff\xff\xff"[..], b"X\0\0\0\0", b"F\x01\0\0\0\xff", b"E\x02\0\0\0{}", b"K\x01\0\0\0a"] {
             assert!(Frame::read(&mut &wrong[..]).is_err(), "{wrong:?}");
         }
     }

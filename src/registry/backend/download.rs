@@ -34,11 +34,12 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
         Some(row) => packages::archive(db, &row),
         None => Ok(None),
     })?;
-    let known = Known::named(context, &resolved.registry)?;
+    let open = || Known::named(context, &resolved.registry)?.open(context);
     let (bytes, registry) = match kept {
-        Some(bytes) => (bytes, known.open(context)),
+        // Its registry may be gone by now.
+        Some(bytes) => (bytes, open()),
         None => {
-            let registry = known.open(context)?;
+            let registry = open()?;
             (registry.archive(&resolved.version)?, Ok(registry))
         }
     };

@@ -32,13 +32,28 @@ impl<'c> Local<'c> {
         Self { context }
     }
 
-    fn rows(&self, db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
-        let rows = packages::versions(db, LOCAL, name.as_str())?;
-        rows.into_iter().map(|row| Ok((version_of(&row)?, row))).collect()
+    /// Returns the versions of a tool that the caller is shown, the highest first.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn rows(&self, db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
+        let mut rows = all_rows(db, name)?;
+        rows.retain(|(_, row)| self.shows(row));
+        rows.sort_by(|(a, _), (b, _)| b.cmp(a));
+        Ok(rows)
     }
 
-    fn row(&self, db: &Db<'_>, name: &Name, version: &Version) -> Result<PackageRow> {
-        match packages::get(db, LOCAL, name.as_str(), &version.to_string())? {
+    /// Whether the caller is shown a version.
+    fn shows(&self, row: &PackageRow) -> bool {
+        row.release.visibility != Visibility::Private || self.context.caller.sees_private(&row.release.name)
+    }
+
+    /// Returns a version that the caller is shown.
+    ///
+    /// # Errors
+    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn row(&self, db: &Db<'_>, name: &Name, version: &Version) -> Result<PackageRow> {
+        match packages::get(db, LOCAL, name.as_str(), &version.to_string())?.filter(|row| self.shows(row)) {
             Some(row) => Ok(row),
             None => {
                 let versions: Vec<Version> = self.rows(db, name)?.into_iter().map(|(version, _)| version).collect();
@@ -50,18 +65,48 @@ impl<'c> Local<'c> {
         }
     }
 
-    /// Lists a tool as its versions are now.
-    fn list(&self, db: &Db<'_>, name: &Name) -> Result<()> {
-        let shown = |row: &PackageRow| row.release.visibility == Visibility::Public && row.release.yank.is_none();
-        let rows = self.rows(db, name)?.into_iter().filter(|(_, row)| shown(row));
-        let Some((version, row)) = counting(rows, |(version, _)| version) else {
-            return listings::remove(db, LOCAL, name.as_str());
-        };
-        let Facts { description, tags, .. } = Facts::of(&manifest(db, &row)?);
-        let published_at = row.release.published_at;
-        let listing = Listing { name: name.to_string(), version: version.to_string(), description, tags, published_at };
-        listings::put(db, LOCAL, &listing)
+    /// Says who is shown all versions of a tool; returns how many there are.
+    ///
+    /// # Errors
+    /// `E_TOOL_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    pub fn show_to(&self, name: &Name, visibility: Visibility) -> Result<usize> {
+        let author = self.context.author();
+        self.context.store.write(|db| {
+            let rows = self.rows(db, name)?;
+            if rows.is_empty() {
+                return Err(no_tool(LOCAL, name));
+            }
+            rows.iter().try_for_each(|(_, row)| packages::set_visibility(db, row.id, visibility))?;
+            list(db, name)?;
+            self.context.event(db, author, None, "tool.visibility", name.as_str())?;
+            Ok(rows.len())
+        })
     }
+}
+
+/// Returns all versions of a tool, in no order.
+fn all_rows(db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
+    let rows = packages::versions(db, LOCAL, name.as_str())?;
+    rows.into_iter().map(|row| Ok((version_of(&row)?, row))).collect()
+}
+
+/// Lists a tool as its versions are now.
+fn list(db: &Db<'_>, name: &Name) -> Result<()> {
+    let shown = |row: &PackageRow| row.release.visibility == Visibility::Public && row.release.yank.is_none();
+    let rows = all_rows(db, name)?.into_iter().filter(|(_, row)| shown(row));
+    let Some((version, row)) = counting(rows, |(version, _)| version) else {
+        return listings::remove(db, LOCAL, name.as_str());
+    };
+    let Facts { description, tags, .. } = Facts::of(&manifest(db, &row)?);
+    let published_at = row.release.published_at;
+    let listing = Listing { name: name.to_string(), version: version.to_string(), description, tags, published_at };
+    listings::put(db, LOCAL, &listing)
+}
+
+/// Returns the version of a tool that stands for it: the highest that is neither yanked nor a pre-release, where there is one.
+pub fn leading(rows: &[(Version, PackageRow)]) -> Option<&(Version, PackageRow)> {
+    let sound = rows.iter().filter(|(_, row)| row.release.yank.is_none());
+    counting(sound, |(version, _)| version).or(rows.first())
 }
 
 impl Registry for Local<'_> {
@@ -77,10 +122,8 @@ impl Registry for Local<'_> {
 
     fn info(&self, name: &Name) -> Result<ToolInfo> {
         self.context.store.read(|db| {
-            let mut rows = self.rows(db, name)?;
-            rows.sort_by(|(a, _), (b, _)| b.cmp(a));
-            let sound = rows.iter().filter(|(_, row)| row.release.yank.is_none());
-            let Some((_, row)) = counting(sound, |(version, _)| version).or(rows.first()) else {
+            let rows = self.rows(db, name)?;
+            let Some((_, row)) = leading(&rows) else {
                 return Err(no_tool(LOCAL, name));
             };
             let Facts { description, tags, license } = Facts::of(&manifest(db, row)?);
@@ -129,7 +172,7 @@ impl Registry for Local<'_> {
                     version: version.to_string(),
                     sha256: *sha256,
                     size: archive.len() as u64,
-                    publisher: Some(author.actor.to_owned()),
+                    publisher: Some(self.context.caller.key().unwrap_or(author.actor).to_owned()),
                     visibility,
                     published_at: author.now,
                     yank: None,
@@ -137,11 +180,11 @@ impl Registry for Local<'_> {
                 let blob = blobs::put_known(db, sha256, archive)?;
                 let manifest = Manifest { json: &manifest, raw: raw_manifest };
                 packages::insert(db, &release, blob, manifest, author.now)?;
-                self.list(db, name)?;
+                list(db, name)?;
                 self.context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))?;
             }
             for bundle in claims {
-                attestations::insert(db, sha256, bundle, None, author.now)?;
+                attestations::insert(db, sha256, bundle, self.context.caller.key(), author.now)?;
             }
             Ok(is_new)
         })
@@ -153,7 +196,7 @@ impl Registry for Local<'_> {
         self.context.store.write(|db| {
             let row = self.row(db, name, version)?;
             packages::set_yank(db, row.id, yank)?;
-            self.list(db, name)?;
+            list(db, name)?;
             self.context.event(db, author, None, kind, &format!("{name}@{version}"))
         })
     }
@@ -162,7 +205,7 @@ impl Registry for Local<'_> {
         let now = self.context.clock.now();
         self.context.store.write(|db| {
             self.row(db, &version.name, &version.version)?;
-            attestations::insert(db, &version.sha256, bundle, None, now).map(drop)
+            attestations::insert(db, &version.sha256, bundle, self.context.caller.key(), now).map(drop)
         })
     }
 }
@@ -173,7 +216,11 @@ fn version_of(row: &PackageRow) -> Result<Version> {
     parsed.map_err(|error| damaged_value("a package has a version that is none").with_source(error))
 }
 
-fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
+/// Returns the manifest of a version as JSON.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn manifest(db: &Db<'_>, row: &PackageRow) -> Result<Value> {
     let text = packages::manifest(db, row.id)?.unwrap_or_default();
     serde_json::from_str(&text).map_err(|error| damaged_value("a manifest is malformed").with_source(error))
 }

@@ -19,10 +19,10 @@ pub mod registry;
 pub mod resolve;
 pub mod search;
 pub mod tool;
+pub mod unknown;
+pub mod wire;
 
 mod listed;
-mod unknown;
-mod wire;
 
 pub use download::{Download, download};
 pub use known::Known;

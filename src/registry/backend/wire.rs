@@ -16,6 +16,11 @@ pub fn sha256(text: &str) -> Option<Sha> {
     hex::decode(text.strip_prefix("sha256:").unwrap_or(text))?.try_into().ok()
 }
 
+/// Returns a digest as registries write it.
+pub fn hash(sha256: &Sha) -> String {
+    format!("sha256:{}", hex::encode(sha256))
+}
+
 /// Returns the version that a text is.
 pub fn version(text: &str) -> Option<Version> {
     if text.len() <= VERSION { Version::parse(text).ok() } else { None }

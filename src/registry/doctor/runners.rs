@@ -10,27 +10,42 @@ use crate::registry::run::health::{self, Probed};
 pub(super) const AREA: &str = "tool runners";
 
 pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
-    let probed = health::runners();
-    let mut findings: Vec<Finding> = probed.iter().map(finding).collect();
-    if probed.iter().any(|probed| probed.works.is_ok()) {
-        let note = |what| Finding::new(AREA, Health::Note, what);
-        findings.extend(health::not_applied().into_iter().map(note));
-    }
-    let left = health::left_groups();
-    if left > 0 && depth == Depth::Whole {
-        let what = format!(
-            "{} left of servers that were killed; the next run removes them",
-            plural::count(left, "control group")
-        );
-        findings.push(Finding::new(AREA, Health::Note, what));
+    let bubblewrap = health::bubblewrap();
+    let mut findings = vec![match &bubblewrap.works {
+        Ok(unlimited) => works("tools run in bubblewrap", unlimited),
+        Err(why) => {
+            Finding::new(AREA, Health::Problem, format!("bubblewrap does not work: {why}")).action(health::mend(why))
+        }
+    }];
+    if depth == Depth::Whole {
+        findings.extend(health::engines().iter().map(engine));
+        findings.push(match health::runs_modules() {
+            true => Finding::new(AREA, Health::Ok, "modules of WebAssembly run in mcpkg itself"),
+            false => Finding::new(AREA, Health::Note, "this mcpkg was made without WebAssembly"),
+        });
+        let left = health::left_groups();
+        if left > 0 {
+            let left = plural::count(left, "control group");
+            let what = format!("{left} left of servers that were killed; the next run removes them");
+            findings.push(Finding::new(AREA, Health::Note, what));
+        }
     }
     Ok(findings)
 }
 
-fn finding(probed: &Probed) -> Finding {
+/// An engine of images. Tools of images are the fewer: one that does not work is no problem by itself.
+fn engine(probed: &Probed) -> Finding {
+    let engine = probed.kind.word();
     match &probed.works {
-        Ok(()) => Finding::new(AREA, Health::Ok, format!("tools run in {}", probed.runner)),
-        Err(why) => Finding::new(AREA, Health::Problem, format!("{} does not work: {why}", probed.runner))
-            .action(health::mend(why)),
+        Ok(unlimited) => works(&format!("tools of images run in {engine}"), unlimited),
+        Err(why) => Finding::new(AREA, Health::Note, format!("tools of images cannot run in {engine}: {why}")),
+    }
+}
+
+/// Says that a runner works, and which limits it cannot hold a tool to.
+fn works(what: &str, unlimited: &[&str]) -> Finding {
+    match unlimited {
+        [] => Finding::new(AREA, Health::Ok, what),
+        limits => Finding::new(AREA, Health::Note, format!("{what}, which cannot limit here: {}", limits.join(", "))),
     }
 }

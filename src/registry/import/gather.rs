@@ -136,7 +136,7 @@ fn take_toolsets(context: &Context, (file, from): File, plan: &mut Plan) -> Resu
         Ok((toolsets::list(db)?, toolsets::active(db)?, names.collect::<Vec<String>>()))
     })?;
     let taken = plan.packages.iter().filter(|package| package.scope == Scope::Global);
-    there.extend(taken.map(|package| package.opened.manifest.name.to_string()));
+    there.extend(taken.map(|package| package.manifest().name.to_string()));
     for (name, tools) in file.toolsets {
         let why = match check_name(&name) {
             Err(error) => error.message().to_owned(),
@@ -294,8 +294,8 @@ fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>,
     let set = context.store.read(env::all)?;
     let mut secrets = Vec::new();
     for package in &plan.packages {
-        let tool = &package.opened.manifest.name;
-        for variable in package.opened.manifest.env.iter().filter(|variable| variable.secret) {
+        let tool = &package.manifest().name;
+        for variable in package.manifest().env.iter().filter(|variable| variable.secret) {
             let is_set =
                 set.iter().any(|set| set.name == variable.name && pattern::matches(&set.pattern, tool.as_str()));
             if !is_set {

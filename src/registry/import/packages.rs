@@ -6,13 +6,14 @@ use super::plan::{LeftOut, Package, Plan};
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
+use crate::registry::installed::package as installed;
 use crate::registry::package::archive::{self, Opened};
 use crate::registry::package::manifest::FILES;
 use crate::registry::package::{Name, Wanted};
 use crate::registry::trust::{self, Status, Subject};
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages;
-use crate::store::tools::registries::IMPORTED;
+use crate::store::tools::registries::PATH;
 
 /// Bytes of all archives that one import takes.
 const TOGETHER: u64 = 1 << 30;
@@ -58,7 +59,9 @@ pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Pl
                     let what = format!("The tools are more than {} MiB together", TOGETHER >> 20);
                     return Err(Error::new(Code::TooLarge, what).hint("take some of them out of tools.json first"));
                 }
-                plan.packages.push(Package { opened, scope: tool.scope.clone(), from: tool.from.clone() });
+                let subject = Subject { name: tool.name.clone(), version: version(&opened), sha256: opened.sha256 };
+                let package = installed::Package { subject, opened };
+                plan.packages.push(Package { package, scope: tool.scope.clone(), from: tool.from.clone() });
             }
             Err(why) => {
                 let what = format!(
@@ -101,10 +104,7 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
     if manifest.name != name {
         return Ok(Err(format!("its folder holds '{}'", manifest.name)));
     }
-    if !manifest.build.is_empty() || !manifest.postinstall.is_empty() {
-        return Ok(Err(format!("it has to be built: `mcpkg tool install {name}` does that")));
-    }
-    let version = manifest.version.as_ref().map(ToString::to_string).unwrap_or_default();
+    let version = version(&opened);
     if let Some(why) = refused(context, &name, &version, &opened)? {
         return Ok(Err(why));
     }
@@ -115,13 +115,19 @@ fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> R
     Ok(Ok(opened))
 }
 
+fn version(opened: &Opened) -> String {
+    opened.manifest.version.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
 /// Returns why an archive may not be used, whatever the policy is.
 fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Result<Option<String>> {
     context.store.read(|db| {
-        let before = packages::get(db, IMPORTED, name.as_str(), version)?;
+        let before = packages::get(db, PATH, name.as_str(), version)?;
         if let Some(before) = before.filter(|before| before.release.sha256 != opened.sha256) {
             let digest = hex::encode(&before.release.sha256);
-            return Ok(Some(format!("another archive of this version was imported before (SHA-256 {digest})")));
+            return Ok(Some(format!(
+                "another archive of this version was installed from a path before (SHA-256 {digest})"
+            )));
         }
         let subject = Subject { name: name.to_string(), version: version.to_owned(), sha256: opened.sha256 };
         let verdict = trust::judge(db, context, &subject)?;

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use crate::plural;
 use crate::registry::config::Key;
-use crate::registry::package::archive::Opened;
+use crate::registry::installed::package as installed;
+use crate::registry::package::manifest::Manifest;
 use crate::registry::trust::Policy;
 use crate::store::tools::env::{Setting, Variable};
 use crate::store::tools::installs::Scope;
@@ -32,10 +33,9 @@ impl LeftOut {
 }
 
 /// A package that is installed.
-#[derive(Debug)]
 pub struct Package {
     /// Its archive, made from its folder.
-    pub opened: Opened,
+    pub package: installed::Package,
     /// Whom it is installed for.
     pub scope: Scope,
     /// The file that names it.
@@ -43,19 +43,14 @@ pub struct Package {
 }
 
 impl Package {
-    /// Returns its name and version.
-    pub fn reference(&self) -> String {
-        self.opened.manifest.reference()
-    }
-
-    /// Returns its version.
-    pub fn version(&self) -> String {
-        self.opened.manifest.version.as_ref().map(ToString::to_string).unwrap_or_default()
+    /// Returns what it says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.package.opened.manifest
     }
 }
 
 /// What an import takes and leaves out.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Plan {
     /// Packages that are installed.
     pub packages: Vec<Package>,
@@ -88,7 +83,10 @@ impl Plan {
         let mut rows = Vec::new();
         for package in &self.packages {
             let scope = Scope::word(&package.scope.key()).to_owned();
-            rows.push(row(format!("tool {}", package.reference()), format!("installed ({scope}), not verified")));
+            rows.push(row(
+                format!("tool {}", package.manifest().reference()),
+                format!("installed ({scope}), not verified"),
+            ));
         }
         rows.extend(
             self.aliases.iter().map(|(alias, tool)| row(format!("alias {alias}"), format!("stands for {tool}"))),
@@ -118,10 +116,10 @@ impl Plan {
     pub fn data(&self, is_dry: bool) -> Value {
         let package = |package: &Package| {
             json!({
-                "name": package.opened.manifest.name,
-                "version": package.version(),
+                "name": package.manifest().name,
+                "version": package.package.subject.version,
                 "scope": Scope::word(&package.scope.key()),
-                "sha256": crate::hex::encode(&package.opened.sha256),
+                "sha256": package.package.subject.digest(),
                 "from": package.from,
             })
         };

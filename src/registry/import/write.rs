@@ -6,11 +6,9 @@ use crate::op::Context;
 use crate::registry::backend::approval;
 use crate::registry::config;
 use crate::registry::installed::place::{Arrival, Bytes, place};
+use crate::registry::trust::Policy;
 use crate::registry::trust::records::{self, Record};
-use crate::registry::trust::{Policy, Subject};
 use crate::store::Db;
-use crate::store::tools::packages::{Release, Visibility};
-use crate::store::tools::registries::IMPORTED;
 use crate::store::tools::{aliases, env, registries, toolsets, trust};
 
 /// Writes what a plan takes, in one transaction. What this user decides by it is kept outside of the database first, and taken
@@ -91,26 +89,13 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
 /// Stores an archive and installs it. Nobody whom the user trusts spoke for it: each call asks the policy.
 fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     let author = context.author();
-    let (opened, version) = (&package.opened, package.version());
-    let name = &opened.manifest.name;
-    let release = Release {
-        registry: IMPORTED.to_owned(),
-        name: name.to_string(),
-        version: version.clone(),
-        sha256: opened.sha256,
-        size: opened.bytes().len() as u64,
-        publisher: None,
-        visibility: Visibility::Private,
-        published_at: author.now,
-        yank: None,
-    };
-    let subject = Subject { name: name.to_string(), version, sha256: opened.sha256 };
+    let (arrived, opened) = (&package.package, &package.package.opened);
     let arrival = Arrival {
-        subject: &subject,
+        subject: &arrived.subject,
         manifest: &opened.manifest,
         raw_manifest: &opened.raw_manifest,
         archive: Bytes::Here(opened.bytes()),
-        release: &release,
+        release: &arrived.without_registry(author.now),
         publisher: None,
     };
     place(db, &package.scope, &arrival, author).map(drop)

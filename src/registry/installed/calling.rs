@@ -58,7 +58,7 @@ fn note(context: &Context, tool: &run::Tool, action: &str, input: &Map<String, V
 }
 
 /// Returns a tool as a run is told of it.
-fn tool_of(subject: &Subject, verdict: Option<&Verdict>) -> run::Tool {
+pub fn tool_of(subject: &Subject, verdict: Option<&Verdict>) -> run::Tool {
     let publisher = verdict.and_then(Verdict::publisher);
     run::Tool {
         name: subject.name.clone(),
@@ -106,6 +106,8 @@ impl Called<'_> {
             tool,
             action: action.name.clone(),
             tree: Tree::Archive(self.subject.sha256),
+            from: manifest.from.clone(),
+            build: manifest.builds(),
             argv,
             given,
             input,
@@ -113,6 +115,8 @@ impl Called<'_> {
             limits: Wished { time, memory: manifest.resources.memory, disk: manifest.resources.disk },
             output_schema: action.output_schema.clone(),
             verdict: self.verdict.status.word().to_owned(),
+            is_local: context.caller.is_on_this_machine(),
+            runner: None,
         }))
     }
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::package::Package;
 use super::place::{Arrival, Bytes, Placed, place};
 use super::{CHANGES, TOOLS, locked, named, publisher, schemas, visible};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::alias;
@@ -17,12 +17,13 @@ use crate::registry::backend::{Choice, release, resolve};
 use crate::registry::trust::{Subject, Verb};
 use crate::store::Db;
 use crate::store::tools::installs::{self, Scope};
+use crate::store::tools::packages::Release;
 
 /// Install a tool globally. After installation, the tool becomes available as a callable MCP tool.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Install {
     /// Tool name (e.g., 'alice/utils/weather')
-    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS, required_unless_present = "locked")]
+    #[arg(value_name = "TOOL[@VERSION]|./FOLDER", add = TOOLS, required_unless_present = "locked")]
     #[serde(deserialize_with = "named_by_agent")]
     #[schemars(with = "String")]
     tool: Option<String>,
@@ -67,12 +68,14 @@ impl Operation for Install {
     const ABOUT: &'static str =
         "Install a tool globally. After installation, the tool becomes available as a callable MCP tool.";
     const HELP: &'static str = "Its archive is compared with its digest and with what trusted identities signed before \
-                                anything of it is shown or run. It runs in a sandbox, and without its registry. A lock is \
-                                installed from whichever registry has the digests that it names, all of it or nothing.";
+                                anything of it is shown or run. It runs in a sandbox, and without its registry. A folder or \
+                                an archive by its path is installed as it is now, and not updated. A lock is installed \
+                                from whichever registry has the digests that it names, all of it or nothing.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool install alice/utils/weather",
         "mcpkg tool install alice/utils/weather@^1.2 --registry team",
         "mcpkg tool install alice/utils/weather --for-project",
+        "mcpkg tool install ./weather",
         "mcpkg tool install --locked mcpkg-tools.lock",
     ];
     const EFFECT: Effect = Effect::Create;
@@ -97,20 +100,14 @@ impl Operation for Install {
     fn run(self, context: &Context) -> Result<Reply> {
         let scope = super::scope(context, self.for_project)?;
         if let Some(file) = &self.locked {
-            let choice = locked::Choice { allow_yanked: self.allow_yanked, accept_publisher: self.accept_publisher };
-            return locked::install(context, file, &scope, choice);
+            let allowed = locked::Allowed { yanked: self.allow_yanked, another_publisher: self.accept_publisher };
+            return locked::install(context, file, &scope, allowed);
         }
-        let reference =
-            named(&alias::expanded(context, self.tool.as_deref().unwrap_or_default())?, self.version.as_deref())?;
-        (context.step_aside)();
-        let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
-        let resolved = resolve(context, &reference, choice)?;
-        let package = Package::fetch(context, &resolved)?;
+        let (package, release, warnings) = self.package(context)?;
         let Package { subject, opened } = &package;
         let before = context.store.read(|db| installs::active(db, &scope, &subject.name))?;
         let verdict = publisher::require(context, Verb::Install, subject, before.as_ref(), self.accept_publisher)?;
-        package.refuse_builds()?;
-        let release = release(&resolved.registry, &resolved.version);
+        package.build(context, &verdict)?;
         let arrival = Arrival {
             subject,
             manifest: &opened.manifest,
@@ -136,7 +133,7 @@ impl Operation for Install {
             "exposed": done.exposed,
             "verification": verdict.verification(),
         });
-        let mut reply = Reply::sentence(sentence, data).warn(resolved.warnings);
+        let mut reply = Reply::sentence(sentence, data).warn(warnings);
         if !verdict.is_trusted() {
             reply = reply.warn([format!("nobody whom you trust speaks for {name}@{version}")]);
         }
@@ -146,6 +143,29 @@ impl Operation for Install {
             ));
         }
         Ok(reply)
+    }
+}
+
+impl Install {
+    /// Returns the package that is meant, what its registry says of it, and what the user should know.
+    fn package(&self, context: &Context) -> Result<(Package, Release, Vec<String>)> {
+        let text = self.tool.as_deref().unwrap_or_default();
+        // Agents name tools; a path is of this machine's files.
+        if context.is_shell()
+            && let Some(package) = Package::at_path(text)?
+        {
+            if self.registry.is_some() {
+                return Err(Error::new(Code::InvalidArgument, "A path is of no registry").hint("leave --registry away"));
+            }
+            let release = package.without_registry(context.clock.now());
+            return Ok((package, release, Vec::new()));
+        }
+        let reference = named(&alias::expanded(context, text)?, self.version.as_deref())?;
+        (context.step_aside)();
+        let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
+        let resolved = resolve(context, &reference, choice)?;
+        let package = Package::fetch(context, &resolved)?;
+        Ok((package, release(&resolved.registry, &resolved.version), resolved.warnings))
     }
 }
 

@@ -24,11 +24,11 @@ use crate::store::tools::registries::LOCAL;
 
 /// What is taken of a lock that would be refused.
 #[derive(Clone, Copy)]
-pub struct Choice {
+pub struct Allowed {
     /// Versions that their publisher took back.
-    pub allow_yanked: bool,
+    pub yanked: bool,
     /// Tools that another identity published before; a person is asked.
-    pub accept_publisher: bool,
+    pub another_publisher: bool,
 }
 
 /// A package of a lock that was fetched and checked, and may be installed.
@@ -49,7 +49,7 @@ struct Ready {
 /// `E_NOT_FOUND`, `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION` for the lock; `E_DIGEST_MISMATCH` where every registry
 /// has another archive; `E_VERSION_YANKED`; `E_TRUST_REQUIRED` where somebody whom the lock names does not speak for an archive
 /// here; as `resolve` and `trust::require`. Nothing is installed then.
-pub fn install(context: &Context, path: &Path, scope: &Scope, choice: Choice) -> Result<Reply> {
+pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) -> Result<Reply> {
     let lock = Lockfile::read(path)?;
     (context.step_aside)();
     let (mut ready, mut ahead) = (Vec::new(), context.store.ahead());
@@ -57,7 +57,7 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, choice: Choice) ->
         if context.is_cancelled() {
             return Err(Error::new(Code::Cancelled, "The install was cancelled; nothing was installed"));
         }
-        let (package, content) = prepare(context, scope, locked, choice)?;
+        let (package, content) = prepare(context, scope, locked, allowed)?;
         ahead.store(&content)?;
         ready.push(package);
     }
@@ -82,15 +82,15 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, choice: Choice) ->
 }
 
 /// Fetches a package of a lock and decides whether it may be installed.
-fn prepare(context: &Context, scope: &Scope, locked: &Locked, choice: Choice) -> Result<(Ready, NewContent)> {
-    let resolved = find(context, locked, choice)?;
+fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) -> Result<(Ready, NewContent)> {
+    let resolved = find(context, locked, allowed)?;
     let package = Package::fetch(context, &resolved)?;
     let verdict = context.store.read(|db| trust::judge(db, context, &package.subject))?;
     require_identities(locked, &package.subject, &verdict)?;
     let before = context.store.read(|db| installs::active(db, scope, &package.subject.name))?;
-    let accept = choice.accept_publisher;
+    let accept = allowed.another_publisher;
     let verdict = publisher::require(context, Verb::Install, &package.subject, before.as_ref(), accept)?;
-    package.refuse_builds()?;
+    package.build(context, &verdict)?;
     let Package { subject, opened } = package;
     let (manifest, raw_manifest) = (opened.manifest.clone(), opened.raw_manifest.clone());
     let content = NewContent::from(opened.into_archive().bytes);
@@ -108,14 +108,14 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, choice: Choice) ->
 
 /// Returns the version of a lock as a registry has it with the digest of the lock: what is kept here first, then the registry
 /// that the lock names, then all others in their order.
-fn find(context: &Context, locked: &Locked, choice: Choice) -> Result<Resolved> {
+fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved> {
     let Some(sha256) = locked.digest() else { return Err(Error::internal("a lock was not checked")) };
     let found = match kept(context, locked, &sha256)? {
         Some(found) => found,
         None => asked(context, locked, &sha256)?,
     };
     match &found.version.yank {
-        Some(yank) if !choice.allow_yanked => Err(was_yanked(&locked.name, &locked.version, yank)),
+        Some(yank) if !allowed.yanked => Err(was_yanked(&locked.name, &locked.version, yank)),
         _ => Ok(found),
     }
 }

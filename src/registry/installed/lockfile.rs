@@ -160,6 +160,7 @@ fn invalid(why: String) -> Error {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::{Value, json};
 
     use super::*;
@@ -189,6 +190,25 @@ mod tests {
         turned.reverse();
         assert_eq!(Lockfile::new(turned).text().expect("a text"), text);
         assert_eq!(lock.tools[0].digest(), Some([0xab; 32]));
+    }
+
+    proptest! {
+        #[test]
+        fn random_texts_are_refused_and_what_is_read_comes_back(
+            text in "\\PC{0,60}",
+            at in 0..400_usize,
+            byte in any::<u8>(),
+        ) {
+            prop_assert!(Lockfile::parse(&text).is_err());
+            let mut bytes = parse(&[tool("a/x", "1.0.0", true)]).expect("a lock").text().expect("a text").into_bytes();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            if let Ok(text) = String::from_utf8(bytes)
+                && let Ok(read) = Lockfile::parse(&text)
+            {
+                prop_assert_eq!(Lockfile::parse(&read.text().expect("a text")).expect("the same"), read);
+            }
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod lockfile;
 pub mod newer;
 mod origin;
 mod outdated;
-mod package;
+pub mod package;
 pub mod place;
 mod publisher;
 mod run;

@@ -10,6 +10,7 @@ use crate::registry::backend::download::claims;
 use crate::registry::backend::{Choice, Known, Resolved, resolve};
 use crate::registry::package::{Name, Reference, Wanted};
 use crate::store::tools::installs::Install;
+use crate::store::tools::registries::PATH;
 
 /// The registries that installs came from. One that could not be reached is not asked again.
 pub struct Origins<'c> {
@@ -44,6 +45,9 @@ impl<'c> Origins<'c> {
 }
 
 fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Result<Option<Resolved>> {
+    if install.registry == PATH {
+        return Ok(None);
+    }
     let known = Known::named(context, &install.registry).map_err(|error| removed(install, error))?;
     let here = install.version.parse::<semver::Version>().map_err(|_| Error::internal("an install has no version"))?;
     let name = Name::parse(&install.name)?;

@@ -1,11 +1,21 @@
 //! Packages on their way into the database: fetched, and compared with what was asked for.
 
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::calling::tool_of;
 use super::checked;
-use crate::error::{Code, Error, Result};
+use crate::clock::Millis;
+use crate::error::Result;
 use crate::op::Context;
 use crate::registry::backend::{Resolved, download};
 use crate::registry::package::archive::{self, Opened};
-use crate::registry::trust::Subject;
+use crate::registry::run::{Call, Tree, Wished, build};
+use crate::registry::trust::target::at_path;
+use crate::registry::trust::{self, Subject, Verb, Verdict};
+use crate::store::tools::packages::{Release, Visibility};
+use crate::store::tools::registries::PATH;
 
 /// A package whose archive was checked.
 pub struct Package {
@@ -26,15 +36,59 @@ impl Package {
         Ok(Self { subject, opened })
     }
 
-    /// Refuses what has to be built before it runs.
+    /// Packs the folder, or opens the archive, that a path of the user's leads to; `None` where a text names a tool.
     ///
     /// # Errors
-    /// `E_RUNNER_UNAVAILABLE`.
-    pub fn refuse_builds(&self) -> Result<()> {
-        if self.opened.manifest.build.is_empty() && self.opened.manifest.postinstall.is_empty() {
+    /// As [`at_path`].
+    pub fn at_path(text: &str) -> Result<Option<Self>> {
+        let Some(opened) = at_path(text)? else { return Ok(None) };
+        let (name, version) = (opened.manifest.name.to_string(), opened.manifest.published("installed")?.to_string());
+        let subject = Subject { name, version, sha256: opened.sha256 };
+        Ok(Some(Self { subject, opened }))
+    }
+
+    /// Returns what is kept of a package that came from a path, in the place of what a registry says.
+    pub fn without_registry(&self, now: Millis) -> Release {
+        Release {
+            registry: PATH.to_owned(),
+            name: self.subject.name.clone(),
+            version: self.subject.version.clone(),
+            sha256: self.subject.sha256,
+            size: self.opened.bytes().len() as u64,
+            publisher: None,
+            visibility: Visibility::Private,
+            published_at: now,
+            yank: None,
+        }
+    }
+
+    /// Builds what its manifest says has to be built, in a sandbox, so that its first call need not wait, and that nothing is
+    /// installed which does not build. Where that fails nothing is left of it.
+    ///
+    /// # Errors
+    /// As [`trust::require`]; as [`build::tree`].
+    pub fn build(&self, context: &Context, verdict: &Verdict) -> Result<()> {
+        let manifest = &self.opened.manifest;
+        if manifest.builds().is_empty() {
             return Ok(());
         }
-        let what = format!("{} has to be built when it is installed, which is not supported", self.subject.reference());
-        Err(Error::new(Code::RunnerUnavailable, what).hint("ask its publisher for a package that is built"))
+        trust::require(context, Verb::Build, &self.subject)?;
+        let call = Call {
+            tool: tool_of(&self.subject, Some(verdict)),
+            action: String::new(),
+            tree: Tree::Fetched(Arc::new(self.opened.bytes().to_vec())),
+            from: manifest.from.clone(),
+            build: manifest.builds(),
+            argv: Vec::new(),
+            given: Vec::new(),
+            input: Map::new(),
+            variables: Vec::new(),
+            limits: Wished { time: None, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            output_schema: None,
+            verdict: verdict.status.word().to_owned(),
+            is_local: context.caller.is_on_this_machine(),
+            runner: None,
+        };
+        build::ahead(context, &call)
     }
 }

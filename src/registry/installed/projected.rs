@@ -182,6 +182,7 @@ fn reply(install: &Install, verdict: &Verdict, wraps: bool, outcome: Outcome) ->
         "version": install.version,
         "run_id": outcome.run.to_string(),
         "runner": outcome.runner.word(),
+        "image": outcome.image,
         "exit_code": outcome.exit_code,
         "duration_ms": outcome.duration_ms,
         "truncated": outcome.truncated,

@@ -21,7 +21,7 @@ use crate::registry::package::manifest::{self, MAIN, Manifest};
 use crate::registry::package::{Reference, Wanted};
 use crate::registry::run::operations::subject;
 use crate::registry::run::plan::Plan;
-use crate::registry::run::{self, Call, Outcome, Tool, Tree};
+use crate::registry::run::{self, Call, Outcome, RunnerKind, Tool, Tree};
 use crate::registry::trust::{Policy, Status, Subject, Verb, Verdict};
 
 /// Run any tool by name, even if not installed. For installed tools, prefer calling them directly.
@@ -49,6 +49,10 @@ pub struct Run {
     #[arg(short, long, value_name = "TIME")]
     #[serde(skip)]
     time: Option<Span>,
+    /// What runs it, of those that it suits [default: the first that works]
+    #[arg(long, value_enum)]
+    #[serde(skip)]
+    runner: Option<RunnerKind>,
     /// Show what would be run, with which variables, files and limits, and run nothing
     #[arg(long)]
     #[serde(skip)]
@@ -140,6 +144,7 @@ impl Operation for Run {
             call.tool = Tool { version: None, sha256: None, publisher, ..call.tool };
         }
         call.tree = chosen.tree.clone();
+        call.runner = self.runner;
         if let Some(Span(seconds)) = self.time {
             call.limits.time = Some(Duration::from_secs(seconds));
         }
@@ -263,7 +268,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
         Tree::Folder(folder) => folder.clone(),
         Tree::Archive(_) | Tree::Fetched(_) => PathBuf::from("its archive"),
     };
-    let data = plan.data(call, &tree);
+    let data = plan.data(context, call, &tree);
     Ok(Reply::new(Body::Text(format!("{data:#}\n")), data))
 }
 
@@ -307,6 +312,8 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
         "truncated": outcome.truncated,
         "files": files,
         "runner": outcome.runner.word(),
+        "image": outcome.image,
+        "not_limited": outcome.unlimited,
         "run_id": outcome.run.to_string(),
         "verification": verdict.verification(),
     });
@@ -315,6 +322,9 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
         reply.details.extend(written.into_iter().map(|path| format!("wrote {path}")));
     } else if !files.is_empty() {
         reply = reply.hint("it left files; `-o DIR` keeps them");
+    }
+    if outcome.runner == RunnerKind::None {
+        reply = reply.warn(["it ran without a sandbox, since a person allowed that".to_owned()]);
     }
     if !outcome.left_out.is_empty() {
         reply = reply.warn([format!("not taken from /output: {}", outcome.left_out.join(", "))]);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::call::Tool;
 use super::limits::Limits;
+use super::runner::NotRun;
 use crate::error::{Code, Error, Result};
 use crate::process::starter::Ended;
 use crate::registry::package::schema;
@@ -35,6 +36,9 @@ pub fn require_success(tool: &Tool, ended: Option<&Ended>, stderr: &str) -> Resu
             Some((_, limit)) => reached(tool, limit, tail),
             None => failed(format!("{name} was ended by signal {signal}"), json!({ "signal": signal, "stderr": tail })),
         },
+        Some(Ended::Trapped(why)) => {
+            failed(format!("{name} was ended: {why}"), json!({ "exit_code": null, "trap": why, "stderr": tail }))
+        }
         Some(Ended::NotStarted(why)) => Error::new(Code::ToolFailed, format!("{name} cannot be started: {why}"))
             .with_details(json!({ "exit_code": null, "stderr": tail }))
             .hint("a sandbox has the programs of /usr, and the tool's own"),
@@ -54,6 +58,19 @@ pub fn timed_out(tool: &Tool, limits: &Limits) -> Error {
     Error::new(Code::ToolTimeout, format!("{} had not ended after {seconds} s, and was ended", tool.name))
         .with_details(json!({ "limit": "time", "seconds": seconds }))
         .hint("its manifest says how long it may take: `timeout`, an hour at most")
+}
+
+/// Returns the failure of a run that gave nothing; one of a runner that does not work is told by who chose it.
+pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
+    match why {
+        NotRun::TimedOut => timed_out(tool, limits),
+        NotRun::Cancelled => Error::new(Code::Cancelled, format!("{} was cancelled, and ended", tool.name)),
+        NotRun::Lost(error) => {
+            Error::new(Code::FileFailed, format!("The sandbox of {} was lost: {error}", tool.name)).with_source(error)
+        }
+        NotRun::Failed(error) => error,
+        NotRun::Unavailable(why) => Error::new(Code::RunnerUnavailable, why),
+    }
 }
 
 /// Returns standard output as data: where there is a schema it has to be one JSON value that fits, else it is what it parses

@@ -1,44 +1,39 @@
 //! Running in bubblewrap: the program itself, and whether it works on this machine.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::{LazyLock, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 
-use super::bwrap::{self, Mount, STARTER, Sandbox, WORKSPACE};
-use super::host;
-use super::limits::{Limits, OUTPUT_BYTES};
-use crate::error::{Code, Error, Result};
+use super::bwrap::{self, Sandbox};
+use super::grants::Granted;
+use super::kind::RunnerKind;
+use super::limits::Limits;
+use super::mount::{Mount, PACKAGE, STARTER, WORKSPACE};
+use super::runner::{Job, NotRun, PROBE, Ran, Runner, Takes};
+use super::started;
+use super::{host, users};
+use crate::process::Environment;
 use crate::process::cgroup::{Cgroup, Together};
-use crate::process::starter::{self, Ceilings, Ended, Finished, Request};
-use crate::process::{self, Environment, Failure};
+use crate::process::starter::{self, Ended, Meeting, Within};
 
-/// How long it may take to look whether it works.
-const PROBE: Duration = Duration::from_secs(20);
+/// Runs in bubblewrap.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Bubblewrap;
 
-/// Whether it was found to work: that is looked at once in a process, by running `true` in it.
-static WORKS: AtomicBool = AtomicBool::new(false);
-
-/// Fails where bubblewrap does not work on this machine.
+/// Returns it where it works: that is looked at once in a process, by running `true` in it.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE` with the reason in details.runners.
-pub fn require() -> Result<()> {
-    if WORKS.load(Ordering::Relaxed) {
-        return Ok(());
+/// Why it does not work.
+pub fn found() -> Result<Bubblewrap, String> {
+    static WORKS: OnceLock<()> = OnceLock::new();
+    if WORKS.get().is_none() {
+        probe()?;
+        WORKS.get_or_init(|| ());
     }
-    probe().map_err(|why| unavailable(&why))?;
-    WORKS.store(true, Ordering::Relaxed);
-    Ok(())
-}
-
-/// Returns the failure of a machine on which nothing can run a tool.
-pub fn unavailable(why: &str) -> Error {
-    Error::new(Code::RunnerUnavailable, format!("Tools cannot be run on this machine: {why}"))
-        .with_details(serde_json::json!({ "runners": [{ "runner": "bubblewrap", "reason": why }] }))
-        .hint("install bubblewrap 0.8 or newer (Debian: `apt install bubblewrap`); `mcpkg doctor` looks again")
+    Ok(Bubblewrap)
 }
 
 /// Runs `true` in a sandbox.
@@ -49,112 +44,124 @@ pub fn probe() -> Result<(), String> {
     if !cfg!(target_os = "linux") {
         return Err("bubblewrap runs on Linux only".to_owned());
     }
-    let limits = Limits { time: PROBE, ..Limits::default() };
-    // The folder stands in for a tool's files.
-    let mut mounts = host::mounts(Path::new("/"), false);
-    mounts.push(Mount::read("/usr", WORKSPACE));
-    mounts.push(starter_mount()?);
-    let request = Request {
-        argv: vec!["true".to_owned()],
-        variables: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        folder: "/".to_owned(),
-        ceilings: ceilings(&limits),
-        output: None,
-    };
-    let sandbox = Sandbox { mounts, network: false, limits };
-    let token = CancellationToken::new();
-    match run(&sandbox, request, cgroup(&sandbox.limits).as_ref(), &process::Limits::new(PROBE, &token)) {
-        Ok(finished) => match &finished.ended {
-            Some(Ended::Exited(0)) => Ok(()),
-            _ => Err(failure_of(&finished)),
-        },
-        Err(Failure::NotStarted(error)) => Err(not_started(&error)),
-        Err(Failure::TimedOut) => Err(format!("it had not run `true` after {} seconds", PROBE.as_secs())),
-        Err(Failure::Lost(error)) => Err(format!("bwrap cannot be waited for: {error}")),
-        Err(Failure::Cancelled) => Err("the look at it was cancelled".to_owned()),
+    let scratch = tempfile::Builder::new().prefix("mcpkg-probe-").tempdir();
+    let scratch = scratch.map_err(|error| format!("no folder can be made for a run: {error}"))?;
+    let (argv, granted, token) = (["true".to_owned()], Granted::default(), CancellationToken::new());
+    let variables = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
+    let ran = Bubblewrap.run(Job {
+        argv: &argv,
+        variables: &variables,
+        // The folder stands in for a tool's files.
+        tree: Path::new("/usr"),
+        given: &[],
+        scratch: scratch.path(),
+        granted: &granted,
+        limits: Limits { time: PROBE, ..Limits::default() },
+        takes: Takes::Nothing,
+        cancelled: &token,
+        told: None,
+    });
+    match ran {
+        Ok(ran) if ran.ended == Some(Ended::Exited(0)) => Ok(()),
+        Ok(ran) => Err(started::first_line(&ran.stderr).unwrap_or_else(|| "`true` did not run in it".to_owned())),
+        Err(NotRun::Unavailable(why)) => Err(why),
+        Err(NotRun::TimedOut) => Err(format!("it had not run `true` after {} seconds", PROBE.as_secs())),
+        Err(NotRun::Lost(error)) => Err(format!("bwrap cannot be waited for: {error}")),
+        Err(NotRun::Failed(error)) => Err(error.message().to_owned()),
+        Err(NotRun::Cancelled) => Err("the look at it was cancelled".to_owned()),
+    }
+}
+
+impl Runner for Bubblewrap {
+    fn kind(&self) -> RunnerKind {
+        RunnerKind::Bubblewrap
+    }
+
+    fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String> {
+        let mut mounts = host::mounts(Path::new("/"), job.granted.network);
+        mounts.push(started::starter_mount()?);
+        mounts.push(Mount::read(job.tree, if job.takes == Takes::Workspace { PACKAGE } else { WORKSPACE }));
+        mounts.extend(users::mounts(job.scratch));
+        mounts.extend(job.granted.folders.iter().map(|folder| Mount::Write { from: folder.into(), at: folder.into() }));
+        mounts.extend(job.given.iter().map(|(from, at)| Mount::read(from, at)));
+        Ok(mounts)
+    }
+
+    fn command(&self, job: &Job<'_>) -> Vec<String> {
+        let Ok(sandbox) = self.sandbox(job) else { return Vec::new() };
+        let arguments = bwrap::arguments(&sandbox).into_iter().map(|word| word.to_string_lossy().into_owned());
+        ["bwrap".to_owned()].into_iter().chain(arguments).chain([STARTER.to_owned()]).collect()
+    }
+
+    fn unlimited(&self) -> Vec<&'static str> {
+        static MAKES: LazyLock<bool> = LazyLock::new(|| cgroup(&Limits::default(), 0).is_some());
+        unlimited(*MAKES)
+    }
+
+    fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
+        // Where it is not there, that is said of it, not of what would start it.
+        if !started::is_on_path("bwrap") {
+            return Err(NotRun::Unavailable(not_started(&ErrorKind::NotFound.into())));
+        }
+        users::write(job.scratch).map_err(NotRun::Lost)?;
+        let sandbox = self.sandbox(&job).map_err(NotRun::Unavailable)?;
+        let cgroup = cgroup(&job.limits, started::workspace_size(&job));
+        let program = starter::within(cgroup.as_ref(), "bwrap")
+            .map_err(|error| NotRun::Unavailable(not_started(&error)))?
+            .args(bwrap::arguments(&sandbox))
+            .args([STARTER])
+            // What the tool gets is handed over inside; bwrap needs none, and none of it could change what bwrap does.
+            .environment(Environment::Exactly(BTreeMap::from([(
+                "PATH".into(),
+                std::env::var_os("PATH").unwrap_or_default(),
+            )])))
+            .asks_below();
+        let start = started::Start {
+            request: started::request(&job, Within::Sandbox),
+            meeting: Meeting::Stdin,
+            not_started: &not_started,
+            not_made: &|line| match line.contains("Unknown option") {
+                true => format!("{line}: bubblewrap is older than 0.8"),
+                false => line.to_owned(),
+            },
+        };
+        let mut ran = started::run(program, job, start)?;
+        ran.unlimited = unlimited(cgroup.is_some());
+        let is_out_of_memory = cgroup.is_some_and(|cgroup| cgroup.ran_out_of_memory());
+        if ran.ended != Some(Ended::Exited(0)) && is_out_of_memory {
+            ran.reached = Some("memory");
+        }
+        Ok(ran)
+    }
+}
+
+impl Bubblewrap {
+    fn sandbox(self, job: &Job<'_>) -> Result<Sandbox, String> {
+        let workspace = (job.takes == Takes::Workspace).then(|| started::workspace_size(job));
+        Ok(Sandbox { mounts: self.mounts(job)?, network: job.granted.network, limits: job.limits, workspace })
     }
 }
 
 /// Returns the control group of a run, where one can be made: it counts memory of all processes together, shared memory and
 /// files in memory among it.
-pub fn cgroup(limits: &Limits) -> Option<Cgroup> {
-    let files = limits.scratch.saturating_mul(2).saturating_add(OUTPUT_BYTES);
+fn cgroup(limits: &Limits, workspace: u64) -> Option<Cgroup> {
+    let memory = limits.memory.saturating_add(started::files_in_memory(limits)).saturating_add(workspace);
     // bwrap and the starter are processes too.
-    Cgroup::new(Together { memory: limits.memory.saturating_add(files), processes: limits.processes + 4 })
+    Cgroup::new(Together { memory, processes: limits.processes + 4 })
 }
 
-/// Runs what `request` says in a sandbox, all of it in a control group.
-///
-/// # Errors
-/// See [`Failure`].
-pub fn run(
-    sandbox: &Sandbox,
-    request: Request,
-    cgroup: Option<&Cgroup>,
-    limits: &process::Limits<'_>,
-) -> Result<Finished, Failure> {
-    // Where it is not there, that is said of it, not of what would start it.
-    if !is_there("bwrap") {
-        return Err(Failure::NotStarted(std::io::ErrorKind::NotFound.into()));
-    }
-    let kept = super::limits::PRINTED;
-    let program = starter::within(cgroup, "bwrap")
-        .map_err(Failure::NotStarted)?
-        .args(bwrap::arguments(sandbox))
-        .args([STARTER])
-        // What the tool gets is handed over inside; bwrap needs none, and none of it could change what bwrap does.
-        .environment(Environment::Exactly(BTreeMap::from([(
-            "PATH".into(),
-            std::env::var_os("PATH").unwrap_or_default(),
-        )])))
-        .capture(process::Capture { head: kept / 4 * 3, tail: kept / 4 })
-        .asks_below();
-    starter::run(program, request, limits)
-}
-
-fn is_there(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// Returns the limits that mcpkg sets for itself inside, and so for the tool.
-pub fn ceilings(limits: &Limits) -> Ceilings {
-    Ceilings {
-        cpu: limits.cpu_seconds(),
-        data: limits.memory,
-        addressed: limits.addressed(),
-        processes: limits.processes,
-        files: limits.files,
-        file_size: limits.file_size,
+/// What is not limited: without a control group memory that processes share, and of root's processes the number.
+fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
+    match (has_cgroup, rustix::process::geteuid().is_root()) {
+        (true, _) => Vec::new(),
+        (false, true) => vec!["shared memory", "processes"],
+        (false, false) => vec!["shared memory"],
     }
 }
 
-/// Returns the mount of mcpkg's own program.
-///
-/// # Errors
-/// Why it cannot be mounted.
-pub fn starter_mount() -> Result<Mount, String> {
-    let program: PathBuf = starter::program().map_err(|error| format!("mcpkg's own program is not known: {error}"))?;
-    match program.is_file() {
-        true => Ok(Mount::read(program, STARTER)),
-        false => Err("mcpkg's own program was replaced while it runs; start it again".to_owned()),
-    }
-}
-
-/// Returns why bwrap could not be started.
-pub fn not_started(error: &std::io::Error) -> String {
+fn not_started(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::NotFound => "bubblewrap is not installed: there is no `bwrap` on PATH".to_owned(),
+        ErrorKind::NotFound => "bubblewrap is not installed: there is no `bwrap` on PATH".to_owned(),
         _ => format!("`bwrap` cannot be started: {error}"),
-    }
-}
-
-/// Returns why a sandbox was not made, in bwrap's own words.
-pub fn failure_of(finished: &Finished) -> String {
-    let said = finished.stderr.text();
-    match said.lines().find(|line| !line.trim().is_empty()) {
-        Some(line) if line.contains("Unknown option") => format!("{line}: bubblewrap is older than 0.8"),
-        Some(line) => line.trim().to_owned(),
-        None => format!("the sandbox ended with {}", finished.status),
     }
 }

@@ -4,18 +4,9 @@
 //! written to is one in memory, with a size. Variables are no arguments: every user of the machine can read those.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use super::limits::{Limits, OUTPUT_BYTES};
-
-/// The place of a tool's own files.
-pub const WORKSPACE: &str = "/workspace";
-
-/// Where a tool leaves files for who called it.
-pub const OUTPUT: &str = "/output";
-
-/// Where mcpkg's own program is, which sets the limits inside of the sandbox.
-pub const STARTER: &str = "/run/mcpkg";
+use super::mount::{Mount, OUTPUT, WORKSPACE};
 
 /// The user and the group that a tool is: a name for whoever runs mcpkg.
 pub const USER: &str = "1000";
@@ -32,39 +23,8 @@ pub struct Sandbox {
     pub network: bool,
     /// What may be used.
     pub limits: Limits,
-}
-
-/// What stands somewhere in a sandbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mount {
-    /// A file or folder of the host's, for reading.
-    Read {
-        /// Where it is on the host.
-        from: PathBuf,
-        /// Where it is inside.
-        at: PathBuf,
-    },
-    /// A file or folder of the host's, for writing too: a person allowed it.
-    Write {
-        /// Where it is on the host.
-        from: PathBuf,
-        /// Where it is inside.
-        at: PathBuf,
-    },
-    /// A symbolic link.
-    Link {
-        /// What it leads to.
-        to: PathBuf,
-        /// Where it is.
-        at: PathBuf,
-    },
-}
-
-impl Mount {
-    /// Returns a file or folder of the host's, for reading.
-    pub fn read(from: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
-        Self::Read { from: from.into(), at: at.into() }
-    }
+    /// Bytes of a workspace that can be changed; `None` where one of the mounts is the workspace.
+    pub workspace: Option<u64>,
 }
 
 /// Returns bubblewrap's arguments, before those of the program that it starts.
@@ -79,6 +39,9 @@ pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
     arguments.memory("/dev/shm", sandbox.limits.scratch);
     arguments.memory("/tmp", sandbox.limits.scratch);
     arguments.memory(OUTPUT, OUTPUT_BYTES + OVERHEAD);
+    if let Some(bytes) = sandbox.workspace {
+        arguments.memory(WORKSPACE, bytes + OVERHEAD);
+    }
     for mount in &sandbox.mounts {
         match mount {
             Mount::Read { from, at } => arguments.add([OsString::from("--ro-bind"), from.into(), at.into()]),
@@ -114,7 +77,7 @@ mod tests {
     }
 
     fn sandbox(mounts: Vec<Mount>, network: bool) -> Sandbox {
-        Sandbox { mounts, network, limits: Limits { scratch: 4096, ..Limits::default() } }
+        Sandbox { mounts, network, limits: Limits { scratch: 4096, ..Limits::default() }, workspace: None }
     }
 
     #[test]

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::kind::RunnerKind;
 use super::limits::Wished;
 use crate::hex;
+use crate::registry::package::manifest::Base;
 
 /// A call of one action of a tool, by what was checked of it: its archive, its manifest and its arguments.
 #[derive(Clone, Debug)]
@@ -18,6 +20,10 @@ pub struct Call {
     pub action: String,
     /// Where the tool's files are.
     pub tree: Tree,
+    /// What it runs on: this machine's own programs, or an image.
+    pub from: Base,
+    /// The shell commands that make its files ready, once for each archive.
+    pub build: Vec<String>,
     /// What is started, with the arguments in their places.
     pub argv: Vec<String>,
     /// Files that the tool finds at a path of its own, such as an argument of `format: path`.
@@ -32,6 +38,10 @@ pub struct Call {
     pub output_schema: Option<Value>,
     /// What is thought of the archive: verified, approved or unverified.
     pub verdict: String,
+    /// Whether it is asked for on this machine, and not over a network.
+    pub is_local: bool,
+    /// The runner that its caller names.
+    pub runner: Option<RunnerKind>,
 }
 
 /// A tool as a run is told of it.
@@ -99,29 +109,17 @@ pub struct Variable {
     pub default: Option<String>,
 }
 
-/// What runs a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runner {
-    /// bubblewrap.
-    Bubblewrap,
-}
-
-impl Runner {
-    /// Returns the word that is kept and shown.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Bubblewrap => "bubblewrap",
-        }
-    }
-}
-
 /// What came of a run that ended with status 0.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The run's id: `mcpkg tool runs ID` shows it.
     pub run: Uuid,
     /// What ran it.
-    pub runner: Runner,
+    pub runner: RunnerKind,
+    /// The id of the image that it ran in, where it ran in one.
+    pub image: Option<String>,
+    /// The limits that could not be applied.
+    pub unlimited: Vec<&'static str>,
     /// What it printed, parsed where it is JSON; with an output schema it fits that.
     pub output: Option<Value>,
     /// What it wrote to standard output, its middle left out where it is long.

@@ -14,7 +14,7 @@ pub const USUAL: [(&str, &str); 6] = [
     ("HOME", "/tmp"),
     ("LANG", "C.UTF-8"),
     ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("PWD", super::bwrap::WORKSPACE),
+    ("PWD", super::mount::WORKSPACE),
     ("TMPDIR", "/tmp"),
     ("USER", "tool"),
 ];

@@ -1,19 +1,20 @@
-//! Runs a tool: its row, its turn, its sandbox, and what came of it.
+//! Runs a tool: its row, its turn, its runner, and what came of it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use super::bwrap::{OUTPUT, WORKSPACE};
-use super::call::{Call, Outcome, OutputFile, Runner};
-use super::limits::{OUTPUT_BYTES, OUTPUT_FILES};
+use super::beat::Beat;
+use super::call::{Call, Outcome, OutputFile};
+use super::choose::{choose, unavailable};
 use super::plan::{Made, Plan};
 use super::record::{self, Asked, Facts};
+use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::turns::Turns;
-use super::{answer, bubblewrap, env, tree};
-use crate::error::{Code, Error, Result};
+use super::{answer, build, env};
+use crate::error::Result;
 use crate::op::Context;
-use crate::process::starter::{Ended, Finished, Output, Request};
-use crate::process::{Failure, Limits};
+use crate::process::starter::{Ended, Left};
 
 /// The turns of all runs of this process.
 static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(Turns::of_machine);
@@ -23,7 +24,7 @@ static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(Turns::of_machine);
 /// It may take minutes: what others wait for is given back first.
 ///
 /// # Errors
-/// `E_RUNNER_UNAVAILABLE`, `E_TOOL_ENV` before the start; `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`,
+/// `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_ENV` before the start; `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`,
 /// `E_TOOL_OUTPUT`, `E_CANCELLED`; what keeps its row from being written, in which case nothing runs.
 pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     (context.step_aside)();
@@ -37,64 +38,68 @@ pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
 
 fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome> {
     let plan = Plan::of(context, call)?;
-    bubblewrap::require()?;
+    let runner = choose(plan.wanted(context, call))?;
+    plan.check_folders(&call.tool)?;
     let variables = env::values(&call.tool.name, &call.variables, &plan.set, &context.cancelled)?;
-    let tree = tree::of(context, &call.tree)?;
-    let made = Made::of(call)?;
-    let sandbox = plan.sandbox(call, &tree, &made)?;
-    let _turn = TURNS.wait(&context.cancelled)?;
-    let request = Request {
-        argv: call.argv.clone(),
-        variables: variables.values,
-        folder: WORKSPACE.to_owned(),
-        ceilings: bubblewrap::ceilings(&plan.limits),
-        output: Some(Output { folder: OUTPUT.to_owned(), files: OUTPUT_FILES, bytes: OUTPUT_BYTES }),
+    let tree = match runner.needs_tree() {
+        true => build::tree(context, call, &plan)?,
+        false => PathBuf::new(),
     };
-    facts.runner = Some(plan.runner);
+    let made = Made::of(call)?;
+    let _turn = TURNS.wait(&context.cancelled)?;
+    facts.runner = Some(runner.kind());
     let begun = Instant::now();
-    let cgroup = bubblewrap::cgroup(&plan.limits);
-    let limits = Limits::new(plan.limits.time, &context.cancelled);
-    let finished = bubblewrap::run(&sandbox, request, cgroup.as_ref(), &limits);
-    let finished = finished.map_err(|failure| match failure {
-        Failure::NotStarted(error) => bubblewrap::unavailable(&bubblewrap::not_started(&error)),
-        Failure::TimedOut => answer::timed_out(&call.tool, &plan.limits),
-        Failure::Cancelled => Error::new(Code::Cancelled, format!("{} was cancelled, and ended", call.tool.name)),
-        Failure::Lost(error) => {
-            Error::new(Code::FileFailed, format!("The sandbox of {} was lost: {error}", call.tool.name))
-                .with_source(error)
-        }
+    let beat = Beat::begin(context, &call.tool.name, &variables.secrets);
+    let ran = runner.run(Job {
+        argv: &call.argv,
+        variables: &variables.values,
+        tree: &tree,
+        given: &made.given,
+        scratch: made.scratch(),
+        granted: &plan.granted,
+        limits: plan.limits,
+        takes: Takes::Output,
+        cancelled: &context.cancelled,
+        told: Some(beat.tell()),
+    });
+    drop(beat);
+    let ran = ran.map_err(|why| match why {
+        NotRun::Unavailable(why) => unavailable(call, runner.kind(), why),
+        why => answer::not_run(&call.tool, &plan.limits, why),
     })?;
-    if !finished.began {
-        return Err(bubblewrap::unavailable(&bubblewrap::failure_of(&finished)));
-    }
-    (facts.stdout, facts.stderr) = (finished.stdout.size(), finished.stderr.size());
-    facts.exit_code = match &finished.ended {
+    (facts.stdout, facts.stderr) = (ran.stdout.size(), ran.stderr.size());
+    facts.exit_code = match &ran.ended {
         Some(Ended::Exited(code)) => Some(*code),
         _ => None,
     };
-    if finished.ended != Some(Ended::Exited(0)) && cgroup.is_some_and(|cgroup| cgroup.ran_out_of_memory()) {
-        return Err(answer::reached(&call.tool, "memory", ""));
+    if let Some(limit) = ran.reached {
+        return Err(answer::reached(&call.tool, limit, ""));
     }
-    outcome(call, plan.runner, finished, &variables.secrets, begun)
+    outcome(call, &*runner, ran, &variables.secrets, begun)
 }
 
-fn outcome(call: &Call, runner: Runner, finished: Finished, secrets: &[String], begun: Instant) -> Result<Outcome> {
+fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &[String], begun: Instant) -> Result<Outcome> {
     let hidden = |text: String| secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"));
-    let (stdout, stderr) = (hidden(finished.stdout.text()), hidden(finished.stderr.text()));
-    answer::require_success(&call.tool, finished.ended.as_ref(), &stderr)?;
-    let is_cut = finished.stdout.is_cut();
+    let (stdout, stderr) = (hidden(ran.stdout.text()), hidden(ran.stderr.text()));
+    answer::require_success(&call.tool, ran.ended.as_ref(), &stderr)?;
+    let is_cut = ran.stdout.is_cut();
     let output = answer::output(&call.tool, call.output_schema.as_ref(), (!is_cut).then_some(&*stdout))?;
-    let files = finished.files.into_iter().map(|(path, bytes)| OutputFile { path, bytes }).collect();
+    let file = |left| match left {
+        Left::File { path, bytes, .. } => Some(OutputFile { path, bytes }),
+        Left::Link { .. } => None,
+    };
     Ok(Outcome {
         run: uuid::Uuid::nil(),
-        runner,
+        runner: runner.kind(),
+        image: runner.image().map(str::to_owned),
+        unlimited: ran.unlimited,
         output,
-        truncated: is_cut || finished.stderr.is_cut(),
+        truncated: is_cut || ran.stderr.is_cut(),
         stdout,
         stderr,
         exit_code: 0,
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        files,
-        left_out: finished.left_out,
+        files: ran.files.into_iter().filter_map(file).collect(),
+        left_out: ran.left_out,
     })
 }

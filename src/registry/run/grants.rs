@@ -21,6 +21,8 @@ pub struct Granted {
     pub network: bool,
     /// The folders of the host that it reads and writes.
     pub folders: Vec<String>,
+    /// Whether it may run without a sandbox, where the settings allow that at all.
+    pub unsandboxed: bool,
 }
 
 /// Returns what a tool is allowed.
@@ -36,6 +38,7 @@ pub fn of(db: &Db<'_>, approved: &Approved, tool: &Tool) -> Result<Granted> {
         match grant.allowed {
             Allowed::Network => granted.network = true,
             Allowed::Files(folder) => granted.folders.push(folder),
+            Allowed::Unsandboxed => granted.unsandboxed = true,
         }
     }
     Ok(granted)
@@ -135,7 +138,7 @@ mod tests {
         let of = |publisher: &str| store.read(|db| of(db, &approved, &tool(publisher))).expect("grants");
         assert_eq!(of("p"), Granted::default());
         approve(&approved, &files).expect("a record");
-        assert_eq!(of("p"), Granted { network: false, folders: vec!["/data".to_owned()] });
+        assert_eq!(of("p"), Granted { folders: vec!["/data".to_owned()], ..Granted::default() });
         approve(&approved, &network).expect("a record");
         assert!(of("p").network && !of("").network && !of("q").network);
         withdraw(&approved, &network).expect("gone");

@@ -1,21 +1,38 @@
 //! Whether this machine can run tools, and which limits it can hold them to.
 
-use super::bubblewrap;
-use super::limits::Limits;
+use super::kind::RunnerKind;
+use super::runner::Runner;
+use super::{bubblewrap, engine};
 use crate::process::cgroup;
 
 /// A runner, and whether it works here.
 #[derive(Debug)]
 pub struct Probed {
-    /// Its name.
-    pub runner: &'static str,
-    /// Why it does not work.
-    pub works: Result<(), String>,
+    /// Which one.
+    pub kind: RunnerKind,
+    /// The limits that it cannot hold a tool to here; else why it does not work.
+    pub works: Result<Vec<&'static str>, String>,
 }
 
-/// Returns the runners, each tried by running `true` in it.
-pub fn runners() -> Vec<Probed> {
-    vec![Probed { runner: "bubblewrap", works: bubblewrap::probe() }]
+/// Tries bubblewrap, which runs the tools that name no image.
+pub fn bubblewrap() -> Probed {
+    let works = bubblewrap::probe().map(|()| bubblewrap::Bubblewrap.unlimited());
+    Probed { kind: RunnerKind::Bubblewrap, works }
+}
+
+/// Asks the engines that run the tools of images.
+pub fn engines() -> Vec<Probed> {
+    let limits = |engine: engine::Engine| match engine.limits {
+        true => Vec::new(),
+        false => vec!["shared memory", "processes"],
+    };
+    let probed = |kind| Probed { kind, works: engine::probe(kind).map(limits) };
+    [RunnerKind::Podman, RunnerKind::Docker].map(probed).into()
+}
+
+/// Whether modules of WebAssembly run in mcpkg itself.
+pub const fn runs_modules() -> bool {
+    cfg!(feature = "wasm")
 }
 
 /// Returns what to do about bubblewrap where it does not work for this reason.
@@ -31,17 +48,6 @@ pub fn mend(why: &str) -> &'static str {
     } else {
         "run `bwrap --unshare-all --ro-bind / / true` and see what it says"
     }
-}
-
-/// Returns the limits that this machine cannot hold tools to, as sentences without a final period.
-pub fn not_applied() -> Vec<String> {
-    let counted = bubblewrap::cgroup(&Limits::default());
-    if counted.is_some() {
-        return Vec::new();
-    }
-    let what = "no control group can be made: limits of memory and processes hold for each process of a tool, not for all of them \
-                together";
-    vec![what.to_owned()]
 }
 
 /// Returns how many control groups are left of processes that were killed.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::bwrap::Mount;
+use super::mount::Mount;
 
 /// Folders of the root that are links into `/usr`, or folders of their own on a system that has not merged them.
 const BESIDE_USR: [&str; 6] = ["bin", "lib", "lib32", "lib64", "libx32", "sbin"];

@@ -1,29 +1,44 @@
 //! Running a tool: in a sandbox, within limits, with a row of every run.
 
-pub mod bwrap;
+pub mod bubblewrap;
+pub mod build;
 pub mod call;
+pub mod choose;
+pub mod engine;
 pub mod grants;
 pub mod health;
+pub mod kind;
 pub mod limits;
+pub mod mount;
+pub mod operations;
 pub mod plan;
 pub mod record;
+pub mod runner;
 pub mod unused;
-
-mod answer;
-mod bubblewrap;
-mod env;
-mod execute;
-mod host;
-pub mod operations;
-mod tree;
-mod trees;
-mod turns;
 #[cfg(feature = "wasm")]
 pub mod wasm;
 
-pub use call::{Call, Content, Given, Outcome, OutputFile, Runner, Tool, Tree, Variable};
+mod answer;
+mod beat;
+mod bwrap;
+mod container;
+mod env;
+mod execute;
+mod host;
+mod left;
+#[cfg(feature = "wasm")]
+mod module;
+mod started;
+mod tree;
+mod trees;
+mod turns;
+mod unsandboxed;
+mod users;
+
+pub use call::{Call, Content, Given, Outcome, OutputFile, Tool, Tree, Variable};
 pub use env::USUAL;
 pub use execute::run;
+pub use kind::RunnerKind;
 pub use limits::{Limits, Wished};
 pub use operations::OPS;
 pub use trees::folder as cache;

@@ -4,28 +4,34 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::bwrap::{Mount, Sandbox, WORKSPACE};
-use super::call::{Call, Content, Runner, Tool};
-use super::grants::Granted;
+use super::call::{Call, Content, Tool};
+use super::choose::{self, Settings, Wanted};
+use super::env;
+use super::grants::{self, Granted};
 use super::limits::{LONGEST, Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
-use super::{bubblewrap, env, grants, host};
+use super::mount::Mount;
+use super::runner::{Job, Runner, Takes};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::trust::pattern;
 use crate::store::tools::env as stored;
 
+/// What stands for the folder of a run that was not made.
+const NO_RUN: &str = "(the run's own folder)";
+
 /// What a run would have.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What runs it.
-    pub runner: Runner,
     /// The limits.
     pub limits: Limits,
     /// What the user set of its variables, the narrower pattern first.
     pub set: Vec<stored::Variable>,
     /// What it is allowed beyond the sandbox.
     pub granted: Granted,
+    /// The settings that decide what runs it.
+    pub settings: Settings,
 }
 
 impl Plan {
@@ -35,8 +41,9 @@ impl Plan {
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
     pub fn of(context: &Context, call: &Call) -> Result<Self> {
         let approved = &context.approved;
-        let (mut set, granted) =
-            context.store.read(|db| Ok((stored::all(db)?, grants::of(db, approved, &call.tool)?)))?;
+        let (mut set, granted, settings) = context
+            .store
+            .read(|db| Ok((stored::all(db)?, grants::of(db, approved, &call.tool)?, Settings::of(db, approved)?)))?;
         set.retain(|variable| pattern::matches(&variable.pattern, &call.tool.name));
         // What stands for more is less specific, however many `*` it is written with.
         set.sort_by_key(|variable| std::cmp::Reverse(specific(&variable.pattern)));
@@ -46,65 +53,77 @@ impl Plan {
                 readable.push(variable);
             }
         }
-        Ok(Self { runner: Runner::Bubblewrap, limits: Limits::wished(call.limits), set: readable, granted })
+        Ok(Self { limits: Limits::wished(call.limits), set: readable, granted, settings })
     }
 
-    /// Returns the sandbox of a run whose files are at `tree`, those that were made for it below `made`.
+    /// Returns what a runner is chosen by.
+    pub fn wanted<'p>(&'p self, context: &'p Context, call: &'p Call) -> Wanted<'p> {
+        Wanted { context, call, granted: &self.granted, settings: &self.settings, kind: call.runner, builds: false }
+    }
+
+    /// Fails where a folder that was allowed is none any more.
     ///
     /// # Errors
-    /// `E_RUNNER_UNAVAILABLE`; `E_NOT_FOUND` for a folder that was allowed and is gone.
-    pub fn sandbox(&self, call: &Call, tree: &Path, made: &Made) -> Result<Sandbox> {
-        let mut mounts = host::mounts(Path::new("/"), self.granted.network);
-        mounts.push(bubblewrap::starter_mount().map_err(|why| bubblewrap::unavailable(&why))?);
-        mounts.push(Mount::read(tree, WORKSPACE));
-        mounts.extend(made.users.iter().map(|(from, at)| Mount::read(from, at)));
+    /// `E_NOT_FOUND`.
+    pub fn check_folders(&self, tool: &Tool) -> Result<()> {
         for folder in &self.granted.folders {
             if !Path::new(folder).is_dir() {
-                let why = format!("{} is allowed to use `{folder}`, which is no folder any more", call.tool.name);
+                let why = format!("{} is allowed to use `{folder}`, which is no folder any more", tool.name);
                 return Err(Error::new(Code::NotFound, why)
-                    .hint(format!("`mcpkg tool allow {} files {folder} --revoke` takes it back", call.tool.name)));
+                    .hint(format!("`mcpkg tool allow {} files {folder} --revoke` takes it back", tool.name)));
             }
-            mounts.push(Mount::Write { from: folder.into(), at: folder.into() });
         }
-        mounts.extend(made.given.iter().map(|(from, at)| Mount::read(from, at)));
-        Ok(Sandbox { mounts, network: self.granted.network, limits: self.limits })
+        Ok(())
     }
 
-    /// Returns it for programs.
-    pub fn data(&self, call: &Call, tree: &Path) -> Value {
+    /// Returns it for programs, with what each runner says that the tool suits.
+    pub fn data(&self, context: &Context, call: &Call, tree: &Path) -> Value {
         let Tool { name, version, sha256, publisher } = &call.tool;
-        let mounts = host::mounts(Path::new("/"), self.granted.network);
-        let read = |from: &Path, at: &Path| json!({ "path": at, "from": from, "access": "read" });
-        let mut listed: Vec<Value> = mounts
+        let environment: BTreeMap<String, String> = env::sources(&call.variables, &self.set);
+        let shown = |content: &Content, number: usize| match content {
+            Content::Path(from) => from.clone(),
+            Content::Bytes(_) => PathBuf::from(format!("{NO_RUN}/given-{number}")),
+        };
+        let given = call.given.iter().enumerate();
+        let given: Vec<(PathBuf, PathBuf)> =
+            given.map(|(number, given)| (shown(&given.content, number), PathBuf::from(&given.at))).collect();
+        let (variables, token) = (BTreeMap::new(), CancellationToken::new());
+        let job = Job {
+            argv: &call.argv,
+            variables: &variables,
+            tree,
+            given: &given,
+            scratch: Path::new(NO_RUN),
+            granted: &self.granted,
+            limits: self.limits,
+            takes: Takes::Output,
+            cancelled: &token,
+            told: None,
+        };
+        let asked = choose::each(self.wanted(context, call));
+        let chosen = asked.iter().find_map(|(_, found)| found.as_ref().ok());
+        let runners: Vec<Value> = asked
             .iter()
-            .map(|mount| match mount {
-                Mount::Read { from, at } => read(from, at),
-                Mount::Write { from, at } => json!({ "path": at, "from": from, "access": "write" }),
-                Mount::Link { to, at } => json!({ "path": at, "link": to }),
+            .map(|(kind, found)| match found {
+                Ok(runner) => works(&**runner, &job),
+                Err(why) => json!({ "runner": kind.word(), "works": false, "reason": why.text() }),
             })
             .collect();
-        listed.push(read(tree, Path::new(WORKSPACE)));
-        for given in &call.given {
-            listed.push(match &given.content {
-                Content::Path(from) => read(from, Path::new(&given.at)),
-                Content::Bytes(_) => json!({ "path": given.at, "from": "an argument", "access": "read" }),
-            });
-        }
-        let folders = self.granted.folders.iter();
-        listed.extend(folders.map(|folder| json!({ "path": folder, "from": folder, "access": "write" })));
-        let environment: BTreeMap<String, String> = env::sources(&call.variables, &self.set);
+        let mounts = chosen.and_then(|runner| runner.mounts(&job).ok()).unwrap_or_default();
         json!({
             "tool": name,
             "version": version,
             "sha256": sha256.as_ref().map(|sha256| crate::hex::encode(sha256)),
             "publisher": publisher,
             "action": call.action,
-            "runner": self.runner.word(),
+            "runner": chosen.map(|runner| runner.kind().word()),
+            "runners": runners,
             "verdict": call.verdict,
             "argv": call.argv,
+            "build": call.build,
             "environment": environment,
             "network": self.granted.network,
-            "mounts": listed,
+            "mounts": mounts.iter().map(mount).collect::<Vec<_>>(),
             "limits": {
                 "time_seconds": self.limits.time.as_secs_f64(),
                 "longest_seconds": LONGEST.as_secs(),
@@ -122,12 +141,30 @@ impl Plan {
     }
 }
 
+fn works(runner: &dyn Runner, job: &Job<'_>) -> Value {
+    json!({
+        "runner": runner.kind().word(),
+        "works": true,
+        "image": runner.image(),
+        "command": runner.command(job),
+        "not_limited": runner.unlimited(),
+    })
+}
+
+fn mount(mount: &Mount) -> Value {
+    match mount {
+        Mount::Read { from, at } => json!({ "path": at, "from": from, "access": "read" }),
+        Mount::Write { from, at } => json!({ "path": at, "from": from, "access": "write" }),
+        Mount::Link { to, at } => json!({ "path": at, "link": to }),
+    }
+}
+
 /// Files that were made for one run, and where the sandbox has them.
 #[derive(Debug)]
 pub struct Made {
-    _folder: tempfile::TempDir,
-    users: Vec<(PathBuf, PathBuf)>,
-    given: Vec<(PathBuf, PathBuf)>,
+    folder: tempfile::TempDir,
+    /// Where each file is on this machine, and where the tool finds it.
+    pub given: Vec<(PathBuf, PathBuf)>,
 }
 
 impl Made {
@@ -143,11 +180,6 @@ impl Made {
             std::fs::write(&path, bytes).map_err(|error| Error::file("write", &path, error))?;
             Ok::<PathBuf, Error>(path)
         };
-        let user = super::bwrap::USER;
-        let users = vec![
-            (write("passwd", format!("tool:x:{user}:{user}::/tmp:/bin/sh\n").as_bytes())?, "/etc/passwd".into()),
-            (write("group", format!("tool:x:{user}:\n").as_bytes())?, "/etc/group".into()),
-        ];
         let mut given = Vec::new();
         for (number, file) in call.given.iter().enumerate() {
             let from = match &file.content {
@@ -156,7 +188,12 @@ impl Made {
             };
             given.push((from, PathBuf::from(&file.at)));
         }
-        Ok(Self { _folder: folder, users, given })
+        Ok(Self { folder, given })
+    }
+
+    /// Returns the folder, for what a runner needs besides.
+    pub fn scratch(&self) -> &Path {
+        self.folder.path()
     }
 }
 

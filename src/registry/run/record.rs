@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::call::{Runner, Tool};
+use super::call::Tool;
+use super::kind::RunnerKind;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::op::Context;
@@ -26,7 +27,7 @@ pub struct Asked<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Facts {
     /// What ran it.
-    pub runner: Option<Runner>,
+    pub runner: Option<RunnerKind>,
     /// Its exit status.
     pub exit_code: Option<i32>,
     /// Bytes that it printed.

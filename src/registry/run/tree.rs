@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::call::Tree;
-use super::trees;
+use super::trees::{self, Cache};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
-use crate::registry::config;
 use crate::store::tools::packages;
 
 /// Returns the folder of a tool's files, whose content is what was checked.
@@ -19,7 +18,6 @@ use crate::store::tools::packages;
 /// `E_FILE_FAILED`, `E_DISK_FULL` for the copy.
 pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
     let now = context.clock.now();
-    let most = || context.store.read(config::cache_size);
     match tree {
         Tree::Folder(folder) => {
             let real = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
@@ -28,19 +26,25 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
                 false => Err(Error::new(Code::NotFound, format!("`{}` is no folder", folder.display()))),
             }
         }
-        Tree::Archive(sha256) => trees::checked((&trees::folder()?, most()?), sha256, now, || {
-            let kept = context.store.read(|db| match packages::kept(db, sha256)? {
-                Some(row) => packages::archive(db, &row),
-                None => Ok(None),
-            })?;
-            let bytes = kept.filter(|bytes| disk::sha256(bytes) == *sha256);
-            bytes.map(Arc::new).ok_or_else(|| {
-                let why = format!("The archive {} is gone from the database", hex::encode(sha256));
-                Error::new(Code::Damaged, why).hint("install the tool again")
-            })
-        }),
+        Tree::Archive(sha256) => trees::checked(&Cache::of(context)?, sha256, now, || archive(context, sha256)),
         Tree::Fetched(bytes) => {
-            trees::checked((&trees::folder()?, most()?), &disk::sha256(bytes), now, || Ok(Arc::clone(bytes)))
+            trees::checked(&Cache::of(context)?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes)))
         }
     }
+}
+
+/// Returns the archive in the database with this digest.
+///
+/// # Errors
+/// `E_DAMAGED` where it is gone from the database or is another one.
+pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<Arc<Vec<u8>>> {
+    let kept = context.store.read(|db| match packages::kept(db, sha256)? {
+        Some(row) => packages::archive(db, &row),
+        None => Ok(None),
+    })?;
+    let bytes = kept.filter(|bytes| disk::sha256(bytes) == *sha256);
+    bytes.map(Arc::new).ok_or_else(|| {
+        let why = format!("The archive {} is gone from the database", hex::encode(sha256));
+        Error::new(Code::Damaged, why).hint("install the tool again")
+    })
 }

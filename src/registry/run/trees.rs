@@ -17,6 +17,8 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::hex;
+use crate::op::Context;
+use crate::registry::config;
 use crate::registry::package::archive;
 
 /// What was noted of a tree: each of its files by its path.
@@ -44,16 +46,46 @@ pub fn folder() -> Result<PathBuf> {
     Ok(strategy.cache_dir().join("mcpkg").join("tools"))
 }
 
-/// Returns the copy of the archive with this digest below `cache`; `archive` is asked where there is none that is right. All
-/// copies together take `most` bytes, the one that is returned apart.
+/// Where the copies are, and how much they take.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    /// Bytes of all copies together, the one that was made last apart.
+    most: u64,
+}
+
+impl Cache {
+    /// Returns this user's, with the size that they set.
+    ///
+    /// # Errors
+    /// `E_ROOT_REQUIRED` where the user's cache is not known; `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn of(context: &Context) -> Result<Self> {
+        Ok(Self { folder: folder()?, most: context.store.read(config::cache_size)? })
+    }
+}
+
+/// Returns the copy of the archive with this digest; `archive` is asked where there is none that is right.
 ///
 /// # Errors
 /// What `archive` fails with; `E_ARCHIVE_INVALID`, `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn checked(
-    (cache, most): (&Path, u64),
+    cache: &Cache,
     sha256: &[u8; 32],
     now: Millis,
     archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
+) -> Result<PathBuf> {
+    kept(cache, sha256, now, |folder| archive::open(Vec::clone(&*archive()?))?.unpack(folder))
+}
+
+/// Returns the tree of this digest; `lay_out` makes its folder where there is none that is right.
+///
+/// # Errors
+/// What `lay_out` fails with; `E_FILE_FAILED`, `E_DISK_FULL`.
+pub fn kept(
+    Cache { folder: cache, most }: &Cache,
+    sha256: &[u8; 32],
+    now: Millis,
+    lay_out: impl FnOnce(&Path) -> Result<()>,
 ) -> Result<PathBuf> {
     fs::create_dir_all(cache).map_err(|error| Error::file("make", cache, error))?;
     let name = hex::encode(sha256);
@@ -66,16 +98,28 @@ pub fn checked(
     if !is_right(&tree, &notes) {
         remove(&tree)?;
         archive::sweep(&tree)?;
-        archive::open(Vec::clone(&*archive()?))?.unpack(&tree)?;
+        lay_out(&tree)?;
         let noted = look(&tree)?;
         let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
-        make_room(cache, most, &name);
+        make_room(cache, *most, &name);
     }
     // The times of notes say which tree was used last; they are no more than that.
     let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
     let _ = File::options().append(true).open(&notes).and_then(|notes| notes.set_modified(used));
     Ok(tree)
+}
+
+/// Forgets the tree of this digest: it is made anew where it is needed.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub fn forget(cache: &Path, sha256: &[u8; 32]) -> Result<()> {
+    let name = hex::encode(sha256);
+    for beside in [format!("{name}.json"), format!("{name}.lock")] {
+        let _ = fs::remove_file(cache.join(beside));
+    }
+    remove(&cache.join(name))
 }
 
 /// Whether a tree is what was unpacked.
@@ -129,6 +173,10 @@ fn stat(metadata: &Metadata) -> Option<[i64; 3]> {
 }
 
 fn sha256_of(path: &Path) -> Result<String> {
+    // A link is what it says, wherever it leads.
+    if let Ok(to) = fs::read_link(path) {
+        return Ok(hex::encode(&disk::sha256(to.as_os_str().as_encoded_bytes())));
+    }
     let bytes = file::read(path, archive::MAX_MEMBER).map_err(|error| Error::file("read", path, error))?;
     Ok(hex::encode(&disk::sha256(&bytes)))
 }
@@ -193,7 +241,7 @@ mod tests {
                 asked.set(asked.get() + 1);
                 Ok(Arc::clone(&bytes))
             };
-            checked((&cache, 1 << 30), &sha256, 1_000, archive).expect("a tree")
+            checked(&Cache { folder: cache.clone(), most: 1 << 30 }, &sha256, 1_000, archive).expect("a tree")
         };
         let tree = of();
         let script = tree.join("run.sh");

@@ -81,8 +81,8 @@ fn decide(
     Ok(verdict)
 }
 
-/// Returns an attestation as it was read, with the SHA-256 of its bytes.
-fn read(text: &str) -> ([u8; 32], Arc<Bundle>) {
+/// Returns an attestation as it was read, with the SHA-256 of its bytes. It is read once.
+pub fn read(text: &str) -> ([u8; 32], Arc<Bundle>) {
     let sha256 = disk::sha256(text.as_bytes());
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(bundle) = kept().get(&sha256) {

@@ -124,7 +124,10 @@ impl Found {
 }
 
 /// Returns what a path leads to, packed where it is a folder; `None` where a text names a tool.
-fn at_path(text: &str) -> Result<Option<Opened>> {
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`; `E_ROOT_REQUIRED` where the home folder is not known.
+pub fn at_path(text: &str) -> Result<Option<Opened>> {
     let is_path = matches!(text, "." | "..")
         || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
         || text.ends_with(".tar.gz");

@@ -50,6 +50,16 @@ pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
     })
 }
 
+/// Removes the attestation of an archive whose bytes have this SHA-256.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, package: &[u8; 32], sha256: &[u8; 32]) -> Result<()> {
+    let sql = sql!("DELETE FROM tool_attestation WHERE package_sha256 = ?1 AND sha256 = ?2");
+    db.run(sql, params![package, sha256])?;
+    trust::raise_epoch(db)
+}
+
 /// An archive that some registry has as a version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {

@@ -12,6 +12,8 @@ pub enum Allowed {
     Network,
     /// A folder of the host's, for reading and writing.
     Files(String),
+    /// To run without a sandbox.
+    Unsandboxed,
 }
 
 impl Allowed {
@@ -20,13 +22,14 @@ impl Allowed {
         match self {
             Self::Network => "network",
             Self::Files(_) => "files",
+            Self::Unsandboxed => "unsandboxed",
         }
     }
 
     /// Returns the folder; empty where there is none.
     pub fn value(&self) -> &str {
         match self {
-            Self::Network => "",
+            Self::Network | Self::Unsandboxed => "",
             Self::Files(folder) => folder,
         }
     }
@@ -75,7 +78,7 @@ pub fn delete(db: &Db<'_>, grant: &Grant) -> Result<bool> {
 pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
     let sql = sql!(
         "SELECT tool, publisher, kind, value, granted_at FROM tool_grant
-          WHERE kind IN ('network', 'files') ORDER BY tool, publisher, kind, value"
+          ORDER BY tool, publisher, kind, value"
     );
     db.all(sql, params![], from_row)
 }
@@ -87,7 +90,7 @@ pub fn all(db: &Db<'_>) -> Result<Vec<Grant>> {
 pub fn of(db: &Db<'_>, tool: &str, publisher: &str) -> Result<Vec<Grant>> {
     let sql = sql!(
         "SELECT tool, publisher, kind, value, granted_at FROM tool_grant
-          WHERE tool = ?1 AND publisher = ?2 AND kind IN ('network', 'files') ORDER BY kind, value"
+          WHERE tool = ?1 AND publisher = ?2 ORDER BY kind, value"
     );
     db.all(sql, params![tool, publisher], from_row)
 }
@@ -96,6 +99,7 @@ fn from_row(row: &Row<'_>) -> Result<Grant> {
     let allowed = match row.get(2)? {
         "network" => Allowed::Network,
         "files" => Allowed::Files(row.get(3)?),
+        "unsandboxed" => Allowed::Unsandboxed,
         _ => return Err(damaged("a grant is of no known kind")),
     };
     Ok(Grant { tool: row.get(0)?, publisher: row.get(1)?, allowed, granted_at: row.get(4)? })

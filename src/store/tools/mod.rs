@@ -3,6 +3,7 @@
 pub mod aliases;
 pub mod answers;
 pub mod attestations;
+pub mod builds;
 pub mod env;
 pub mod grants;
 pub mod installs;

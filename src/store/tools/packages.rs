@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use super::registries::PATH;
 use super::trust;
 use crate::clock::{self, Millis};
 use crate::error::{Code, Error, Result};
@@ -91,6 +92,8 @@ pub struct PackageRow {
     pub blob: Option<i64>,
     /// When the registry was last heard to have it.
     pub seen_at: Millis,
+    /// How often its archive was downloaded from the registry that a server offers.
+    pub downloads: u64,
 }
 
 /// The manifest of an archive that is kept.
@@ -106,7 +109,7 @@ pub struct Manifest<'m> {
 macro_rules! packages {
     () => {
         "SELECT id, registry, name, version, sha256, size, publisher, visibility, published_at, yanked_at, yank_reason,
-                yank_replacement, blob_id, seen_at FROM tool_package"
+                yank_replacement, blob_id, seen_at, downloads FROM tool_package"
     };
 }
 /// Adds a version with its archive, which `blob` is the key of.
@@ -176,10 +179,18 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     }
     let Release { registry, name, version, sha256, .. } = release;
     let (expected, actual) = (hex::encode(&seen.release.sha256), hex::encode(sha256));
-    let why = format!("Registry '{registry}' has another archive as {name}@{version} than it had before");
-    Err(Error::new(Code::DigestChanged, why)
-        .with_details(serde_json::json!({ "registry": registry, "expected": expected, "actual": actual }))
-        .hint("a version never changes: ask its publisher what happened before you use either"))
+    let details = serde_json::json!({ "registry": registry, "expected": expected, "actual": actual });
+    let (why, hint) = match registry.as_str() {
+        PATH => (
+            format!("{name}@{version} was installed from other files before"),
+            "a version never changes: raise the version; `mcpkg tool run ./FOLDER` runs files as they are now",
+        ),
+        registry => (
+            format!("Registry '{registry}' has another archive as {name}@{version} than it had before"),
+            "a version never changes: ask its publisher what happened before you use either",
+        ),
+    };
+    Err(Error::new(Code::DigestChanged, why).with_details(details).hint(hint))
 }
 
 /// Returns a version of a tool as a registry has it.
@@ -278,6 +289,41 @@ pub fn manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
+/// Returns the manifest of a package as it stands in the archive; `None` where its archive is not kept.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn raw_manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
+    let sql = sql!("SELECT raw_manifest FROM tool_package WHERE id = ?1");
+    Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
+}
+
+/// Says who is shown a version.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn set_visibility(db: &Db<'_>, id: i64, visibility: Visibility) -> Result<()> {
+    let sql = sql!("UPDATE tool_package SET visibility = ?2 WHERE id = ?1");
+    db.run(sql, params![id, visibility.word()]).map(drop)
+}
+
+/// Counts a download of a version's archive.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn count_download(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("UPDATE tool_package SET downloads = downloads + 1 WHERE id = ?1"), params![id]).map(drop)
+}
+
+/// Returns how often archives of a tool were downloaded from the registry that a server offers.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
+    let sql = sql!("SELECT coalesce(sum(downloads), 0) FROM tool_package WHERE registry = ?1 AND name = ?2");
+    db.single(sql, params![registry, name], |row| row.get(0))
+}
+
 /// Says that a version is not to be used any more, or that it is again.
 ///
 /// # Errors
@@ -308,5 +354,6 @@ fn from_row(row: &Row<'_>) -> Result<PackageRow> {
         published_at: row.get(8)?,
         yank,
     };
-    Ok(PackageRow { id: row.get(0)?, release, blob: row.get(12)?, seen_at: row.get(13)? })
+    let (blob, seen_at, downloads) = (row.get(12)?, row.get(13)?, row.get(14)?);
+    Ok(PackageRow { id: row.get(0)?, release, blob, seen_at, downloads })
 }

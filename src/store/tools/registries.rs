@@ -9,8 +9,8 @@ use crate::store::engine::{Row, Unique, params, sql};
 /// The name of the registry that is this database.
 pub const LOCAL: &str = "local";
 
-/// The name that archives have as their registry which an import took out of folders: nobody is asked for them.
-pub const IMPORTED: &str = "imported";
+/// What rows of packages have in the place of a registry that were installed from a path. No registry is called so.
+pub const PATH: &str = "path";
 
 const NAME: Unique = Unique::new("registry", &["name"]);
 

@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let network = Network {
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
         port: 0,
+        served: Vec::new(),
         http: true,
         sse: false,
         hosts: Vec::new(),

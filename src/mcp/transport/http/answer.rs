@@ -66,6 +66,12 @@ impl Refusal {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, why).with(ALLOW, HeaderValue::from_static(allowed))
     }
 
+    /// Returns its status, why, and the header that goes with it: for an address whose failures have another form.
+    pub(super) fn into_parts(self) -> (StatusCode, String, Option<(HeaderName, HeaderValue)>) {
+        let Parts { status, error, header } = *self.0;
+        (status, error.message.into_owned(), header)
+    }
+
     pub(super) fn error(&self) -> &ErrorData {
         &self.0.error
     }

@@ -19,6 +19,7 @@ use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
 use super::sse::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
+use super::turns::Turns;
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::front::{self, ReadCache};
@@ -48,6 +49,8 @@ pub(super) struct App {
     pub(super) metrics: Metrics,
     pub(super) rate: Rate,
     streams: Arc<Semaphore>,
+    /// How much of what domains answer beside MCP is worked on at once.
+    pub(super) turns: Turns,
 }
 
 impl App {
@@ -91,6 +94,7 @@ impl App {
             metrics: Metrics::new(),
             rate,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            turns: Turns::default(),
         }))
     }
 

@@ -15,11 +15,13 @@ mod rate;
 mod revocation;
 mod router;
 mod serve;
+mod served;
 mod sessions;
 mod sse;
 mod stream;
 mod streamable;
 mod tls;
+mod turns;
 
 pub use network::Network;
 pub use origin::Origin;

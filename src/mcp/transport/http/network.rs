@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::origin::Origin;
+use crate::op::Served;
 
 /// Where a server listens, and to whom.
 #[derive(Clone, Debug)]
@@ -18,6 +19,8 @@ pub struct Network {
     pub http: bool,
     /// Whether `/sse` is served.
     pub sse: bool,
+    /// What domains answer beside MCP that is served.
+    pub served: Vec<&'static Served>,
     /// Names besides its addresses under which clients may reach the server.
     pub hosts: Vec<String>,
     /// Web pages of other servers that may speak to this one.

@@ -103,6 +103,8 @@ mod tests {
             project_name: None,
             read_only: false,
             consent: false,
+            publish: Vec::new(),
+            attest: false,
             expires_at: None,
         }
     }

@@ -10,7 +10,7 @@ use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
 use super::headers::check_single;
-use super::{compression, metrics, origin, sse, streamable};
+use super::{compression, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 
 /// What clients are told that look for an authorization server.
@@ -30,13 +30,17 @@ enum Endpoint {
 pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
     let begun = Instant::now();
     let _in_flight = app.metrics.begin();
-    let place = metrics::place(request.uri().path());
+    let served = served::find(app, request.uri().path());
+    let place = served.map_or_else(|| metrics::place(request.uri().path()), |served| served.flag);
     let compresses = compression::wanted(request.headers(), peer.from);
     let page = app.origins.allowed(request.headers());
     let mut response = match route(app, peer, request).await {
         Ok(response) if compresses => compression::compressed(response).await,
         Ok(response) => response,
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => match served {
+            Some(served) => served::refused(served, refusal),
+            None => refusal.into_response(),
+        },
     };
     if let Some(page) = page {
         origin::allow(&mut response, page);
@@ -65,6 +69,9 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
             return Err(Refusal::out_of_scope("What is counted is of all projects, and this access key is for one"));
         }
         return Ok(answer::text(StatusCode::OK, app.metrics_text()));
+    }
+    if let Some(served) = served::find(app, request.uri().path()) {
+        return served::answer(app, peer, served, request).await;
     }
     let (project, endpoint) = endpoint(app, request.uri().path())?;
     let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, project.as_deref())?;

@@ -2,7 +2,7 @@
 
 mod answers;
 mod client;
-mod multipart;
+pub mod multipart;
 #[cfg(test)]
 mod tests;
 
@@ -96,6 +96,15 @@ impl<'c> Http<'c> {
             401 => error.hint(format!("`mcpkg registry show {registry}` says whether it has a token, and which")),
             _ => error,
         }
+    }
+
+    /// Returns the failure of a version that was published without all of its attestations.
+    fn without_attestations(&self, version: &VersionInfo, error: Error) -> Error {
+        let what = format!("{}@{} is published, and its signatures are not all with it", version.name, version.version);
+        let details = error.details().cloned().unwrap_or_default();
+        let again =
+            "the same command posts them once the key may; at mcpkg a key made with `access create --attest` does";
+        Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
     /// Returns the answer to a search: the one that is kept while it holds or nobody can be asked, else the registry's.
@@ -269,13 +278,14 @@ impl Registry for Http<'_> {
             Bounds { size: Bounds::METADATA.size, ..Bounds::ARCHIVE },
         )?;
         let is_new = match answer.status {
+            // 200 says that it was there, with the same files.
             StatusCode::CREATED | StatusCode::OK => {
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);
                 if stored.as_ref() != Some(*sha256) {
                     return Err(self.client.malformed("it took another archive than the one that was sent"));
                 }
-                true
+                answer.status == StatusCode::CREATED
             }
             StatusCode::CONFLICT => {
                 if self.version(name, version)?.sha256 != **sha256 {
@@ -285,8 +295,13 @@ impl Registry for Http<'_> {
             }
             _ => return Err(self.refused(&answer)),
         };
+        if attestations.is_empty() {
+            return Ok(is_new);
+        }
         let published = self.version(name, version)?;
-        attestations.iter().try_for_each(|bundle| self.attest(&published, bundle))?;
+        for bundle in *attestations {
+            self.attest(&published, bundle).map_err(|error| self.without_attestations(&published, error))?;
+        }
         Ok(is_new)
     }
 

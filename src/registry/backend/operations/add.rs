@@ -14,7 +14,7 @@ use crate::registry::GROUP;
 use crate::registry::backend::directory::Directory;
 use crate::registry::backend::{Known, approval, http};
 use crate::secret::Reference;
-use crate::store::tools::registries::{self, IMPORTED, Kind, LOCAL, Place};
+use crate::store::tools::registries::{self, Kind, LOCAL, PATH, Place};
 
 /// The most characters of a name.
 const LONGEST: usize = 64;
@@ -127,10 +127,10 @@ impl Add {
 fn check_name(name: &str) -> Result<()> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if name == LOCAL || name == IMPORTED {
+    if name == LOCAL {
         return Err(registries::taken(name));
     }
-    if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
+    if name != PATH && begins && name.len() <= LONGEST && name.chars().all(is_plain) {
         return Ok(());
     }
     Err(Error::new(Code::InvalidArgument, format!("'{}' is no name of a registry", name.escape_debug()))

@@ -151,7 +151,9 @@ impl Update {
                 publisher::require(context, Verb::Update, &package.subject, Some(install), accept)?
             }
         };
-        package.refuse_builds()?;
+        if !self.dry_run {
+            package.build(context, &verdict)?;
+        }
         let (mut differences, had) = compare(context, install, &package, &verdict)?;
         if !self.dry_run {
             let placed = write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict))?;

@@ -93,6 +93,14 @@ pub fn open(bytes: Vec<u8>) -> Result<Opened> {
     Ok(Opened { manifest, raw_manifest, members, sha256: sha256(&bytes), bytes })
 }
 
+/// Makes `folder`, which must not exist, of what `write` writes into a folder beside it that is this user's alone.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.
+pub fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    unpack::whole(folder, write)
+}
+
 /// Removes what processes that were killed left of unpacking into `folder`. Nobody else may be unpacking into it.
 ///
 /// # Errors

@@ -16,6 +16,24 @@ pub const PREFIX: &str = ".unpacking-";
 /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`, `E_ARCHIVE_INVALID`; nothing is left then.
 pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
+    whole(folder, |beside| {
+        read::each(bytes, &mut |member, content| {
+            let path = beside.join(&member.path);
+            let above = path.parent().unwrap_or(beside);
+            fs::create_dir_all(above).map_err(failed)?;
+            let mut file = create(&path, member.executable).map_err(failed)?;
+            io::copy(content, &mut file).map_err(failed)?;
+            Ok(())
+        })
+    })
+}
+
+/// Makes `folder`, which must not exist, of what `write` writes into a folder beside it that is this user's alone.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.
+pub(super) fn whole(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let failed = |error| Error::file("unpack into", folder, error);
     let Some(parent) = folder.parent() else {
         return Err(failed(io::Error::from(ErrorKind::InvalidInput)));
     };
@@ -25,14 +43,7 @@ pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
     }
     // It is removed where this fails.
     let beside = private(tempfile::Builder::new().prefix(&prefix(folder))).tempdir_in(parent).map_err(failed)?;
-    read::each(bytes, &mut |member, content| {
-        let path = beside.path().join(&member.path);
-        let above = path.parent().unwrap_or(beside.path());
-        fs::create_dir_all(above).map_err(failed)?;
-        let mut file = create(&path, member.executable).map_err(failed)?;
-        io::copy(content, &mut file).map_err(failed)?;
-        Ok(())
-    })?;
+    write(beside.path())?;
     match fs::rename(beside.path(), folder) {
         Ok(()) => {
             // Nothing is there any more to remove.

@@ -119,6 +119,11 @@ impl Manifest {
         self.actions.is_empty()
     }
 
+    /// Returns the shell commands that make its files ready, in the order in which they are run.
+    pub fn builds(&self) -> Vec<String> {
+        self.build.iter().chain(&self.postinstall).cloned().collect()
+    }
+
     /// Returns the action that a call means: the one named, else `main`, else the only one. `None` for a document.
     ///
     /// # Errors

@@ -41,6 +41,8 @@ enum What {
     Network,
     #[value(help = "To read and write a folder")]
     Files,
+    #[value(help = "To run without a sandbox, where the setting execution.allow_unsandboxed is on")]
+    Unsandboxed,
 }
 
 /// Allow a tool more than its sandbox
@@ -64,7 +66,7 @@ impl Operation for Allow {
     const TOOL: &'static str = "allow_tool";
     const CLI: &'static [&'static str] = &["tool", "allow"];
     const TITLE: &'static str = "Allow a tool more than its sandbox";
-    const ABOUT: &'static str = "Allow a tool the network or a folder, which its sandbox keeps from it";
+    const ABOUT: &'static str = "Allow a tool the network, a folder, or to run without a sandbox";
     const HELP: &'static str = "It asks at a terminal: there is no --yes for it. It holds for this tool of this publisher, on \
         this machine; for a tool that nobody signed, for this very archive or folder.";
     const EXAMPLES: &'static [&'static str] = &[
@@ -72,6 +74,7 @@ impl Operation for Allow {
         "mcpkg tool allow alice/utils/weather",
         "mcpkg tool allow alice/utils/weather network --revoke",
         "mcpkg tool allow ./my-tool files ~/data",
+        "mcpkg tool allow alice/utils/weather unsandboxed",
     ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -89,8 +92,9 @@ impl Operation for Allow {
         let Some(what) = self.what else { return shown(context, &tool) };
         let allowed = match (what, &self.folder) {
             (What::Network, None) => Allowed::Network,
-            (What::Network, Some(_)) => {
-                return Err(Error::new(Code::InvalidArgument, "The network takes no folder"));
+            (What::Unsandboxed, None) => Allowed::Unsandboxed,
+            (What::Network | What::Unsandboxed, Some(_)) => {
+                return Err(Error::new(Code::InvalidArgument, "Only `files` takes a folder"));
             }
             (What::Files, None) => return Err(Error::new(Code::InvalidArgument, "`files` takes the folder")),
             // One that is gone can be taken back by the path that was shown.
@@ -113,6 +117,10 @@ fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
     let does = match &grant.allowed {
         Allowed::Network => "reach every host that this machine reaches, and what listens on this machine".to_owned(),
         Allowed::Files(folder) => format!("read, change and delete everything below {folder}"),
+        Allowed::Unsandboxed => {
+            "run without a sandbox, and do all that you can do on this machine: read your keys, change your files"
+                .to_owned()
+        }
     };
     let text = format!("{}, published by {}, will be able to {does}.\n", grant.tool, holder(&grant.publisher));
     (context.ask)(Body::Text(text), "Allow it?")?;
@@ -141,8 +149,8 @@ fn revoke(context: &Context, grant: &Grant) -> Result<Reply> {
     })?;
     grants::withdraw(&context.approved, grant)?;
     let sentence = match was {
-        true => format!("{} is not allowed {} any more", grant.tool, words(&grant.allowed)),
-        false => format!("{} was not allowed {}", grant.tool, words(&grant.allowed)),
+        true => format!("{} is not allowed any more: {}", grant.tool, words(&grant.allowed)),
+        false => format!("{} was not allowed: {}", grant.tool, words(&grant.allowed)),
     };
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [], "revoked": was })))
 }
@@ -153,7 +161,7 @@ fn shown(context: &Context, tool: &Tool) -> Result<Reply> {
     for grant in &found {
         let counts = grants::counts(&context.approved, grant)?;
         let note = if counts { "" } else { " (not on this machine: nobody allowed it here)" };
-        lines.push(format!("{} may use {}{note}\n", tool.name, words(&grant.allowed)));
+        lines.push(format!("{} is allowed: {}{note}\n", tool.name, words(&grant.allowed)));
         listed.push(data(grant, counts));
     }
     if lines.is_empty() {
@@ -202,6 +210,7 @@ fn real(folder: &str) -> Result<String> {
 fn words(allowed: &Allowed) -> String {
     match allowed {
         Allowed::Network => "network".to_owned(),
+        Allowed::Unsandboxed => "unsandboxed".to_owned(),
         Allowed::Files(folder) => format!("files {}", crate::shell::quote(folder)),
     }
 }
@@ -216,7 +225,7 @@ fn holder(publisher: &str) -> String {
 
 fn data(grant: &Grant, counts: bool) -> Value {
     let folder = match &grant.allowed {
-        Allowed::Network => None,
+        Allowed::Network | Allowed::Unsandboxed => None,
         Allowed::Files(folder) => Some(folder),
     };
     json!({

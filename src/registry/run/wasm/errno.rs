@@ -38,8 +38,6 @@ impl Errno {
     pub const NOTDIR: Self = Self(54);
     /// The folder is not empty.
     pub const NOTEMPTY: Self = Self(55);
-    /// What this kind of file cannot do.
-    pub const NOTSUP: Self = Self(58);
     /// It may only be read.
     pub const ROFS: Self = Self(69);
     /// What is no file cannot be sought in.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wasmi::{CompilationMode, Config, Engine, Module};
 
-use super::super::bwrap::WORKSPACE;
+use super::super::mount::WORKSPACE;
 use super::files::Given;
 use super::start;
 

@@ -43,9 +43,12 @@ impl Operation for Audit {
         "mcpkg tool audit alice/weather --result passed",
         "mcpkg tool audit alice/weather@1.2.0 --result failed --notes 'sends what it reads to another host' --severity high",
         "mcpkg tool audit alice/weather --result passed --print > audit.json",
+        "mcpkg tool audit ./bundle.tar.gz --result passed --to team",
     ];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

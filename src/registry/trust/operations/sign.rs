@@ -30,9 +30,12 @@ impl Operation for Sign {
         "mcpkg tool sign ./weather --key ~/.ssh/id_ed25519",
         "mcpkg tool sign alice/weather --print > weather.json",
         "mcpkg tool sign alice/weather --with weather.json",
+        "mcpkg tool sign alice/weather@1.2.0 --to team",
     ];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

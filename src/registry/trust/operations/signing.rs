@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
+use semver::Version;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -10,7 +11,10 @@ use super::key::KEYS;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::op::{Body, Context, Reply};
+use crate::hex;
+use crate::op::{Body, Context, Names, Reply};
+use crate::registry::backend::known::Known;
+use crate::registry::package::Name;
 use crate::registry::trust::bundle::LONGEST;
 use crate::registry::trust::identity::Identity;
 use crate::registry::trust::statement::{self, About, Said, Says};
@@ -18,6 +22,13 @@ use crate::registry::trust::subject::Subject;
 use crate::registry::trust::target::{Found, Target};
 use crate::registry::trust::{keys, ssh};
 use crate::store::tools::attestations;
+use crate::store::tools::registries;
+
+/// The registries, as a shell completes them.
+const REGISTRIES: Names = Names::Stored(|typed| {
+    let rows = registries::list(typed.db)?;
+    Ok(typed.matching(rows.into_iter().map(|row| row.place.name)))
+});
 
 /// Who signs, and how.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -32,6 +43,9 @@ pub(super) struct Signing {
     #[arg(long, conflicts_with_all = ["with", "key"])]
     #[serde(default)]
     print: bool,
+    /// Registry that it goes to besides, which has this very archive
+    #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
+    to: Option<String>,
     /// The file that was printed so; what ssh-keygen made of it lies beside, as FILE.sig
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
@@ -73,9 +87,13 @@ impl Signing {
             }
             Ok(added)
         })?;
+        if let Some(registry) = &self.to {
+            send(context, registry, &subject, &bundle)?;
+        }
         let done = if added { "Signed" } else { "Signed before:" };
         let what = if kind == "tool.audit" { "an audit of " } else { "" };
-        let sentence = format!("{done} {what}{} as {identity}", subject.reference());
+        let there = self.to.as_ref().map(|registry| format!(", in registry '{registry}' too")).unwrap_or_default();
+        let sentence = format!("{done} {what}{} as {identity}{there}", subject.reference());
         let data = json!({
             "tool": subject.name,
             "version": subject.version,
@@ -83,10 +101,28 @@ impl Signing {
             "identity": identity.as_str(),
             "kind": form,
             "added": added,
+            "registry": self.to,
             "bundle": bundle,
         });
         Ok(Reply::sentence(sentence, data))
     }
+}
+
+/// Posts an attestation to a registry, where it is about the archive that the registry has.
+fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> Result<()> {
+    let odd = |error| Error::internal("an archive has a version that is none").with_source(error);
+    let (name, version) = (Name::parse(&subject.name)?, Version::parse(&subject.version).map_err(odd)?);
+    let backend = Known::named(context, registry)?.open(context)?;
+    let there = backend.version(&name, &version)?;
+    if there.sha256 == subject.sha256 {
+        return backend.attest(&there, bundle);
+    }
+    let why = format!("Registry '{registry}' has another archive as {name}@{version} than the one that was signed");
+    Err(Error::new(Code::DigestMismatch, why)
+        .with_details(
+            json!({ "registry": registry, "expected": subject.digest(), "actual": hex::encode(&there.sha256) }),
+        )
+        .hint("the signature is in this database, and nowhere else"))
 }
 
 /// Reads a statement and the signature of ssh-keygen's beside it: they have to be about this archive and say what was asked.

@@ -11,8 +11,8 @@ mod tree;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::bwrap::{OUTPUT, WORKSPACE};
 use super::super::limits::{Limits, OUTPUT_BYTES};
+use super::super::mount::{OUTPUT, WORKSPACE};
 
 pub use collect::Left;
 pub use descriptor::{Descriptor, Open, Table};

@@ -71,8 +71,7 @@ impl Tree {
     pub fn mount(&mut self, room: Option<Room>) -> Id {
         let system = self.systems.len();
         self.systems.push(room);
-        let root = self.add(Kind::Folder(BTreeMap::new()), None, system, 0);
-        root
+        self.add(Kind::Folder(BTreeMap::new()), None, system, 0)
     }
 
     /// Puts a file that is given below a folder, with the folders of its path. What is there already stays.

@@ -207,11 +207,9 @@ fn files_are_made_moved_and_removed_where_that_may_be() {
     assert_eq!(machine.write(fd, " you"), Ok(4));
     assert_eq!(machine.host.files.collect().files, []);
     machine.call(|host, guest| fd_close(host, guest, fd)).expect("closed");
-    for call in [path_create_directory, path_unlink_file, path_remove_directory] {
-        assert_eq!(
-            machine.at(call, 3, "data/new"),
-            Err(if call == path_create_directory { Errno::ROFS } else { Errno::NOENT })
-        );
+    assert_eq!(machine.at(path_create_directory, 3, "data/new"), Err(Errno::ROFS));
+    for call in [path_unlink_file, path_remove_directory] {
+        assert_eq!(machine.at(call, 3, "data/new"), Err(Errno::NOENT));
     }
     assert_eq!(machine.at(path_unlink_file, 3, "a.txt"), Err(Errno::ROFS));
     assert_eq!(machine.open(3, "a.txt", 0, BOTH), Err(Errno::ROFS));

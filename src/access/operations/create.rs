@@ -1,25 +1,18 @@
-//! `mcpkg access ...`: agents never manage keys.
+//! `mcpkg access create`.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
-use super::{GROUP, key, life};
+use super::standing::{at_registry, data, project_is_gone, project_name, state};
+use crate::access::{GROUP, key, life, required};
 use crate::clock::{Millis, rfc3339};
 use crate::content::names;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, Names, NoOutput, Operation, Reply, Table};
+use crate::op::{Changes, Context, Effect, Faces, Namespace, NoOutput, Operation, Reply};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
-use crate::store::page::Page;
 use crate::store::{Db, projects};
-
-/// The access keys, as a shell completes them.
-const KEYS: Names = Names::Stored(|typed| {
-    let keys = access::list(typed.db, &Page::all())?.rows;
-    Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
-});
 
 /// Create an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -34,6 +27,14 @@ pub struct Create {
     #[arg(long, conflicts_with = "read_only")]
     #[serde(default)]
     consent: bool,
+    /// Let it publish tools whose names begin so, such as alice or alice/utils, where a server is started with --registry
+    #[arg(long, value_name = "NAMESPACE,...", value_delimiter = ',')]
+    #[serde(default)]
+    publish: Vec<String>,
+    /// Let it post attestations of tools there
+    #[arg(long)]
+    #[serde(default)]
+    attest: bool,
     /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
@@ -45,10 +46,12 @@ impl Operation for Create {
     const TITLE: &'static str = "Create access key";
     const ABOUT: &'static str = "Create an access key and print it, this once";
     const HELP: &'static str = "With --project the key reaches that project only, else all of them. Once there is a \
-        key, servers over HTTP ask every client for one.";
+        key, servers over HTTP ask every client for one. With --publish or --attest its holder also writes to the registry of \
+        tools that `mcpkg serve --http --registry` offers; with --read-only beside them to nothing else.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg access create laptop",
         "mcpkg access create ci --project auth-module --read-only --expires 30d",
+        "mcpkg access create alice-ci --read-only --publish alice --attest",
         "MCPKG_KEY=$(mcpkg access create laptop)",
     ];
     const EFFECT: Effect = Effect::Create;
@@ -76,12 +79,17 @@ impl Operation for Create {
                 Error::new(Code::InvalidArgument, "The name is an access key itself").hint("choose a name for it")
             );
         }
+        let publish = self.publish.iter().map(|text| text.trim().parse()).collect::<Result<Vec<Namespace>>>()?;
+        if context.selection.named.is_some() && (!publish.is_empty() || self.attest) {
+            let why = "A key of one project reaches no registry, so that it neither publishes nor attests";
+            return Err(Error::new(Code::InvalidArgument, why).hint("leave --project out, or make a second key"));
+        }
         let author = context.author();
         let life = self.expires.as_deref().map(life::parse).transpose()?;
         let secret = key::make(&context.clock)?;
         let parts = key::parse(&secret).ok_or_else(|| Error::internal("a key that was just made does not parse"))?;
         let (made, project, first) = context.store.write(|db| {
-            let first = !super::required(db)?;
+            let first = !required(db)?;
             let project = match &context.selection.named {
                 Some(name) => Some(projects::get(db, name)?),
                 None => None,
@@ -92,6 +100,8 @@ impl Operation for Create {
                 project: project.as_ref().map(|project| project.uuid),
                 read_only: self.read_only,
                 consent: self.consent,
+                publish: publish.iter().map(ToString::to_string).collect(),
+                attest: self.attest,
                 created_at: author.now,
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,
@@ -120,6 +130,9 @@ impl Operation for Create {
                 .hints
                 .push("whoever holds it can consent to what its agents ask for, as you can at a terminal".to_owned());
         }
+        if let Some(there) = at_registry(&made) {
+            reply.hints.push(format!("at a registry that `mcpkg serve --http --registry` offers it {there}"));
+        }
         if project.is_some() {
             reply.hints.push(tools(made.read_only));
         }
@@ -146,106 +159,6 @@ fn tools(read_only: bool) -> String {
          over stdio and to a key that reaches every project",
         served().count() - inside
     )
-}
-
-/// List access keys
-#[derive(clap::Args, Deserialize, JsonSchema)]
-pub struct List {}
-
-impl Operation for List {
-    const TOOL: &'static str = "list_access_keys";
-    const CLI: &'static [&'static str] = &["access", "list"];
-    const TITLE: &'static str = "List access keys";
-    const ABOUT: &'static str = "List the access keys: what each reaches, until when, and whether it still holds";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg access list"];
-    const ALIASES: &'static [&'static str] = &["ls"];
-    const EFFECT: Effect = Effect::Read;
-    const GROUP: &'static str = GROUP;
-    const FACES: Faces = Faces::Shell;
-    const LISTS: Option<&'static str> = Some("keys");
-    type Output = NoOutput;
-
-    fn run(self, context: &Context) -> Result<Reply> {
-        let now = context.clock.now();
-        let keys = context.store.read(|db| {
-            let keys = access::list(db, &Page::all())?.rows;
-            keys.into_iter().map(|key| Ok((project_name(db, key.project)?, key))).collect::<Result<Vec<_>>>()
-        })?;
-        let row = |(project, key): &(Option<String>, Key)| {
-            let all = if key.project.is_none() { "all" } else { "" };
-            vec![
-                key.name.clone(),
-                project.as_deref().unwrap_or(all).to_owned(),
-                may(key).to_owned(),
-                rfc3339(key.created_at),
-                key.expires_at.map_or_else(|| "never".to_owned(), rfc3339),
-                state(key, project_is_gone(key, project.as_deref()), now).to_owned(),
-            ]
-        };
-        let table = Table {
-            columns: &["NAME", "PROJECT", "MAY", "CREATED", "EXPIRES", "STATE"],
-            rows: keys.iter().map(row).collect(),
-            empty: "There is no access key yet. `mcpkg access create NAME` makes one".to_owned(),
-        };
-        let data: Vec<Value> = keys.iter().map(|(project, key)| data(key, project.as_deref(), now)).collect();
-        Ok(Reply::new(Body::Table(table), json!({ "keys": data })))
-    }
-}
-
-/// Revoke an access key
-#[derive(clap::Args, Deserialize, JsonSchema)]
-pub struct Revoke {
-    /// Name of the key, or the key itself
-    #[arg(add = KEYS)]
-    name: String,
-}
-
-impl Operation for Revoke {
-    const TOOL: &'static str = "revoke_access_key";
-    const CLI: &'static [&'static str] = &["access", "revoke"];
-    const TITLE: &'static str = "Revoke access key";
-    const ABOUT: &'static str = "Revoke an access key for good; running servers refuse it from the next request on";
-    const HELP: &'static str = "Its name stays taken, and servers go on asking for a key where the last one was \
-        revoked.";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg access revoke laptop --yes"];
-    const EFFECT: Effect = Effect::Destroy;
-    const CHANGES: Changes = Changes::NO_LIST;
-    const GROUP: &'static str = GROUP;
-    const FACES: Faces = Faces::Shell;
-    type Output = NoOutput;
-
-    fn subject(&self) -> String {
-        redact(&self.name)
-    }
-
-    fn question(&self) -> String {
-        format!("Revoke access key '{}'?", redact(&self.name))
-    }
-
-    fn missing_database(&self) -> MissingDatabase {
-        MissingDatabase::StandInUnlessNamed
-    }
-
-    fn look(&self, context: &Context) -> Result<()> {
-        context.store.read(|db| wanted(db, &self.name)).map(drop)
-    }
-
-    fn run(self, context: &Context) -> Result<Reply> {
-        let author = context.author();
-        let (was, project) = context.store.write(|db| {
-            let key = wanted(db, &self.name)?;
-            access::revoke(db, &key.key_id, author.now)?;
-            let project = project_name(db, key.project)?;
-            context.event(db, author, project.as_deref(), "access.revoke", &key.name)?;
-            Ok((key, project))
-        })?;
-        let sentence = match was.revoked_at {
-            Some(at) => format!("Access key '{}' was revoked at {} already", was.name, rfc3339(at)),
-            None => format!("Revoked access key '{}'", was.name),
-        };
-        let revoked_at = was.revoked_at.or(Some(author.now));
-        Ok(Reply::sentence(sentence, data(&Key { revoked_at, ..was }, project.as_deref(), author.now)))
-    }
 }
 
 /// Says what to do where a name is taken, by how its key stands.
@@ -277,65 +190,4 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
         Err(_) => Error::new(Code::FileFailed, format!("{why}; nobody has the key '{name}'"))
             .hint(format!("revoke it: `mcpkg access revoke {name}`")),
     }
-}
-
-/// The key that is called so, or that this is: who found one somewhere revokes it without knowing its name.
-fn wanted(db: &Db<'_>, name: &str) -> Result<Key> {
-    match key::parse(name) {
-        Some(parts) => match access::find(db, parts.id)? {
-            Some((key, _)) => Ok(key),
-            None => {
-                Err(Error::new(Code::NotFound, format!("The access key {} is none of this database", redact(name))))
-            }
-        },
-        None => access::get(db, name),
-    }
-}
-
-fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
-    Ok(match project {
-        Some(uuid) => projects::by_uuid(db, uuid)?.map(|project| project.name),
-        None => None,
-    })
-}
-
-/// What a key may, as the list says it.
-const fn may(key: &Key) -> &'static str {
-    match (key.read_only, key.consent) {
-        (true, _) => "read",
-        (false, false) => "read, write",
-        (false, true) => "read, write, consent",
-    }
-}
-
-fn project_is_gone(key: &Key, project: Option<&str>) -> bool {
-    key.project.is_some() && project.is_none()
-}
-
-fn state(key: &Key, project_is_gone: bool, now: Millis) -> &'static str {
-    if key.revoked_at.is_some() {
-        "revoked"
-    } else if key.expires_at.is_some_and(|at| now >= at) {
-        "expired"
-    } else if project_is_gone {
-        "project gone"
-    } else {
-        "active"
-    }
-}
-
-/// What programs get of a key: its name, what it reaches, and how it stands.
-fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
-    json!({
-        "name": key.name,
-        "id": key.key_id,
-        "project": project,
-        "project_id": key.project.map(|uuid| uuid.to_string()),
-        "read_only": key.read_only,
-        "consent": key.consent,
-        "created_at": rfc3339(key.created_at),
-        "expires_at": key.expires_at.map(rfc3339),
-        "revoked_at": key.revoked_at.map(rfc3339),
-        "state": state(key, project_is_gone(key, project), now),
-    })
 }

@@ -1,0 +1,104 @@
+//! What is told of a key: what it may do, and how it stands.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::access::key;
+use crate::clock::{Millis, rfc3339};
+use crate::error::{Code, Error, Result};
+use crate::op::Names;
+use crate::redact::redact;
+use crate::store::access::{self, Key};
+use crate::store::page::Page;
+use crate::store::{Db, projects};
+
+/// The access keys, as a shell completes them.
+pub(super) const KEYS: Names = Names::Stored(|typed| {
+    let keys = access::list(typed.db, &Page::all())?.rows;
+    Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
+});
+
+/// The key that is called so, or that this is: who found one somewhere revokes it without knowing its name.
+pub(super) fn wanted(db: &Db<'_>, name: &str) -> Result<Key> {
+    match key::parse(name) {
+        Some(parts) => match access::find(db, parts.id)? {
+            Some((key, _)) => Ok(key),
+            None => {
+                Err(Error::new(Code::NotFound, format!("The access key {} is none of this database", redact(name))))
+            }
+        },
+        None => access::get(db, name),
+    }
+}
+
+/// Returns the name of a key's project; `None` where it is gone, or where the key is for all.
+pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<String>> {
+    Ok(match project {
+        Some(uuid) => projects::by_uuid(db, uuid)?.map(|project| project.name),
+        None => None,
+    })
+}
+
+/// What a key may, as the list says it.
+pub(super) fn may(key: &Key) -> String {
+    let mut words = match (key.read_only, key.consent) {
+        (true, _) => "read",
+        (false, false) => "read, write",
+        (false, true) => "read, write, consent",
+    }
+    .to_owned();
+    if !key.publish.is_empty() {
+        words += &format!(", publish {}", key.publish.join(" "));
+    }
+    if key.attest {
+        words += ", attest";
+    }
+    words
+}
+
+/// What a key does at a registry that a server offers, where it does more there than reading.
+pub(super) fn at_registry(key: &Key) -> Option<String> {
+    let namespaces = key.publish.join(", ");
+    match (key.publish.is_empty(), key.attest) {
+        (true, false) => None,
+        (true, true) => Some("posts attestations".to_owned()),
+        (false, false) => Some(format!("publishes tools of {namespaces}")),
+        (false, true) => Some(format!("publishes tools of {namespaces}, and posts attestations")),
+    }
+}
+
+/// Whether a key is for a project that was deleted.
+pub(super) fn project_is_gone(key: &Key, project: Option<&str>) -> bool {
+    key.project.is_some() && project.is_none()
+}
+
+/// Returns whether a key still holds, and why not.
+pub(super) fn state(key: &Key, project_is_gone: bool, now: Millis) -> &'static str {
+    if key.revoked_at.is_some() {
+        "revoked"
+    } else if key.expires_at.is_some_and(|at| now >= at) {
+        "expired"
+    } else if project_is_gone {
+        "project gone"
+    } else {
+        "active"
+    }
+}
+
+/// What programs get of a key: its name, what it reaches, and how it stands.
+pub(super) fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
+    json!({
+        "name": key.name,
+        "id": key.key_id,
+        "project": project,
+        "project_id": key.project.map(|uuid| uuid.to_string()),
+        "read_only": key.read_only,
+        "consent": key.consent,
+        "publish": key.publish,
+        "attest": key.attest,
+        "created_at": rfc3339(key.created_at),
+        "expires_at": key.expires_at.map(rfc3339),
+        "revoked_at": key.revoked_at.map(rfc3339),
+        "state": state(key, project_is_gone(key, project), now),
+    })
+}

@@ -1,0 +1,251 @@
+//! What domains answer over HTTP beside MCP, each below a path of its own: behind the same doors, and within limits.
+
+use std::convert::Infallible;
+use std::io::{Seek, Write};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Empty, StreamBody};
+use hyper::body::{Frame, Incoming};
+use tempfile::SpooledTempFile;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{self, Body, Refusal};
+use super::app::App;
+use super::connection::Peer;
+use crate::error::{Error, Result};
+use crate::mcp::limits::limited;
+use crate::op::{Answer, Content, Context, Head, Sent, Served};
+use crate::store::Store;
+use crate::store::pieces::Pieces;
+
+/// Bytes of a body that stay in memory while it comes in.
+const IN_MEMORY: usize = 256 << 10;
+
+/// How long a whole body may take, where its pieces come in time.
+const UPLOAD: Duration = Duration::from_secs(300);
+
+/// The most bytes of a body that is read although nobody wants it, so that its sender gets to the answer.
+const UNWANTED: u64 = 64 << 20;
+
+/// Returns what is served below the prefix that a path begins with.
+pub(super) fn find(app: &App, path: &str) -> Option<&'static Served> {
+    let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    app.network.served.iter().copied().find(|served| path.strip_prefix(served.prefix).is_some_and(is_below))
+}
+
+/// Returns the response to a request that the server refuses, in the form of what it asked for.
+pub(super) fn refused(served: &Served, refusal: Refusal) -> Response<Body> {
+    let (status, why, header) = refusal.into_parts();
+    let Answer { status, headers, content } = (served.refuse)(status, &why);
+    let mut response = small(content);
+    *response.status_mut() = status;
+    response.headers_mut().extend(headers.into_iter().chain(header));
+    response
+}
+
+/// Answers a request.
+pub(super) async fn answer(
+    app: &Arc<App>,
+    peer: &Peer,
+    served: &'static Served,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Refusal> {
+    let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, None)?;
+    app.rate.check(&config, peer.from)?;
+    let (parts, body) = request.into_parts();
+    let uri = &parts.uri;
+    let path = uri.path().strip_prefix(served.prefix).unwrap_or_default();
+    let method = if parts.method == Method::HEAD { Method::GET } else { parts.method };
+    let head = Head {
+        method,
+        path: path.strip_prefix('/').unwrap_or(path).to_owned(),
+        query: uri.query().unwrap_or_default().to_owned(),
+        headers: parts.headers,
+    };
+    let reads = head.method == Method::GET;
+    let cancelled = CancellationToken::new();
+    // A client that closes its connection ends the read for it; what it changes is done to its end.
+    let _waiting = reads.then(|| cancelled.clone().drop_guard());
+    let store = limited(&app.server.store, &config, cancelled);
+    let context = Context::of_served(config.caller(Some(served.flag)), store.clone(), config.selection.clone());
+    let most = match (served.admit)(&context, &head) {
+        Ok(most) => most,
+        Err(refused) => {
+            discard(app, peer, body).await;
+            return Ok(respond(app, peer, *refused));
+        }
+    };
+    let (body, _upload) = if most == 0 {
+        (SpooledTempFile::new(0), None)
+    } else {
+        let Ok(upload) = Arc::clone(&app.turns.uploads).try_acquire_owned() else {
+            discard(app, peer, body).await;
+            return Err(Refusal::later(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "As many uploads come in as are taken at once",
+                2,
+            ));
+        };
+        (spooled(app, peer, &head.headers, body, most).await?, Some(upload))
+    };
+    let Ok(Ok(_turn)) = timeout(app.network.timeout, app.turns.work.acquire()).await else {
+        return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "As much is asked for as is answered at once", 2));
+    };
+    if reads {
+        peer.exchange.work();
+    }
+    let working = tokio::task::spawn_blocking(move || {
+        let mut body = body;
+        (served.answer)(&context, &head, &mut body)
+    });
+    let answer = working.await.map_err(|error| {
+        tracing::error!(%error, "an answer beside MCP was not made");
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "Internal error; see the server's log")
+    })?;
+    peer.exchange.wait();
+    Ok(respond(app, peer, answer))
+}
+
+/// Returns a body as a file that nobody else sees; a small one stays in memory.
+async fn spooled(
+    app: &App,
+    peer: &Peer,
+    headers: &HeaderMap,
+    mut body: Incoming,
+    most: u64,
+) -> Result<SpooledTempFile, Refusal> {
+    let too_long =
+        || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("The body of this request is longer than {most} bytes"));
+    let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    if told.is_some_and(|told| told > most) {
+        discard(app, peer, body).await;
+        return Err(too_long());
+    }
+    let failed = |error: std::io::Error| {
+        tracing::warn!(%error, "an upload cannot be kept");
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "The body of this request cannot be kept; see the server's log")
+    };
+    let (mut file, mut size) = (SpooledTempFile::new(IN_MEMORY), 0_u64);
+    let until = Instant::now() + UPLOAD;
+    peer.exchange.need_more();
+    loop {
+        let wait = app.network.timeout.min(until.saturating_duration_since(Instant::now()));
+        let late = |_| Refusal::new(StatusCode::REQUEST_TIMEOUT, "The body of this request took too long to come");
+        let Some(frame) = timeout(wait, body.frame()).await.map_err(late)? else { break };
+        let cut_off = |_| Refusal::new(StatusCode::BAD_REQUEST, "The body of this request was cut off");
+        let data = frame.map_err(cut_off)?.into_data().unwrap_or_default();
+        size += data.len() as u64;
+        if size > most {
+            discard(app, peer, body).await;
+            return Err(too_long());
+        }
+        // To the system's cache, in pieces of what one read of the connection gives.
+        file.write_all(&data).map_err(failed)?;
+    }
+    peer.exchange.wait();
+    file.rewind().map_err(failed)?;
+    Ok(file)
+}
+
+/// Reads a body that nobody wants, as far as that goes: a client that still sends would not see why it was refused.
+async fn discard(app: &App, peer: &Peer, mut body: Incoming) {
+    let until = Instant::now() + app.network.timeout;
+    let mut size = 0;
+    peer.exchange.need_more();
+    while let Ok(Some(Ok(frame))) = timeout(until.saturating_duration_since(Instant::now()), body.frame()).await {
+        size += frame.data_ref().map_or(0, |data| data.len() as u64);
+        if size > UNWANTED {
+            break;
+        }
+    }
+    peer.exchange.wait();
+}
+
+/// Returns the response that an answer is.
+fn respond(app: &App, peer: &Peer, answer: Answer) -> Response<Body> {
+    let Answer { status, headers, content } = answer;
+    let mut response = match content {
+        Content::Stored { pieces, range, content_type, sent } => {
+            let length = range.end - range.start;
+            // A read of a piece ends in time, however long the client takes with the others.
+            let store = limited(&app.server.store, &app.config, app.ended.clone());
+            let sending = Sending { store, whole: app.server.store.clone(), pieces, range, sent };
+            let streamed = peer.exchange.stream();
+            let frames = stream::unfold((sending, streamed), |(sending, streamed)| async move {
+                let (data, sending) = sending.next().await?;
+                Some((Ok::<_, Infallible>(Frame::data(data)), (sending, streamed)))
+            });
+            let mut response = Response::new(StreamBody::new(frames).boxed());
+            response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
+            response.headers_mut().insert(CONTENT_TYPE, content_type);
+            response
+        }
+        content => small(content),
+    };
+    *response.status_mut() = status;
+    response.headers_mut().extend(headers);
+    response
+}
+
+/// Returns a response whose content is in memory.
+fn small(content: Content) -> Response<Body> {
+    match content {
+        Content::Json(bytes) => answer::json(StatusCode::OK, bytes),
+        Content::Nothing | Content::Stored { .. } => Response::new(Empty::new().boxed()),
+    }
+}
+
+/// A stored content that is being sent. One that turns out damaged ends early, which the client sees by its length.
+struct Sending {
+    store: Store,
+    /// The handle that may write.
+    whole: Store,
+    pieces: Arc<Pieces>,
+    /// What was not sent yet.
+    range: Range<u64>,
+    sent: Option<Sent>,
+}
+
+impl Sending {
+    /// Returns what comes next; `None` at the end.
+    async fn next(mut self) -> Option<(Bytes, Self)> {
+        if self.range.is_empty() {
+            return None;
+        }
+        let reading = tokio::task::spawn_blocking(move || {
+            let at = self.range.start / Pieces::SIZE;
+            let piece = self.store.read(|db| self.pieces.read(db, usize::try_from(at).unwrap_or(usize::MAX)))?;
+            let begins = at * Pieces::SIZE;
+            let end = self.range.end.min(begins + piece.len() as u64);
+            let within = |at: u64| usize::try_from(at - begins).unwrap_or(usize::MAX).min(piece.len());
+            let part = within(self.range.start)..within(end);
+            self.range.start = end;
+            if self.range.is_empty()
+                && let Some(sent) = self.sent.take()
+            {
+                // It may wait for others who write; the client does not.
+                let store = self.whole.clone();
+                drop(tokio::task::spawn_blocking(move || sent(&store)));
+            }
+            Ok::<_, Error>((Bytes::from(piece).slice(part), self))
+        });
+        match reading.await {
+            Ok(Ok(next)) => Some(next),
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a content is not sent to its end");
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, "a content is not sent to its end");
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Takes what a program left in a folder, and sends it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+
+use super::protocol::{Frame, Output};
+
+/// Folders inside each other that are walked.
+const DEEPEST: usize = 32;
+
+/// The longest list of what is not taken.
+const MOST_LEFT_OUT: usize = 64;
+
+/// Sends the files of a folder.
+///
+/// # Errors
+/// How the other side could not be told.
+pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> {
+    let Output { folder: _, files, bytes, links } = *output;
+    Taken { channel, files, bytes, links, left_out: 0, most: files + 8 * MOST_LEFT_OUT }.take(output)
+}
+
+/// What is still taken out of a folder.
+struct Taken<'a> {
+    channel: &'a mut UnixStream,
+    files: usize,
+    bytes: u64,
+    links: bool,
+    left_out: usize,
+    /// The most names of a folder that are looked at.
+    most: usize,
+}
+
+impl Taken<'_> {
+    /// Sends the files of a folder. Something may still write there: links are not followed and pipes not waited for.
+    fn take(&mut self, output: &Output) -> io::Result<()> {
+        match rustix::fs::open(&*output.folder, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(folder) => self.folder(&folder, "", DEEPEST),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn folder(&mut self, folder: &OwnedFd, below: &str, deep: usize) -> io::Result<()> {
+        let Ok(entries) = Dir::read_from(folder) else { return self.leave(below) };
+        let mut names = Vec::new();
+        for entry in entries.flatten() {
+            match entry.file_name().to_str() {
+                Ok("." | "..") => {}
+                Ok(name) if names.len() < self.most => names.push(name.to_owned()),
+                Ok(_) | Err(_) => self.leave(&format!("{below}{}", entry.file_name().to_string_lossy()))?,
+            }
+        }
+        names.sort_unstable();
+        for name in names {
+            let path = format!("{below}{name}");
+            let kind = rustix::fs::statat(folder, &*name, AtFlags::SYMLINK_NOFOLLOW)
+                .map(|stat| FileType::from_raw_mode(stat.st_mode));
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            match kind {
+                Ok(FileType::Symlink) if self.links => self.link(folder, &name, path)?,
+                Ok(FileType::RegularFile) => match rustix::fs::openat(folder, &*name, flags, Mode::empty()) {
+                    Ok(file) => self.file(File::from(file), &path)?,
+                    Err(_) => self.leave(&path)?,
+                },
+                Ok(FileType::Directory) if deep > 0 => {
+                    match rustix::fs::openat(folder, &*name, flags | OFlags::DIRECTORY, Mode::empty()) {
+                        Ok(inner) => self.folder(&inner, &format!("{path}/"), deep - 1)?,
+                        Err(_) => self.leave(&path)?,
+                    }
+                }
+                _ => self.leave(&path)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, mut file: File, path: &str) -> io::Result<()> {
+        let (size, mode) = match file.metadata() {
+            Ok(metadata) if metadata.is_file() => (metadata.len(), metadata.mode()),
+            _ => return self.leave(path),
+        };
+        if self.files == 0 || size > self.bytes {
+            return self.leave(path);
+        }
+        self.files -= 1;
+        let begin = if mode & 0o111 == 0 { Frame::File } else { Frame::Program };
+        begin(path.to_owned()).write(self.channel)?;
+        // It may grow meanwhile.
+        let mut left = size;
+        let mut piece = vec![0; 64 << 10];
+        while left > 0 {
+            let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            match file.read(&mut piece[..most])? {
+                0 => break,
+                read => {
+                    Frame::Bytes(piece[..read].to_vec()).write(self.channel)?;
+                    left -= read as u64;
+                }
+            }
+        }
+        self.bytes -= size;
+        Ok(())
+    }
+
+    fn link(&mut self, folder: &OwnedFd, name: &str, path: String) -> io::Result<()> {
+        let text = rustix::fs::readlinkat(folder, name, Vec::new()).ok().and_then(|text| text.into_string().ok());
+        match text {
+            Some(text) if self.files > 0 => {
+                self.files -= 1;
+                Frame::Link(path, text).write(self.channel)
+            }
+            _ => self.leave(&path),
+        }
+    }
+
+    fn leave(&mut self, path: &str) -> io::Result<()> {
+        if self.left_out == MOST_LEFT_OUT {
+            return Ok(());
+        }
+        self.left_out += 1;
+        Frame::LeftOut(path.to_owned()).write(self.channel)
+    }
+}

@@ -1,0 +1,131 @@
+//! Tells that a run lives: every few seconds for how long it has run, and the last line that it wrote to standard error.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::op::Context;
+use crate::process::Tell;
+
+/// The time between two messages.
+const PACE: Duration = Duration::from_secs(3);
+
+/// Characters of the longest line that is passed on.
+const LONGEST: usize = 200;
+
+/// Bytes of a line that are kept while it goes on.
+const KEPT: usize = 4 * LONGEST;
+
+/// Tells of a run as long as it lives.
+pub struct Beat {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+    last: Arc<Mutex<LastLine>>,
+}
+
+impl Beat {
+    /// Begins to tell of a run of `tool`. Nothing of `secrets` is told.
+    pub fn begin(context: &Context, tool: &str, secrets: &[String]) -> Self {
+        let last = Arc::new(Mutex::new(LastLine::default()));
+        let (stop, stopped) = channel::<()>();
+        let (progress, say) = (Arc::clone(&context.progress), Arc::clone(&context.say));
+        let (tool, secrets, line) = (tool.to_owned(), secrets.to_vec(), Arc::clone(&last));
+        let begun = Instant::now();
+        let tell = move || {
+            while stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
+                let seconds = begun.elapsed().as_secs();
+                let said = line.lock().unwrap_or_else(PoisonError::into_inner).whole.clone();
+                let told = told(&tool, seconds, said.as_deref(), &secrets);
+                progress(&told, seconds, 0);
+                say(&told);
+            }
+        };
+        // Without a thread a run is as good as with one, and silent.
+        let thread = thread::Builder::new().name("tool-lives".to_owned()).spawn(tell).ok();
+        Self { stop: Some(stop), thread, last }
+    }
+
+    /// Returns what is told of each piece of standard error.
+    pub fn tell(&self) -> Tell {
+        let last = Arc::clone(&self.last);
+        Box::new(move |piece| last.lock().unwrap_or_else(PoisonError::into_inner).push(piece))
+    }
+}
+
+impl Drop for Beat {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns the message of a beat.
+fn told(tool: &str, seconds: u64, line: Option<&str>, secrets: &[String]) -> String {
+    let line = line.map(|line| {
+        let hidden = secrets.iter().fold(line.to_owned(), |line, secret| line.replace(secret.as_str(), "***"));
+        hidden.chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>()
+    });
+    match line.filter(|line| !line.trim().is_empty()) {
+        Some(line) => format!("{tool} has run for {seconds} s: {}", line.trim()),
+        None => format!("{tool} has run for {seconds} s"),
+    }
+}
+
+/// The last whole line of an output: one that goes on may end in a half of a secret.
+#[derive(Debug, Default)]
+struct LastLine {
+    whole: Option<String>,
+    begun: Vec<u8>,
+}
+
+impl LastLine {
+    fn push(&mut self, piece: &[u8]) {
+        for part in piece.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            match part {
+                [line @ .., b'\n' | b'\r'] => {
+                    self.keep(line);
+                    let line = String::from_utf8_lossy(&self.begun).into_owned();
+                    if !line.trim().is_empty() {
+                        self.whole = Some(line);
+                    }
+                    self.begun.clear();
+                }
+                line => self.keep(line),
+            }
+        }
+    }
+
+    fn keep(&mut self, line: &[u8]) {
+        let room = KEPT.saturating_sub(self.begun.len());
+        self.begun.extend_from_slice(&line[..line.len().min(room)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_whole_line_is_told_and_no_half_of_one() {
+        let mut last = LastLine::default();
+        last.push(b"first\nsec");
+        assert_eq!(last.whole.as_deref(), Some("first"));
+        last.push(b"ond\r\n\n  \n10%\r20");
+        assert_eq!(last.whole.as_deref(), Some("10%"));
+        last.push(&vec![b'x'; 1 << 20]);
+        assert!(last.begun.len() <= KEPT);
+    }
+
+    #[test]
+    fn nothing_secret_and_no_control_character_is_told() {
+        let secrets = ["s3cret".to_owned()];
+        assert_eq!(told("a/b", 3, Some("key s3cret\u{1b}[2J"), &secrets), "a/b has run for 3 s: key ***[2J");
+        assert_eq!(told("a/b", 6, Some(" "), &secrets), "a/b has run for 6 s");
+        assert_eq!(told("a/b", 9, None, &[]), "a/b has run for 9 s");
+        let long = "y".repeat(5_000);
+        assert!(told("a/b", 9, Some(&long), &[]).len() < 300);
+    }
+}

@@ -1,0 +1,200 @@
+//! Building a tool: `build` and `hooks` of its manifest, run once for each archive in a sandbox, on a copy of its files.
+//!
+//! What is left is kept as an archive in the database, by the archive that it was made of and where it was made. A row alone is
+//! not run, since the database may be somebody else's: it counts with a record of this machine's, else the tool is built anew.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::answer;
+use super::beat::Beat;
+use super::call::{Call, Tree};
+use super::choose::{self, Wanted, choose};
+use super::env::USUAL;
+use super::grants::Granted;
+use super::limits::Limits;
+use super::plan::Plan;
+use super::record::{self, Asked, Facts};
+use super::runner::{Job, NotRun, Runner, Takes};
+use super::trees::{self, Cache};
+use super::{left, tree};
+use crate::approved::Kind;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::process::starter::Ended;
+use crate::store::blobs;
+use crate::store::tools::builds::{self, Build};
+
+/// The action's name in the row of a run that builds.
+const ACTION: &str = "build";
+
+/// How long a build may take.
+const LONGEST: Duration = Duration::from_secs(15 * 60);
+
+/// A shell's text that runs each of its arguments by a shell of its own, as long as none fails.
+const EACH: &str = "for text do sh -c \"$text\" || exit; done";
+
+/// Returns the folder of a tool's files, built where its manifest says so.
+///
+/// # Errors
+/// As [`tree::of`]; `E_RUNNER_UNAVAILABLE`, `E_IMAGE_MISSING`, `E_TOOL_FAILED`, `E_TOOL_TIMEOUT`, `E_TOOL_LIMIT`, `E_TOOL_OUTPUT`,
+/// `E_CANCELLED` for the build.
+pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
+    if call.build.is_empty() {
+        return tree::of(context, &call.tree);
+    }
+    let runner = choose(Wanted { builds: true, kind: None, ..plan.wanted(context, call) })?;
+    let archive = match &call.tree {
+        // It may be another one at the next run.
+        Tree::Folder(_) => None,
+        Tree::Archive(sha256) => Some(*sha256),
+        Tree::Fetched(bytes) => Some(disk::sha256(bytes)),
+    };
+    let place = place(&*runner);
+    if let Some(archive) = &archive
+        && let Some(build) = context.store.read(|db| builds::get(db, archive, &place))?
+        && context.approved.get(Kind::ToolBuild, &name(&note(&build)))?.is_some()
+    {
+        let now = context.clock.now();
+        return trees::kept(&Cache::of(context)?, &build.sha256, now, |folder| {
+            let bytes = context.store.read(|db| blobs::get(db, build.blob))?;
+            check(&bytes, &build)?;
+            left::unpack(&bytes, folder)
+        });
+    }
+    let bytes = make(context, call, plan, &*runner)?;
+    let sha256 = disk::sha256(&bytes);
+    if let Some(package) = archive {
+        keep(context, package, place, &bytes)?;
+    }
+    trees::kept(&Cache::of(context)?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
+}
+
+/// Builds a tool that is to be installed. Where it fails its files are taken out of the cache again.
+///
+/// # Errors
+/// As [`tree`].
+pub fn ahead(context: &Context, call: &Call) -> Result<()> {
+    let built = Plan::of(context, call).and_then(|plan| tree(context, call, &plan));
+    if let (Err(_), Tree::Fetched(bytes)) = (&built, &call.tree) {
+        trees::forget(&trees::folder()?, &disk::sha256(bytes))?;
+    }
+    built.map(drop)
+}
+
+fn check(bytes: &[u8], build: &Build) -> Result<()> {
+    match disk::sha256(bytes) == build.sha256 {
+        true => Ok(()),
+        false => {
+            let why = "What the build of a tool left is not what is in the database any more";
+            Err(Error::new(Code::Damaged, why).hint("install the tool again"))
+        }
+    }
+}
+
+/// Where a runner builds: what is built in one image may not run in another.
+fn place(runner: &dyn Runner) -> String {
+    match runner.image() {
+        Some(image) => format!("{}:{image}", runner.kind().word()),
+        None => runner.kind().word().to_owned(),
+    }
+}
+
+/// Keeps what a build left: the record first, without which the row would not count.
+fn keep(context: &Context, package: [u8; 32], runner: String, bytes: &[u8]) -> Result<()> {
+    let mut build = Build { package, runner, sha256: disk::sha256(bytes), blob: 0, built_at: context.clock.now() };
+    let note = note(&build);
+    context.approved.put(Kind::ToolBuild, &name(&note), &note)?;
+    context.store.write(|db| {
+        build.blob = blobs::put(db, bytes)?;
+        builds::keep(db, &build)
+    })
+}
+
+fn note(build: &Build) -> Value {
+    let Build { package, runner, sha256, .. } = build;
+    json!({ "package": hex::encode(package), "runner": runner, "left": hex::encode(sha256) })
+}
+
+fn name(note: &Value) -> String {
+    hex::encode(&disk::sha256(note.to_string().as_bytes()))
+}
+
+/// Builds a tool, with a row of the run; returns what is left as an archive.
+fn make(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner) -> Result<Vec<u8>> {
+    (context.step_aside)();
+    let input = json!({ "build": call.build });
+    let input = input.as_object().cloned().unwrap_or_default();
+    let run =
+        record::begin(context, Asked { tool: &call.tool, action: ACTION, input: &input, verdict: &call.verdict })?;
+    let mut facts = Facts { runner: Some(runner.kind()), ..Facts::default() };
+    let made = run_build(context, call, plan, runner, &mut facts);
+    record::end(context, run, facts, made.as_ref().err());
+    made
+}
+
+fn run_build(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner, facts: &mut Facts) -> Result<Vec<u8>> {
+    let source = tree::of(context, &call.tree)?;
+    let scratch = tempfile::Builder::new().prefix("mcpkg-build-").tempdir();
+    let scratch = scratch.map_err(|error| Error::file("make", &std::env::temp_dir(), error))?;
+    let argv: Vec<String> =
+        ["sh", "-c", EACH, "sh"].into_iter().map(str::to_owned).chain(call.build.iter().cloned()).collect();
+    let beat = Beat::begin(context, &call.tool.name, &[]);
+    let (variables, limits) = (variables(), limits(plan));
+    let told = Some(beat.tell());
+    let job = job(&argv, &variables, &source, scratch.path(), &plan.granted, limits, &context.cancelled);
+    let ran = runner.run(Job { told, ..job });
+    drop(beat);
+    let ran = match ran {
+        Ok(ran) => ran,
+        Err(NotRun::Unavailable(why)) => return Err(choose::unavailable(call, runner.kind(), why)),
+        Err(not_run) => return Err(answer::not_run(&call.tool, &limits, not_run)),
+    };
+    (facts.stdout, facts.stderr) = (ran.stdout.size(), ran.stderr.size());
+    facts.exit_code = match &ran.ended {
+        Some(Ended::Exited(code)) => Some(*code),
+        _ => None,
+    };
+    let said = format!("{}{}", ran.stdout.text(), ran.stderr.text());
+    let built = match ran.reached {
+        Some(limit) => Err(answer::reached(&call.tool, limit, "")),
+        None => answer::require_success(&call.tool, ran.ended.as_ref(), &said),
+    };
+    built.map_err(|error| {
+        let failed = Error::new(error.code(), format!("The build failed: {}", error.message()));
+        failed.with_details(error.details().cloned().unwrap_or_default())
+    })?;
+    if let Some(first) = ran.left_out.first() {
+        let what = format!("The build of {} left what cannot be kept: {first}", call.tool.name);
+        return Err(Error::new(Code::ToolOutput, what)
+            .with_details(json!({ "errors": ran.left_out }))
+            .hint("a build leaves 10,000 files of 200 MiB at most, and no pipes or devices"));
+    }
+    left::pack(ran.files)
+}
+
+fn variables() -> BTreeMap<String, String> {
+    USUAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn limits(plan: &Plan) -> Limits {
+    Limits { time: LONGEST, ..plan.limits }
+}
+
+fn job<'a>(
+    argv: &'a [String],
+    variables: &'a BTreeMap<String, String>,
+    tree: &'a Path,
+    scratch: &'a Path,
+    granted: &'a Granted,
+    limits: Limits,
+    cancelled: &'a CancellationToken,
+) -> Job<'a> {
+    Job { argv, variables, tree, given: &[], scratch, granted, limits, takes: Takes::Workspace, cancelled, told: None }
+}

@@ -1,0 +1,213 @@
+//! podman and docker: whether they work here, and which images they have.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::kind::RunnerKind;
+use super::started;
+use crate::process::{Failure, Limits, Output, Program};
+
+/// How long an engine may take to answer. A daemon that is started by its first question takes a while.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// Variables by which an engine finds its daemon, its configuration and its storage.
+const VARIABLES: [&str; 7] = [
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_CONFIG",
+    "DOCKER_CONTEXT",
+    "DOCKER_HOST",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+/// An engine that works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Engine {
+    /// Which one.
+    pub kind: RunnerKind,
+    /// Whether it limits memory and processes of a container together.
+    pub limits: bool,
+    /// The user that a tool is inside: whoever runs mcpkg, for files of theirs to be read.
+    pub user: String,
+}
+
+/// An image that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Its id.
+    pub id: String,
+}
+
+/// Returns an engine where it works; one that was found to is not asked again in this process.
+///
+/// # Errors
+/// Why it does not work.
+pub fn found(kind: RunnerKind) -> Result<Engine, String> {
+    static PODMAN: OnceLock<Engine> = OnceLock::new();
+    static DOCKER: OnceLock<Engine> = OnceLock::new();
+    let kept = if kind == RunnerKind::Podman { &PODMAN } else { &DOCKER };
+    match kept.get() {
+        Some(engine) => Ok(engine.clone()),
+        None => probe(kind).map(|engine| kept.get_or_init(|| engine).clone()),
+    }
+}
+
+/// Asks an engine what it runs on: its program alone tells nothing of its daemon.
+///
+/// # Errors
+/// Why it does not work.
+pub fn probe(kind: RunnerKind) -> Result<Engine, String> {
+    if kind == RunnerKind::Podman {
+        let format = "{{.Host.Security.Rootless}} {{.Host.CgroupsVersion}} {{.Host.CgroupControllers}}";
+        return Ok(podman(&ask(kind, &["info", "--format", format])?));
+    }
+    let said = ask(kind, &["info", "--format", "{{.ServerVersion}}"])?;
+    if said.is_empty() {
+        return Err("its daemon does not answer".to_owned());
+    }
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    Ok(Engine { kind, limits: true, user: format!("{}:{}", user.as_raw(), group.as_raw()) })
+}
+
+/// Reads what podman says of its host.
+fn podman(said: &str) -> Engine {
+    let mut words = said.split_whitespace();
+    let (rootless, version) = (words.next() == Some("true"), words.next());
+    let controllers: Vec<&str> = words.map(|word| word.trim_matches(['[', ']'])).collect();
+    let has = |controller: &str| controllers.contains(&controller);
+    // Without root, version 1 delegates nothing.
+    let limits = !rootless || version == Some("v2") && has("memory") && has("pids");
+    // The first user inside is whoever runs it outside.
+    Engine { kind: RunnerKind::Podman, limits, user: "0:0".to_owned() }
+}
+
+/// Returns an image where it is there; `None` where it is not.
+///
+/// # Errors
+/// Why the engine does not say, or the image cannot be used.
+pub fn image(engine: &Engine, name: &str) -> Result<Option<Image>, String> {
+    if !is_name(name) {
+        return Err(format!("'{}' is no image's name", name.escape_debug()));
+    }
+    let format = "{{.Id}} {{json .Config.Volumes}}";
+    let output = run(engine.kind, &["image", "inspect", "--format", format, name])?;
+    if !output.status.success() {
+        return match started::first_line(&output.stderr).unwrap_or_default() {
+            why if is_missing(&why) => Ok(None),
+            why => Err(why),
+        };
+    }
+    let said = output.stdout.text();
+    let (id, volumes) = said.trim().split_once(' ').unwrap_or((said.trim(), "null"));
+    if engine.kind == RunnerKind::Docker && !matches!(volumes, "null" | "{}") {
+        return Err(format!(
+            "the image {name} declares volumes, which docker makes on this machine's disk without a limit"
+        ));
+    }
+    Ok(Some(Image { id: id.to_owned() }))
+}
+
+/// Whether a line says that an image is not there: podman and docker, in what versions there are.
+fn is_missing(line: &str) -> bool {
+    let line = line.to_ascii_lowercase();
+    ["no such image", "image not known", "no such object", "failed to find image", "unable to find"]
+        .iter()
+        .any(|words| line.contains(words))
+}
+
+/// Whether a text can be an image's name; it is no option of the engine's.
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.len() <= 255
+        && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c))
+}
+
+/// Returns the command that brings an image.
+pub fn pull(kind: RunnerKind, name: &str) -> String {
+    format!("{} pull {name}", kind.word())
+}
+
+/// Returns an engine's own program.
+pub fn program(kind: RunnerKind) -> Program {
+    let program = Program::new(kind.word());
+    VARIABLES
+        .iter()
+        .filter_map(|name| Some((name, std::env::var_os(name)?)))
+        .fold(program, |program, (name, value)| program.variable(name, value))
+}
+
+/// Says that an engine is not there.
+pub fn not_installed(kind: RunnerKind) -> String {
+    format!("{0} is not installed: there is no `{0}` on PATH", kind.word())
+}
+
+fn ask(kind: RunnerKind, arguments: &[&str]) -> Result<String, String> {
+    let output = run(kind, arguments)?;
+    match output.status.success() {
+        true => Ok(output.stdout.text().trim().to_owned()),
+        false => {
+            let why = started::first_line(&output.stderr);
+            Err(why.unwrap_or_else(|| format!("`{} {}` failed", kind.word(), arguments.join(" "))))
+        }
+    }
+}
+
+fn run(kind: RunnerKind, arguments: &[&str]) -> Result<Output, String> {
+    if !started::is_on_path(kind.word()) {
+        return Err(not_installed(kind));
+    }
+    let token = CancellationToken::new();
+    let word = kind.word();
+    program(kind).args(arguments).run(&[], &Limits::new(ANSWER, &token)).map_err(|failure| match failure {
+        Failure::NotStarted(error) => format!("`{word}` cannot be started: {error}"),
+        Failure::TimedOut => format!("`{word} {}` had not answered after {} seconds", arguments[0], ANSWER.as_secs()),
+        Failure::Lost(error) => format!("`{word}` cannot be waited for: {error}"),
+        Failure::Cancelled => format!("`{word}` was cancelled"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn podman_limits_what_its_control_groups_let_it() {
+        for (said, limits) in [
+            ("false v1 [memory pids]", true),
+            ("false v2 []", true),
+            ("true v1 []", false),
+            ("true v2 [cpu memory pids]", true),
+            ("true v2 [memory]", false),
+        ] {
+            assert_eq!(podman(said).limits, limits, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_name_of_an_image_is_no_option() {
+        for name in ["alpine", "docker.io/library/node:20-alpine", "localhost/mini:1", "a@sha256:00ff"] {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", "-v", "--privileged", "a b", "a\nb", "a;b", "$(id)", &"a".repeat(256)] {
+            assert!(!is_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_image_that_is_not_there_is_told_from_an_engine_that_fails() {
+        for line in [
+            "Error: localhost/none:1: image not known",
+            "Error: inspecting object: localhost/none:1: image not known",
+            "Error response from daemon: No such image: none:latest",
+            "Error: No such object: none",
+        ] {
+            assert!(is_missing(line), "{line}");
+        }
+        assert!(!is_missing(
+            "Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?"
+        ));
+    }
+}

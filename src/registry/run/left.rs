@@ -1,0 +1,209 @@
+//! What a build leaves, as an archive: files, programs and symbolic links.
+//!
+//! The rules of packages ([`archive`](crate::registry::package::archive)) are for what strangers send. This is made on this
+//! machine, of what a tool left in its workspace: folders such as `node_modules` belong to it, and so do links, which are kept as
+//! the texts that they are. Nothing follows them but the tool in its sandbox.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use flate2::bufread::GzDecoder;
+use flate2::{Compression, GzBuilder};
+use tar::EntryType;
+
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::process::starter::Left;
+use crate::registry::package::archive::{self, MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
+
+/// The longest path, and text of a link.
+const LONGEST: usize = 1_024;
+
+/// Returns what a build left as an archive. The same files give the same bytes.
+///
+/// # Errors
+/// `E_TOOL_OUTPUT` where a path leads elsewhere or stands below a link, or a file is too large.
+pub fn pack(left: Vec<Left>) -> Result<Vec<u8>> {
+    let entries = checked(left)?;
+    let failed = |error: io::Error| Error::internal("a build's files make an archive").with_source(error);
+    let gzip = GzBuilder::new().mtime(0).operating_system(255).write(Vec::new(), Compression::fast());
+    let mut tar = tar::Builder::new(gzip);
+    for (path, entry) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_mtime(0);
+        header.set_uid(0);
+        header.set_gid(0);
+        match entry {
+            Left::File { bytes, executable, .. } => {
+                header.set_entry_type(EntryType::Regular);
+                header.set_size(bytes.len() as u64);
+                header.set_mode(if executable { 0o755 } else { 0o644 });
+                tar.append_data(&mut header, &path, bytes.as_slice()).map_err(failed)?;
+            }
+            Left::Link { to, .. } => {
+                header.set_entry_type(EntryType::Symlink);
+                header.set_size(0);
+                header.set_mode(0o777);
+                tar.append_link(&mut header, &path, &to).map_err(failed)?;
+            }
+        }
+    }
+    tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)
+}
+
+/// Returns what was left by its path, in order, where all of it may be kept.
+fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
+    let refused = |path: &str, why: &str| {
+        let shown: String = path.chars().take(80).collect();
+        Err(Error::new(Code::ToolOutput, format!("The build left `{}`, which {why}", shown.escape_debug())))
+    };
+    let mut entries = BTreeMap::new();
+    for entry in left {
+        let (path, length, to) = match &entry {
+            Left::File { path, bytes, .. } => (path.clone(), bytes.len() as u64, ""),
+            Left::Link { path, to } => (path.clone(), 0, to.as_str()),
+        };
+        if !disk::stays_inside(&path) || path.len() > LONGEST || to.len() > LONGEST || to.contains('\0') {
+            return refused(&path, "has a name that cannot be kept");
+        }
+        if length > MAX_MEMBER {
+            return refused(&path, &format!("has more than {} MiB", MAX_MEMBER >> 20));
+        }
+        if entries.insert(path.clone(), entry).is_some() {
+            return refused(&path, "is there twice");
+        }
+    }
+    for path in entries.keys() {
+        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if above.into_iter().any(|above| entries.contains_key(above)) {
+            return refused(path, "stands below a link or a file");
+        }
+    }
+    Ok(entries)
+}
+
+/// Writes what a build left below `folder`, which must not exist. Links come last, so that nothing is written through one.
+///
+/// # Errors
+/// `E_DAMAGED` where the archive is none of [`pack`]'s; `E_FILE_FAILED`, `E_DISK_FULL`.
+pub fn unpack(archive: &[u8], folder: &Path) -> Result<()> {
+    let entries = read(archive)?;
+    archive::whole(folder, |beside| write(&entries, beside))
+}
+
+/// Reads what a build left.
+fn read(archive: &[u8]) -> Result<BTreeMap<String, Left>> {
+    let damaged = |_| Error::new(Code::Damaged, "What a build left cannot be read").hint("install the tool again");
+    let mut entries = Vec::new();
+    let most = MAX_UNPACKED + MAX_MEMBERS as u64 * 4 * 1024;
+    let mut tar = tar::Archive::new(GzDecoder::new(archive).take(most));
+    for entry in tar.entries().map_err(damaged)? {
+        let mut entry = entry.map_err(damaged)?;
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        match entry.header().entry_type() {
+            EntryType::Regular => {
+                let executable = entry.header().mode().map_err(damaged)? & 0o111 != 0;
+                let mut bytes = Vec::new();
+                entry.read_to_end(&mut bytes).map_err(damaged)?;
+                entries.push(Left::File { path, bytes, executable });
+            }
+            EntryType::Symlink => {
+                let to = entry.link_name_bytes().unwrap_or_default();
+                entries.push(Left::Link { path, to: String::from_utf8_lossy(&to).into_owned() });
+            }
+            _ => return Err(damaged(io::ErrorKind::InvalidData.into())),
+        }
+    }
+    checked(entries)
+}
+
+fn write(entries: &BTreeMap<String, Left>, folder: &Path) -> Result<()> {
+    let failed = |error| Error::file("unpack into", folder, error);
+    let make_above = |path: &Path| path.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed);
+    for (path, entry) in entries {
+        if let Left::File { bytes, executable, .. } = entry {
+            let path = folder.join(path);
+            make_above(&path)?;
+            let mode = if *executable { 0o555 } else { 0o444 };
+            let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
+            let written = file.and_then(|mut file| {
+                file.set_permissions(fs::Permissions::from_mode(mode))?;
+                file.write_all(bytes)
+            });
+            written.map_err(failed)?;
+        }
+    }
+    for (path, entry) in entries {
+        if let Left::Link { to, .. } = entry {
+            let path = folder.join(path);
+            make_above(&path)?;
+            std::os::unix::fs::symlink(to, &path).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, bytes: &[u8], executable: bool) -> Left {
+        Left::File { path: path.to_owned(), bytes: bytes.to_vec(), executable }
+    }
+
+    fn link(path: &str, to: &str) -> Left {
+        Left::Link { path: path.to_owned(), to: to.to_owned() }
+    }
+
+    #[test]
+    fn files_programs_and_links_come_out_as_they_went_in_and_in_any_order_as_the_same_bytes() {
+        let long = format!("node_modules/{}/index.js", "deep/".repeat(30));
+        let left = || {
+            vec![
+                file("bin/tool", b"#!/bin/sh\n", true),
+                link("node_modules/.bin/tool", "../../bin/tool"),
+                file(&long, &[0, 255], false),
+                link("venv/bin/python", "/usr/bin/python3"),
+            ]
+        };
+        let bytes = pack(left()).expect("packed");
+        assert_eq!(bytes, pack(left().into_iter().rev().collect()).expect("packed"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let tree = folder.path().join("tree");
+        unpack(&bytes, &tree).expect("unpacked");
+        let at = |path: &str| tree.join(path);
+        assert_eq!(fs::read(at(&long)).expect("a file"), [0, 255]);
+        assert_eq!(fs::metadata(at("bin/tool")).expect("a program").permissions().mode() & 0o777, 0o555);
+        assert_eq!(fs::read_link(at("venv/bin/python")).expect("a link"), Path::new("/usr/bin/python3"));
+        assert_eq!(fs::read(at("node_modules/.bin/tool")).expect("a link"), b"#!/bin/sh\n");
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_refused() {
+        for left in [
+            vec![file("../evil", b"", false)],
+            vec![file("/etc/passwd", b"", false)],
+            vec![link("a", "/etc"), file("a/passwd", b"", false)],
+            vec![link("a", "/etc"), link("a/b", "c")],
+            vec![file("a", b"", false), file("a", b"", false)],
+            vec![file("a/../b", b"", false)],
+        ] {
+            assert_eq!(pack(left).expect_err("refused").code(), Code::ToolOutput);
+        }
+    }
+
+    #[test]
+    fn what_is_no_archive_of_a_build_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bytes = pack(vec![file("a", &[7; 4096], false)]).expect("packed");
+        let tree = folder.path().join("tree");
+        for cut in [10, bytes.len() / 2] {
+            assert!(unpack(&bytes[..cut], &tree).is_err());
+        }
+        assert!(unpack(b"no archive", &tree).is_err());
+        assert!(!tree.exists());
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs a tool that is a WebAssembly module, in this process: neither a program nor a folder of the machine is needed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::call::{Call, Content, Tree};
+use super::kind::RunnerKind;
+use super::limits::Limits;
+use super::mount::{Mount, WORKSPACE};
+use super::runner::{Job, NotRun, Ran, Runner};
+use super::tree;
+use super::wasm::{self, End, Given, Program, Setup};
+use crate::disk;
+use crate::error::{self, Code, Error};
+use crate::file;
+use crate::op::Context;
+use crate::process::starter::{Ended, Left};
+
+/// Bytes of the largest file that a call gives.
+const MAX_INPUT: u64 = 64 << 20;
+
+/// The folder that a call's own files are below.
+const INPUT: &str = "/input/";
+
+/// Runs a module of a call.
+pub struct Module {
+    context: Context,
+    call: Call,
+}
+
+impl Module {
+    /// Returns the runner of a call.
+    pub fn new(context: &Context, call: &Call) -> Self {
+        Self { context: context.clone(), call: call.clone() }
+    }
+}
+
+impl Runner for Module {
+    fn kind(&self) -> RunnerKind {
+        RunnerKind::Wasm
+    }
+
+    fn needs_tree(&self) -> bool {
+        false
+    }
+
+    fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String> {
+        let given = job.given.iter().map(|(from, at)| Mount::read(from, at));
+        Ok([Mount::read(job.tree, WORKSPACE)].into_iter().chain(given).collect())
+    }
+
+    fn command(&self, _: &Job<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
+        let ran = run(&self.context, &self.call, job.variables, job.limits).map_err(NotRun::Failed)?;
+        let wasm::Ran { end, stdout, stderr, left } = ran;
+        let (ended, reached) = match end {
+            End::Exited(code) => (Some(Ended::Exited(code)), None),
+            End::Trapped(why) | End::NotStarted(why) => (Some(Ended::Trapped(why)), None),
+            End::OutOfMemory => (None, Some("memory")),
+            End::TimedOut => return Err(NotRun::TimedOut),
+            End::Cancelled => return Err(NotRun::Cancelled),
+        };
+        let file = |(path, bytes)| Left::File { path, bytes, executable: false };
+        let files = left.files.into_iter().map(file).collect();
+        Ok(Ran { ended, stdout, stderr, files, left_out: left.left_out, reached, unlimited: Vec::new() })
+    }
+}
+
+/// Runs a module to its end, with these variables.
+///
+/// # Errors
+/// `E_TOOL_FAILED` where it cannot be started, `E_TOOL_INPUT` for a file that it is given, `E_DAMAGED`, `E_ARCHIVE_INVALID`,
+/// `E_FILE_FAILED`; `E_INTERNAL` where the interpreter fails.
+fn run(
+    context: &Context,
+    call: &Call,
+    variables: &BTreeMap<String, String>,
+    limits: Limits,
+) -> error::Result<wasm::Ran> {
+    let program = program(context, call)?;
+    let inputs = inputs(call)?;
+    let setup = Setup {
+        package: &program.files,
+        arguments: &call.argv,
+        variables,
+        inputs: &inputs,
+        limits,
+        clock: context.clock.clone(),
+        cancelled: context.cancelled.clone(),
+    };
+    let ran = wasm::run(&program, &setup)?;
+    match ran.end {
+        End::NotStarted(why) => Err(not_started(call, &why)),
+        _ => Ok(ran),
+    }
+}
+
+/// Returns the module that is the first word of a call, compiled.
+fn program(context: &Context, call: &Call) -> error::Result<Arc<Program>> {
+    let path = call.argv.first().map_or("", String::as_str);
+    let program = match &call.tree {
+        Tree::Folder(folder) => wasm::of_folder(folder, path)?,
+        Tree::Archive(sha256) => wasm::of_archive(sha256, path, || tree::archive(context, sha256))?,
+        Tree::Fetched(bytes) => wasm::of_archive(&disk::sha256(bytes), path, || Ok(Arc::clone(bytes)))?,
+    };
+    program.map_err(|why| not_started(call, &why))
+}
+
+/// Returns what a call gives, by the paths below `/input`.
+fn inputs(call: &Call) -> error::Result<Given> {
+    let mut inputs = Given::new();
+    for given in &call.given {
+        let bytes = match &given.content {
+            Content::Bytes(bytes) => bytes.clone(),
+            Content::Path(path) => file::read(path, MAX_INPUT).map_err(|error| {
+                let path = path.display();
+                let why = format!("`{path}` cannot be given to a module, which is given files alone: {error}");
+                let at = given.at.trim_start_matches(INPUT).split('/').next().unwrap_or_default();
+                let details = json!({ "errors": [{ "path": format!("/{at}"), "message": why }] });
+                Error::new(Code::ToolInput, why).with_details(details)
+            })?,
+        };
+        inputs.insert(given.at.trim_start_matches(INPUT).to_owned(), bytes.into());
+    }
+    Ok(inputs)
+}
+
+fn not_started(call: &Call, why: &str) -> Error {
+    Error::new(Code::ToolFailed, format!("{} cannot be started: {why}", call.tool.name))
+        .with_details(json!({ "exit_code": null, "stderr": "" }))
+}

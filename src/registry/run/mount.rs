@@ -1,0 +1,48 @@
+//! What stands where for a tool that runs.
+
+use std::path::PathBuf;
+
+/// The place of a tool's own files.
+pub const WORKSPACE: &str = "/workspace";
+
+/// Where a tool's own files are for reading, while [`WORKSPACE`] is a copy of them that a build changes.
+pub const PACKAGE: &str = "/run/package";
+
+/// Where a tool leaves files for who called it.
+pub const OUTPUT: &str = "/output";
+
+/// Where mcpkg's own program is, which sets the limits inside of the sandbox.
+pub const STARTER: &str = "/run/mcpkg";
+
+/// What stands somewhere in a sandbox.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mount {
+    /// A file or folder of the host's, for reading.
+    Read {
+        /// Where it is on the host.
+        from: PathBuf,
+        /// Where it is inside.
+        at: PathBuf,
+    },
+    /// A file or folder of the host's, for writing too: a person allowed it.
+    Write {
+        /// Where it is on the host.
+        from: PathBuf,
+        /// Where it is inside.
+        at: PathBuf,
+    },
+    /// A symbolic link.
+    Link {
+        /// What it leads to.
+        to: PathBuf,
+        /// Where it is.
+        at: PathBuf,
+    },
+}
+
+impl Mount {
+    /// Returns a file or folder of the host's, for reading.
+    pub fn read(from: impl Into<PathBuf>, at: impl Into<PathBuf>) -> Self {
+        Self::Read { from: from.into(), at: at.into() }
+    }
+}

@@ -1,0 +1,125 @@
+//! What the runners have in common that start a program by way of mcpkg's own inside: the request, and what came of it.
+
+use super::limits::{Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
+use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};
+use super::runner::{Job, NotRun, Ran, Takes};
+use crate::process::starter::{self, Ceilings, Copied, Meeting, Output, Request, Within};
+use crate::process::{self, Capture, Failure, Printed, Program};
+use crate::registry::package::archive::{MAX_MEMBERS, MAX_UNPACKED};
+
+/// How a runner starts a program.
+pub(super) struct Start<'s> {
+    /// What is asked of mcpkg's own program.
+    pub request: Request,
+    /// Where it is met.
+    pub meeting: Meeting,
+    /// Says why the runner's own program could not be started.
+    pub not_started: &'s dyn Fn(&std::io::Error) -> String,
+    /// Says why nothing began, by the line that the runner's own program said of it.
+    pub not_made: &'s dyn Fn(&str) -> String,
+}
+
+/// Runs a job in what `program` starts.
+///
+/// # Errors
+/// See [`NotRun`].
+pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Result<Ran, NotRun> {
+    let program = program.capture(Capture { head: PRINTED / 4 * 3, tail: PRINTED / 4 });
+    let program = match job.told.take() {
+        Some(told) => program.tell(told),
+        None => program,
+    };
+    let limits = process::Limits::new(job.limits.time, job.cancelled);
+    let finished = starter::run(program, start.request, &start.meeting, &limits).map_err(|failure| match failure {
+        Failure::NotStarted(error) => NotRun::Unavailable((start.not_started)(&error)),
+        Failure::TimedOut => NotRun::TimedOut,
+        Failure::Cancelled => NotRun::Cancelled,
+        Failure::Lost(error) => NotRun::Lost(error),
+    })?;
+    if !finished.began {
+        let line = first_line(&finished.stderr).unwrap_or_else(|| format!("it ended with {}", finished.status));
+        return Err(NotRun::Unavailable((start.not_made)(&line)));
+    }
+    Ok(Ran {
+        ended: finished.ended,
+        stdout: finished.stdout,
+        stderr: finished.stderr,
+        files: finished.files,
+        left_out: finished.left_out,
+        reached: finished.ran_out_of_memory.then_some("memory"),
+        unlimited: Vec::new(),
+    })
+}
+
+/// Returns what mcpkg's own program is asked to do inside, where places are as a sandbox has them.
+pub(super) fn request(job: &Job<'_>, within: Within) -> Request {
+    let output = match job.takes {
+        Takes::Output => {
+            Some(Output { folder: OUTPUT.to_owned(), files: OUTPUT_FILES, bytes: OUTPUT_BYTES, links: false })
+        }
+        Takes::Workspace => {
+            Some(Output { folder: WORKSPACE.to_owned(), files: MAX_MEMBERS, bytes: MAX_UNPACKED, links: true })
+        }
+        Takes::Nothing => None,
+    };
+    let copied = Copied { from: PACKAGE.to_owned(), to: WORKSPACE.to_owned() };
+    Request {
+        argv: job.argv.to_vec(),
+        variables: job.variables.clone(),
+        folder: WORKSPACE.to_owned(),
+        ceilings: ceilings(&job.limits, within),
+        output,
+        copied: (job.takes == Takes::Workspace).then_some(copied),
+        within,
+    }
+}
+
+/// Returns the limits that mcpkg sets for itself inside, and so for the tool.
+fn ceilings(limits: &Limits, within: Within) -> Ceilings {
+    let counts_its_own = within == Within::Sandbox;
+    Ceilings {
+        cpu: limits.cpu_seconds(),
+        data: limits.memory,
+        addressed: limits.addressed(),
+        // Outside of a user namespace of its own it would count all processes of this user.
+        processes: if counts_its_own { limits.processes } else { u64::MAX },
+        files: limits.files,
+        file_size: limits.file_size,
+    }
+}
+
+/// Returns how many bytes of files are in memory at most: `/tmp`, `/dev/shm` and `/output`.
+pub(super) fn files_in_memory(limits: &Limits) -> u64 {
+    limits.scratch.saturating_mul(2).saturating_add(OUTPUT_BYTES)
+}
+
+/// Returns how many bytes a workspace takes that is changed: 0 where it is not.
+pub(super) fn workspace_size(job: &Job<'_>) -> u64 {
+    match job.takes {
+        Takes::Workspace => MAX_UNPACKED + (MAX_UNPACKED >> 3),
+        Takes::Output | Takes::Nothing => 0,
+    }
+}
+
+/// Returns the mount of mcpkg's own program.
+///
+/// # Errors
+/// Why it cannot be mounted.
+pub(super) fn starter_mount() -> Result<Mount, String> {
+    let program = starter::program().map_err(|error| format!("mcpkg's own program is not known: {error}"))?;
+    match program.is_file() {
+        true => Ok(Mount::read(program, STARTER)),
+        false => Err("mcpkg's own program was replaced while it runs; start it again".to_owned()),
+    }
+}
+
+/// Returns the first line that was printed and is not blank.
+pub(super) fn first_line(printed: &Printed) -> Option<String> {
+    printed.text().lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+}
+
+/// Whether there is a program of this name on PATH.
+pub(super) fn is_on_path(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}

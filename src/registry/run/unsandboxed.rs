@@ -1,0 +1,122 @@
+//! Running without a sandbox, where a person allowed that for this tool: in folders of the run's own, with the same variables
+//! and, as far as the system has them, the same limits.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::kind::RunnerKind;
+use super::limits::Limits;
+use super::mount::Mount;
+use super::runner::{Job, NotRun, Ran, Runner, Takes};
+use super::started;
+use crate::process::Environment;
+use crate::process::cgroup::{Cgroup, Together};
+use crate::process::starter::{self, Copied, Ended, Meeting, Request, Within};
+
+/// The variable that says where files are left: there is no `/output`.
+const LEFT: &str = "OUTPUT";
+
+/// Runs without a sandbox.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unsandboxed;
+
+/// Where a run has what a sandbox has at places of its own.
+struct Places {
+    workspace: PathBuf,
+    output: PathBuf,
+    /// The home folder, and that for files that are needed for a while.
+    home: PathBuf,
+}
+
+impl Places {
+    fn of(scratch: &Path) -> Self {
+        let [workspace, output, home] = ["workspace", "output", "home"].map(|name| scratch.join(name));
+        Self { workspace, output, home }
+    }
+}
+
+impl Runner for Unsandboxed {
+    fn kind(&self) -> RunnerKind {
+        RunnerKind::None
+    }
+
+    fn mounts(&self, _: &Job<'_>) -> Result<Vec<Mount>, String> {
+        Ok(vec![Mount::Write { from: "/".into(), at: "/".into() }])
+    }
+
+    fn command(&self, job: &Job<'_>) -> Vec<String> {
+        argv(job)
+    }
+
+    fn unlimited(&self) -> Vec<&'static str> {
+        static MAKES: LazyLock<bool> = LazyLock::new(|| cgroup(&Limits::default()).is_some());
+        unlimited(*MAKES)
+    }
+
+    fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
+        if job.takes == Takes::Workspace {
+            return Err(NotRun::Unavailable("a tool is built in a sandbox only".to_owned()));
+        }
+        let Places { workspace, output, home } = Places::of(job.scratch);
+        for folder in [&workspace, &output, &home] {
+            fs::create_dir(folder).map_err(NotRun::Lost)?;
+        }
+        let request = request(&job).ok_or_else(|| NotRun::Unavailable("the run's folder is no UTF-8".to_owned()))?;
+        let cgroup = cgroup(&job.limits);
+        let not_started = |error: &std::io::Error| format!("mcpkg's own program cannot be started: {error}");
+        let program = starter::program().map_err(|error| NotRun::Unavailable(not_started(&error)))?;
+        let program = program.to_str().ok_or_else(|| NotRun::Unavailable("mcpkg's path is no UTF-8".to_owned()))?;
+        let program = starter::within(cgroup.as_ref(), program);
+        let program = program.map_err(|error| NotRun::Unavailable(not_started(&error)))?;
+        let program = program.environment(Environment::Exactly(BTreeMap::new())).folder(job.scratch);
+        let start =
+            started::Start { request, meeting: Meeting::Stdin, not_started: &not_started, not_made: &str::to_owned };
+        let mut ran = started::run(program, job, start)?;
+        ran.unlimited = unlimited(cgroup.is_some());
+        if ran.ended != Some(Ended::Exited(0)) && cgroup.is_some_and(|cgroup| cgroup.ran_out_of_memory()) {
+            ran.reached = Some("memory");
+        }
+        Ok(ran)
+    }
+}
+
+/// Returns what is asked of mcpkg's own program, with each place as this run has it.
+fn request(job: &Job<'_>) -> Option<Request> {
+    let Places { workspace, output, home } = Places::of(job.scratch);
+    let text = |path: &Path| path.to_str().map(str::to_owned);
+    let mut request = started::request(job, Within::Nothing);
+    request.argv = argv(job);
+    request.folder = text(&workspace)?;
+    request.copied = Some(Copied { from: text(job.tree)?, to: text(&workspace)? });
+    if let Some(taken) = &mut request.output {
+        taken.folder = text(&output)?;
+    }
+    for (name, place) in [("HOME", &home), ("TMPDIR", &home), ("PWD", &workspace), (LEFT, &output)] {
+        request.variables.insert(name.to_owned(), text(place)?);
+    }
+    Some(request)
+}
+
+/// Returns the arguments, in which files that were given are named by where they are.
+fn argv(job: &Job<'_>) -> Vec<String> {
+    let mut given: Vec<(String, String)> =
+        job.given.iter().map(|(from, at)| (at.display().to_string(), from.display().to_string())).collect();
+    // One path may begin as another one does.
+    given.sort_by_key(|(at, _)| std::cmp::Reverse(at.len()));
+    let placed = |word: &String| given.iter().fold(word.clone(), |word, (at, from)| word.replace(at.as_str(), from));
+    job.argv.iter().map(placed).collect()
+}
+
+fn cgroup(limits: &Limits) -> Option<Cgroup> {
+    // The starter is a process too.
+    Cgroup::new(Together { memory: limits.memory, processes: limits.processes + 1 })
+}
+
+fn unlimited(has_cgroup: bool) -> Vec<&'static str> {
+    match has_cgroup {
+        true => vec!["disk"],
+        false => vec!["disk", "shared memory", "processes"],
+    }
+}

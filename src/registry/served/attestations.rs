@@ -1,0 +1,244 @@
+//! Attestations of a version: claims of whoever posted them. The registry says who signed what, and never that it counts.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::sync::Arc;
+
+use http::StatusCode;
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::parameters::Parameters;
+use super::upload::json_body;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::hex;
+use crate::op::{Answer, Context, Head};
+use crate::registry::backend::limits::{ATTESTATION, ATTESTATIONS};
+use crate::registry::backend::local::Local;
+use crate::registry::package::Name;
+use crate::registry::trust::bundle::Bundle;
+use crate::registry::trust::judge::read;
+use crate::registry::trust::statement::{About, Outcome, Said, Statement};
+use crate::registry::trust::{Identity, Subject};
+use crate::store::Db;
+use crate::store::tools::attestations::{self as rows, Attestation};
+use crate::store::tools::packages::PackageRow;
+
+/// How many attestations a list has unless told otherwise.
+const LISTED: u32 = 50;
+
+/// The most attestations of one version that a key posts: no single one fills the list.
+const OF_ONE_KEY: usize = 20;
+
+/// An attestation, and what it says of the archive that it was posted for.
+pub struct Claim {
+    row: Attestation,
+    bundle: Arc<Bundle>,
+    subject: Subject,
+}
+
+impl Claim {
+    /// Returns the attestations of a version, in the order in which they came.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn all(db: &Db<'_>, package: &PackageRow) -> Result<Vec<Self>> {
+        let release = &package.release;
+        let subject = Subject { name: release.name.clone(), version: release.version.clone(), sha256: release.sha256 };
+        let claims = rows::of(db, &release.sha256)?.into_iter().map(|row| {
+            let (_, bundle) = read(&row.bundle);
+            Self { row, bundle, subject: subject.clone() }
+        });
+        Ok(claims.collect())
+    }
+
+    /// Returns who signed it: nobody where a signature is not good.
+    fn signer(&self) -> Option<&Identity> {
+        self.bundle.signers.iter().find_map(|signer| signer.as_ref().ok())
+    }
+
+    /// Returns what it says of this very archive.
+    fn said(&self) -> Option<Said> {
+        let statement = self.bundle.statement.as_ref().ok()?;
+        let is_this = statement.about(&self.subject) == About::This && statement.predicate_names(&self.subject);
+        is_this.then(|| Statement::said(statement))
+    }
+
+    /// Whether it says that an audit of this very archive failed, signed by somebody.
+    fn is_veto(&self) -> bool {
+        self.signer().is_some() && self.said() == Some(Said::Audited(Outcome::Failed))
+    }
+
+    fn is_of(&self, auditor: &str) -> bool {
+        self.signer().is_some_and(|signer| signer.as_str() == auditor || signer.fingerprint() == auditor)
+    }
+
+    /// Returns what it is, without its bytes.
+    pub fn summary(&self) -> Value {
+        let (kind, result) = match self.said() {
+            Some(Said::Made) => (Some("publisher"), None),
+            Some(Said::Audited(outcome)) => (Some("auditor"), Some(outcome.word())),
+            None => (None, None),
+        };
+        json!({
+            "auditor": self.signer().map(Identity::as_str),
+            "part": kind,
+            "result": result,
+            "sha256": hex::encode(&self.row.sha256),
+            "posted_by": self.row.poster,
+            "created_at": rfc3339(self.row.added_at),
+        })
+    }
+
+    fn with_bundle(&self) -> Value {
+        let mut summary = self.summary();
+        summary["bundle"] = serde_json::from_str(&self.row.bundle).unwrap_or_else(|_| json!(self.row.bundle));
+        summary
+    }
+}
+
+/// Returns how many auditors say of an archive that they found nothing that forbids its use. Whether they are to be believed
+/// is for who asks.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
+    let claims = Claim::all(db, package)?;
+    let passed = claims
+        .iter()
+        .filter(|claim| matches!(claim.said(), Some(Said::Audited(Outcome::Passed | Outcome::PassedWithWarnings))));
+    Ok(passed.filter_map(Claim::signer).collect::<BTreeSet<_>>().len())
+}
+
+/// Answers the list of a version's attestations.
+///
+/// # Errors
+/// 400, 404, 500, 503.
+pub fn list(context: &Context, head: &Head, name: &Name, version: &Version) -> Result<Answer, Failure> {
+    let parameters = Parameters::of(&head.query)?;
+    let limit = parameters.number("limit", LISTED, u32::MAX)?.clamp(1, ATTESTATIONS as u32);
+    let offset = parameters.number("offset", 0, u32::MAX)?;
+    let claims = of_version(context, name, version)?.1;
+    let page = claims.iter().skip(offset as usize).take(limit as usize).map(Claim::with_bundle);
+    let answer = json!({
+        "attestations": page.collect::<Vec<Value>>(),
+        "total": claims.len(),
+        "limit": limit,
+        "offset": offset,
+    });
+    Ok(Answer::json(StatusCode::OK, &answer))
+}
+
+/// Answers the attestation of an auditor: one that says that an audit failed before any other, else the last one.
+///
+/// # Errors
+/// 404, 500, 503.
+pub fn one(context: &Context, name: &Name, version: &Version, auditor: &str) -> Result<Answer, Failure> {
+    let claims = of_version(context, name, version)?.1;
+    let mut of_auditor = claims.iter().rev().filter(|claim| claim.is_of(auditor));
+    let found = of_auditor.clone().find(|claim| claim.is_veto()).or_else(|| of_auditor.next());
+    let Some(claim) = found else { return Err(nobody(name, version, auditor)) };
+    Ok(Answer::json(StatusCode::OK, &claim.with_bundle()["bundle"]))
+}
+
+/// Takes an attestation: as a claim, whoever signed it and whatever it says, as long as it can be read.
+///
+/// # Errors
+/// 400, 404, 409, 413, 422, 500, 503.
+pub fn post(
+    context: &Context,
+    name: &Name,
+    version: &Version,
+    body: &mut (dyn Read + Send),
+) -> Result<Answer, Failure> {
+    let mut body = json_body(body)?;
+    let bundle = match body.get_mut("bundle").map(Value::take) {
+        Some(bundle @ Value::Object(_)) => bundle.to_string(),
+        Some(Value::String(bundle)) => bundle,
+        _ => return Err(Failure::bad_request("The body has no `bundle`, which is an object")),
+    };
+    if bundle.len() as u64 > ATTESTATION {
+        return Err(Failure::too_large(format!("The attestation has more than {ATTESTATION} bytes")));
+    }
+    if let Err(why) = &read(&bundle).1.statement {
+        return Err(Failure::invalid(format!("The attestation cannot be read: {why}")));
+    }
+    let (author, key) = (context.author(), context.caller.key());
+    let (added, claim) = context
+        .store
+        .write(|db| {
+            let row = Local::new(context).row(db, name, version)?;
+            let there = Claim::all(db, &row)?;
+            let find = |claims: Vec<Claim>| claims.into_iter().find(|claim| claim.row.bundle == bundle);
+            let of_key = there.iter().filter(|claim| claim.row.poster.as_deref() == key).count();
+            let is_full = there.len() >= ATTESTATIONS || of_key >= OF_ONE_KEY;
+            if let Some(claim) = find(there) {
+                return Ok((false, Some(claim)));
+            }
+            if is_full {
+                return Ok((false, None));
+            }
+            rows::insert(db, &row.release.sha256, &bundle, key, author.now)?;
+            context.event(db, author, None, "tool.attest", &format!("{name}@{version}"))?;
+            Ok((true, find(Claim::all(db, &row)?)))
+        })
+        .inspect_err(|error| context.refused_there("tool.attest", &format!("{name}@{version}"), error))?;
+    let Some(claim) = claim else {
+        let why = format!("{name}@{version} has as many attestations as are taken, of this key or of all");
+        return Err(Failure::new(StatusCode::CONFLICT, "CONFLICT", why));
+    };
+    Ok(Answer::json(if added { StatusCode::CREATED } else { StatusCode::OK }, &claim.summary()))
+}
+
+/// Takes back what an auditor said, where this key posted it. A failed audit stays: others rely on having been warned.
+///
+/// # Errors
+/// 400, 403, 404, 500, 503.
+pub fn revoke(
+    context: &Context,
+    head: &Head,
+    name: &Name,
+    version: &Version,
+    body: &mut (dyn Read + Send),
+) -> Result<Answer, Failure> {
+    let asked = Parameters::of(&head.query)?.text("auditor").to_owned();
+    let auditor = match asked.is_empty() {
+        false => asked,
+        true => json_body(body)?["auditor"].as_str().unwrap_or_default().to_owned(),
+    };
+    if auditor.is_empty() {
+        return Err(Failure::bad_request("Whose attestation? `auditor` names who signed it"));
+    }
+    let (row, claims) = of_version(context, name, version)?;
+    let claims: Vec<Claim> = claims.into_iter().filter(|claim| claim.is_of(&auditor)).collect();
+    if claims.is_empty() {
+        return Err(nobody(name, version, &auditor));
+    }
+    if claims.iter().any(|claim| claim.row.poster.as_deref() != context.caller.key()) {
+        return Err(Failure::forbidden("Somebody else posted this attestation, and takes it back alone"));
+    }
+    if claims.iter().any(Claim::is_veto) {
+        return Err(Failure::forbidden("A failed audit stays, so that whoever was warned remains so"));
+    }
+    let author = context.author();
+    context.store.write(|db| {
+        claims.iter().try_for_each(|claim| rows::remove(db, &row.release.sha256, &claim.row.sha256))?;
+        context.event(db, author, None, "tool.attestation.remove", &format!("{name}@{version}"))
+    })?;
+    let revoked = claims.iter().map(|claim| hex::encode(&claim.row.sha256)).collect::<Vec<_>>();
+    Ok(Answer::json(StatusCode::OK, &json!({ "auditor": auditor, "revoked": true, "sha256": revoked })))
+}
+
+fn of_version(context: &Context, name: &Name, version: &Version) -> Result<(PackageRow, Vec<Claim>)> {
+    context.store.read(|db| {
+        let row = Local::new(context).row(db, name, version)?;
+        let claims = Claim::all(db, &row)?;
+        Ok((row, claims))
+    })
+}
+
+fn nobody(name: &Name, version: &Version, auditor: &str) -> Failure {
+    Failure::not_found(format!("No attestation of {name}@{version} is by '{}'", auditor.escape_debug()))
+}

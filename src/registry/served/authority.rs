@@ -1,0 +1,74 @@
+//! Who may do what at the registry. `op::Caller` decides it; here it is asked, before a body is read.
+
+use http::StatusCode;
+
+use super::failure::Failure;
+use super::route::Route;
+use crate::op::Context;
+use crate::registry::package::Name;
+
+/// Refuses a key of one project: what is published is everybody's.
+///
+/// # Errors
+/// 403.
+pub fn reads(context: &Context) -> Result<(), Failure> {
+    match context.caller.rights().deploy {
+        true => Ok(()),
+        false => Err(Failure::forbidden("This access key is for one project, and reaches no registry")),
+    }
+}
+
+/// Refuses what the caller may not do.
+///
+/// # Errors
+/// 401, 403.
+pub fn check(context: &Context, route: &Route) -> Result<(), Failure> {
+    match route {
+        Route::Search
+        | Route::Tool(_)
+        | Route::Version(..)
+        | Route::Download(..)
+        | Route::Attestations(..)
+        | Route::Attestation(..) => Ok(()),
+        Route::Publish(name) | Route::Yank(name, _) | Route::Unyank(name, _) | Route::Visibility(name) => {
+            publishes(context, name)
+        }
+        Route::Attest(..) | Route::Revoke(..) => attests(context),
+    }
+}
+
+fn publishes(context: &Context, name: &Name) -> Result<(), Failure> {
+    let key = key(context)?;
+    if context.caller.publishes(name.as_str()) {
+        return Ok(());
+    }
+    let namespaces = context.caller.publishing();
+    if namespaces.is_empty() {
+        let why =
+            format!("The access key '{key}' publishes nothing; `mcpkg access create NAME --publish NAMESPACE` does");
+        return Err(Failure::forbidden(why));
+    }
+    let why = format!("The access key '{key}' does not publish '{name}'");
+    let details = serde_json::json!({ "tool": name, "namespaces": namespaces });
+    Err(Failure::new(StatusCode::FORBIDDEN, "NAMESPACE_MISMATCH", why).with_details(details))
+}
+
+fn attests(context: &Context) -> Result<(), Failure> {
+    let key = key(context)?;
+    match context.caller.attests() {
+        true => Ok(()),
+        false => {
+            let why = format!(
+                "The access key '{key}' posts no attestations; `mcpkg access create NAME --attest` makes one that does"
+            );
+            Err(Failure::forbidden(why))
+        }
+    }
+}
+
+/// Returns the name of the caller's key.
+fn key(context: &Context) -> Result<&str, Failure> {
+    context.caller.key().ok_or_else(|| {
+        Failure::unauthorized("Writing needs an access key; `mcpkg access create NAME --publish NAMESPACE` makes one")
+    })
+}

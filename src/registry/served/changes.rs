@@ -1,0 +1,85 @@
+//! Changes to what is published: taken back, used again, shown to others.
+
+use std::io::Read;
+
+use http::StatusCode;
+use semver::Version;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::upload::json_body;
+use crate::clock::rfc3339;
+use crate::op::{Answer, Context};
+use crate::registry::backend::local::Local;
+use crate::registry::backend::registry::Registry;
+use crate::registry::backend::wire;
+use crate::registry::package::Name;
+use crate::store::tools::packages::{Visibility, Yank};
+
+/// Says that a version is not to be used any more.
+///
+/// # Errors
+/// 400, 404, 422, 500, 503.
+pub fn yank(
+    context: &Context,
+    name: &Name,
+    version: &Version,
+    body: &mut (dyn Read + Send),
+) -> Result<Answer, Failure> {
+    let body = json_body(body)?;
+    let replacement = match body.get("replacement_version") {
+        None | Some(Value::Null) => None,
+        Some(value) => {
+            let other = value.as_str().and_then(wire::version).filter(|other| other != version);
+            let why = || Failure::invalid("`replacement_version` is no other version of the tool");
+            Some(other.ok_or_else(why)?.to_string())
+        }
+    };
+    let yank = Yank { at: context.clock.now(), reason: wire::text(&body, "reason"), replacement };
+    change(context, "tool.yank", name, version, Some(&yank))
+}
+
+/// Says that a version is to be used again.
+///
+/// # Errors
+/// 404, 500, 503.
+pub fn unyank(context: &Context, name: &Name, version: &Version) -> Result<Answer, Failure> {
+    change(context, "tool.unyank", name, version, None)
+}
+
+fn change(
+    context: &Context,
+    kind: &str,
+    name: &Name,
+    version: &Version,
+    yank: Option<&Yank>,
+) -> Result<Answer, Failure> {
+    Local::new(context)
+        .yank(name, version, yank)
+        .inspect_err(|error| context.refused_there(kind, &format!("{name}@{version}"), error))?;
+    let answer = json!({
+        "yanked": yank.is_some(),
+        "name": name,
+        "version": version.to_string(),
+        "reason": yank.and_then(|yank| yank.reason.as_ref()),
+        "replacement_version": yank.and_then(|yank| yank.replacement.as_ref()),
+        "yanked_at": yank.map(|yank| rfc3339(yank.at)),
+    });
+    Ok(Answer::json(StatusCode::OK, &answer))
+}
+
+/// Says who is shown all versions of a tool.
+///
+/// # Errors
+/// 400, 404, 422, 500, 503.
+pub fn visibility(context: &Context, name: &Name, body: &mut (dyn Read + Send)) -> Result<Answer, Failure> {
+    let body = json_body(body)?;
+    let visibility = body["visibility"].as_str().and_then(Visibility::from_word);
+    let why = || Failure::invalid("`visibility` is public, unlisted or private");
+    let visibility = visibility.ok_or_else(why)?;
+    let versions = Local::new(context)
+        .show_to(name, visibility)
+        .inspect_err(|error| context.refused_there("tool.visibility", name.as_str(), error))?;
+    let answer = json!({ "name": name, "visibility": visibility.word(), "versions": versions });
+    Ok(Answer::json(StatusCode::OK, &answer))
+}

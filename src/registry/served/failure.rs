@@ -1,0 +1,129 @@
+//! Failures in the form of contract 002's original: `{"error": {"code", "message", "details"}}`.
+
+use http::StatusCode;
+use http::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use serde_json::{Value, json};
+
+use crate::error::{Blame, Code, Error};
+use crate::op::Answer;
+
+/// Seconds after which a request that met a busy database may come again.
+const LATER: HeaderValue = HeaderValue::from_static("2");
+
+/// A request that is not answered as it was asked.
+#[derive(Debug)]
+pub struct Failure {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    details: Value,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Failure {
+    /// Returns a failure without details.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), details: Value::Null, header: None }
+    }
+
+    /// 400.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+    }
+
+    /// 401: there is no key at all.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\"");
+        Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message).with(WWW_AUTHENTICATE, challenge)
+    }
+
+    /// 403: the key is good, and does not allow this.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+    }
+
+    /// 404.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    }
+
+    /// 405; says what the address takes.
+    pub fn method(allowed: &'static str) -> Self {
+        let why = format!("This address takes {allowed}; what was published is neither overwritten nor deleted");
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", why)
+            .with(ALLOW, HeaderValue::from_static(allowed))
+    }
+
+    /// 413.
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "BUNDLE_TOO_LARGE", message)
+    }
+
+    /// 422.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION_ERROR", message)
+    }
+
+    /// Returns the failure of a request that the server refused with a status.
+    pub fn of_status(status: StatusCode, message: &str) -> Self {
+        let code = match status.as_u16() {
+            401 => "UNAUTHORIZED",
+            403 => "FORBIDDEN",
+            404 => "NOT_FOUND",
+            405 => "METHOD_NOT_ALLOWED",
+            413 => "BUNDLE_TOO_LARGE",
+            429 => "RATE_LIMITED",
+            400..=499 => "BAD_REQUEST",
+            _ => "INTERNAL_ERROR",
+        };
+        Self::new(status, code, message)
+    }
+
+    /// Attaches data for programs.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    /// Returns the answer that says it.
+    pub fn answer(self) -> Answer {
+        let Self { status, code, message, details, header } = self;
+        let mut error = json!({ "code": code, "message": message });
+        if !details.is_null() {
+            error["details"] = details;
+        }
+        let mut answer = Answer::json(status, &json!({ "error": error }));
+        answer.headers.extend(header);
+        answer
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let message = error.public_message().to_owned();
+        let details = error.details().cloned().unwrap_or_default();
+        let failure = match error.code() {
+            Code::ToolNotFound | Code::VersionNotFound | Code::NotFound => Self::not_found(message),
+            Code::AlreadyExists => Self::new(StatusCode::CONFLICT, "CONFLICT", message),
+            Code::NamespaceMismatch => Self::new(StatusCode::FORBIDDEN, "NAMESPACE_MISMATCH", message),
+            Code::MayOnlyRead => Self::forbidden(message),
+            Code::ManifestInvalid | Code::ArchiveInvalid => Self::invalid(message),
+            Code::TooLarge => Self::too_large(message),
+            Code::Busy | Code::Timeout => {
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "INTERNAL_ERROR", message).with(RETRY_AFTER, LATER)
+            }
+            code if code.blame() == Blame::Caller => Self::bad_request(message),
+            _ => {
+                tracing::warn!(%error, "a request to the registry failed");
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL_ERROR", message)
+            }
+        };
+        failure.with_details(details)
+    }
+}

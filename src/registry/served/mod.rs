@@ -1,0 +1,99 @@
+//! The registry that a server offers: this database's own, by the paths of contract 002's original.
+//!
+//! [`route`] says what a request asks for, and a file for each kind of answer gives it. Reading follows the server's rule for
+//! keys; writing needs a key that was made for it, which `op::Caller` decides. All failures have the form of [`failure`].
+
+mod attestations;
+mod authority;
+mod changes;
+mod download;
+mod failure;
+mod find;
+mod parameters;
+mod publish;
+mod route;
+mod upload;
+
+use std::io::Read;
+
+use http::StatusCode;
+use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH};
+
+use self::failure::Failure;
+use self::route::{PREFIX, Route};
+use crate::disk;
+use crate::hex;
+use crate::op::{Answer, Content, Context, Head, Served};
+
+/// What a server answers below `/registry`.
+pub static SERVED: Served = Served {
+    flag: "registry",
+    help: "Offer this database as a registry of tools at /registry, where keys made with `access create --publish` publish",
+    prefix: PREFIX,
+    admit,
+    answer,
+    refuse,
+};
+
+/// The most bytes of the body of a request that carries no archive.
+const SMALL: u64 = 1 << 20;
+
+/// Looks at a request before its body is read: what does not exist and what may not be done costs no upload.
+fn admit(context: &Context, head: &Head) -> Result<u64, Box<Answer>> {
+    let admitted = authority::reads(context).and_then(|()| Route::of(head)).and_then(|route| {
+        authority::check(context, &route)?;
+        Ok(match route {
+            Route::Publish(_) => upload::most(&head.headers),
+            _ if head.method == http::Method::GET => 0,
+            _ => SMALL,
+        })
+    });
+    admitted.map_err(|failure| Box::new(failure.answer()))
+}
+
+/// Answers a request that was admitted.
+fn answer(context: &Context, head: &Head, body: &mut (dyn Read + Send)) -> Answer {
+    let answered = Route::of(head).and_then(|route| match &route {
+        Route::Search => find::search(context, head),
+        Route::Tool(name) => find::tool(context, name),
+        Route::Version(name, version) => find::version(context, name, version),
+        Route::Download(name, version) => download::download(context, head, name, version),
+        Route::Publish(name) => publish::publish(context, head, name, body),
+        Route::Yank(name, version) => changes::yank(context, name, version, body),
+        Route::Unyank(name, version) => changes::unyank(context, name, version),
+        Route::Visibility(name) => changes::visibility(context, name, body),
+        Route::Attestations(name, version) => attestations::list(context, head, name, version),
+        Route::Attestation(name, version, auditor) => attestations::one(context, name, version, auditor),
+        Route::Attest(name, version) => attestations::post(context, name, version, body),
+        Route::Revoke(name, version) => attestations::revoke(context, head, name, version, body),
+    });
+    answered.map_or_else(Failure::answer, |answer| revalidated(head, answer))
+}
+
+/// Returns the answer to a request that the server itself refuses.
+fn refuse(status: StatusCode, why: &str) -> Answer {
+    Failure::of_status(status, why).answer()
+}
+
+/// Gives what is read an ETag, and says that a client has it already where that is so. What may be read depends on the key,
+/// so that nobody in between keeps it.
+fn revalidated(head: &Head, mut answer: Answer) -> Answer {
+    if head.method != http::Method::GET || answer.status != StatusCode::OK {
+        return answer;
+    }
+    if let Content::Json(bytes) = &answer.content {
+        let digest = hex::encode(&disk::sha256(bytes)[..16]);
+        answer.headers.extend(HeaderValue::from_str(&format!("\"{digest}\"")).ok().map(|tag| (ETAG, tag)));
+    }
+    answer.headers.push((CACHE_CONTROL, HeaderValue::from_static("private, no-cache")));
+    let tag = answer.headers.iter().find(|(name, _)| *name == ETAG).and_then(|(_, tag)| tag.to_str().ok());
+    let asked = head.headers.get(IF_NONE_MATCH).and_then(|asked| asked.to_str().ok());
+    let has = |tag: &str, asked: &str| {
+        asked.split(',').map(str::trim).any(|one| one == "*" || one.trim_start_matches("W/") == tag)
+    };
+    if tag.zip(asked).is_some_and(|(tag, asked)| has(tag, asked)) {
+        answer.status = StatusCode::NOT_MODIFIED;
+        answer.content = Content::Nothing;
+    }
+    answer
+}

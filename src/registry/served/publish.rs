@@ -1,0 +1,73 @@
+//! Publishing a version. What the archive says of itself is what counts: what was sent beside it has to agree.
+
+use std::io::Read;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::failure::Failure;
+use super::find::{download_url, hash};
+use super::upload::{self, Upload};
+use crate::clock::rfc3339;
+use crate::error::Error;
+use crate::op::{Answer, Context, Head};
+use crate::registry::backend::Publication;
+use crate::registry::backend::local::{Local, leading};
+use crate::registry::backend::registry::Registry;
+use crate::registry::package::Name;
+use crate::registry::package::archive;
+
+/// Publishes a version of a tool. The same archive again is no failure: it is told that it is there.
+///
+/// # Errors
+/// 400, 409 where the version is there with other files, 413, 422, 500, 503.
+pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read + Send)) -> Result<Answer, Failure> {
+    let Upload { manifest: said, bundle, visibility } = upload::read(&head.headers, body)?;
+    let opened = archive::open(bundle)?;
+    let Some(version) = &opened.manifest.version else {
+        return Err(Error::internal("an archive has no version").into());
+    };
+    if opened.manifest.name != *name {
+        let why = format!("The archive is of '{}', not of '{name}'", opened.manifest.name);
+        return Err(Failure::invalid(why));
+    }
+    let agrees = |key: &str, own: &str| said.get(key).is_none_or(|value| value == own);
+    if !agrees("name", name.as_str()) || !agrees("version", &version.to_string()) {
+        let why = format!("The manifest that was sent is not the one in the archive, which is of {name}@{version}");
+        return Err(Failure::invalid(why));
+    }
+    let local = Local::new(context);
+    let visibility = match visibility {
+        Some(visibility) => visibility,
+        // A tool that is private stays so, unless somebody says otherwise.
+        None => context.store.read(|db| {
+            let rows = local.rows(db, name)?;
+            Ok(leading(&rows).map(|(_, row)| row.release.visibility).unwrap_or_default())
+        })?,
+    };
+    let manifest = Value::Object(opened.manifest.json.clone());
+    let publication = Publication {
+        name,
+        version,
+        archive: opened.bytes(),
+        sha256: &opened.sha256,
+        manifest: &manifest,
+        raw_manifest: &opened.raw_manifest,
+        visibility,
+        attestations: &[],
+    };
+    let is_new = local
+        .publish(&publication)
+        .inspect_err(|error| context.refused_there("tool.publish", &format!("{name}@{version}"), error))?;
+    let row = context.store.read(|db| local.row(db, name, version))?;
+    let answer = json!({
+        "name": name,
+        "version": version.to_string(),
+        "bundle_hash": hash(&row),
+        "bundle_size": row.release.size,
+        "download_url": download_url(name, version),
+        "published_at": rfc3339(row.release.published_at),
+        "already_published": !is_new,
+    });
+    Ok(Answer::json(if is_new { StatusCode::CREATED } else { StatusCode::OK }, &answer))
+}

@@ -1,0 +1,123 @@
+//! Content that is handed out over a time: piece by piece, each in a transaction of its own.
+//!
+//! A client that takes its time must hold no transaction, and no content leaves the store before it was verified. So all of
+//! it is read once, by its SHA-256, and the checksum of each piece is kept in memory; each piece is compared with its own
+//! when it is read again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Db;
+use super::blobs::{self, damaged, damaged_value};
+use super::engine::{params, sql};
+use super::new_content::PIECE;
+use crate::error::Result;
+
+/// The most contents whose checksums are kept.
+const MAX_KEPT: usize = 256;
+
+/// What was verified, by key and SHA-256. A content never changes, so that nothing ever makes an entry wrong; in a database
+/// that was restored the same key may stand for another content, which has another SHA-256.
+static VERIFIED: LazyLock<Mutex<HashMap<(i64, [u8; 32]), Arc<Pieces>>>> = LazyLock::new(Mutex::default);
+
+/// A stored content whose SHA-256 was verified in this process.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pieces {
+    id: i64,
+    sha256: [u8; 32],
+    size: u64,
+    /// The XXH3 of each piece.
+    checksums: Vec<u64>,
+}
+
+impl Pieces {
+    /// Bytes in a piece; the last one may have fewer.
+    pub const SIZE: u64 = PIECE as u64;
+
+    /// Returns the blob with this key, whose SHA-256 has to be this one; reads it all where it was not verified yet.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn verified(db: &Db<'_>, id: i64, sha256: &[u8; 32]) -> Result<Arc<Self>> {
+        let kept = || VERIFIED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pieces) = kept().get(&(id, *sha256)) {
+            return Ok(Arc::clone(pieces));
+        }
+        let (mut hash, mut size, mut checksums) = (Sha256::new(), 0, Vec::new());
+        blobs::stream_by_id(db, id, blobs::Verify::Checksum, |piece| {
+            hash.update(piece);
+            size += piece.len() as u64;
+            checksums.push(xxh3_64(piece));
+            Ok(())
+        })?;
+        if hash.finalize()[..] != sha256[..] {
+            return Err(damaged(sha256));
+        }
+        let pieces = Arc::new(Self { id, sha256: *sha256, size, checksums });
+        let mut kept = kept();
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert((id, *sha256), Arc::clone(&pieces));
+        Ok(pieces)
+    }
+
+    /// Bytes in all.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns the piece that byte `n * Pieces::SIZE` begins.
+    ///
+    /// # Errors
+    /// `E_DAMAGED` where it is not what it was when all of it was verified; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn read(&self, db: &Db<'_>, n: usize) -> Result<Vec<u8>> {
+        let found = match i64::try_from(n).unwrap_or(i64::MAX) {
+            0 => db.one(sql!("SELECT head FROM blob WHERE id = ?1"), params![self.id], |row| row.get(0))?,
+            n => db.one(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n = ?2"), params![self.id, n], |row| {
+                row.get(0)
+            })?,
+        };
+        let piece: Vec<u8> = found.ok_or_else(|| damaged_value("a content went away while it was sent"))?;
+        match self.checksums.get(n) == Some(&xxh3_64(&piece)) {
+            true => Ok(piece),
+            false => Err(damaged(&self.sha256)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::store::Store;
+
+    fn bytes(size: usize) -> Vec<u8> {
+        (0..size).map(|n| (n / 7 % 251) as u8).collect()
+    }
+
+    #[test]
+    fn the_pieces_are_the_content_and_a_changed_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("a.db")).unwrap();
+        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 17] {
+            let content = bytes(size);
+            let sha256: [u8; 32] = Sha256::digest(&content).into();
+            let id = store.write(|db| blobs::put(db, &content)).unwrap();
+            let pieces = store.read(|db| Pieces::verified(db, id, &sha256)).unwrap();
+            let count = size.div_ceil(PIECE).max(1);
+            let again: Vec<u8> = (0..count).flat_map(|n| store.read(|db| pieces.read(db, n)).unwrap()).collect();
+            assert_eq!((pieces.size(), again == content), (size as u64, true));
+            let beyond = store.read(|db| pieces.read(db, count)).unwrap_err();
+            assert_eq!(beyond.code(), Code::Damaged);
+            let other = store.read(|db| Pieces::verified(db, id, &[7; 32])).unwrap_err();
+            assert_eq!(other.code(), Code::Damaged);
+            let (flipped, other) = (sql!("UPDATE blob SET head = ?2 WHERE id = ?1"), b"changed".as_slice());
+            store.write(|db| db.run(flipped, params![id, other])).unwrap();
+            assert_eq!(store.read(|db| pieces.read(db, 0)).unwrap_err().code(), Code::Damaged);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What builds of archives left. A row alone is not run: each that counts has a record outside of the database.
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::engine::{Row, params, sql};
+use crate::store::{Db, blobs};
+
+/// What the build of an archive left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Build {
+    /// The SHA-256 of the archive that was built.
+    pub package: [u8; 32],
+    /// Where it was built: another runner, or another image, may leave something else.
+    pub runner: String,
+    /// The SHA-256 of what it left, as an archive.
+    pub sha256: [u8; 32],
+    /// The key of that archive.
+    pub blob: i64,
+    /// When.
+    pub built_at: Millis,
+}
+
+/// Keeps what a build left, in the place of what the one before left there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn keep(db: &Db<'_>, build: &Build) -> Result<()> {
+    let before = get(db, &build.package, &build.runner)?;
+    let sql = sql!(
+        "INSERT INTO tool_build (package_sha256, runner, sha256, blob_id, built_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (package_sha256, runner)
+         DO UPDATE SET sha256 = excluded.sha256, blob_id = excluded.blob_id, built_at = excluded.built_at"
+    );
+    let Build { package, runner, sha256, blob, built_at } = build;
+    db.run(sql, params![package, runner, sha256, blob, built_at])?;
+    match before {
+        Some(before) if before.blob != *blob => blobs::take_back(db, before.blob),
+        _ => Ok(()),
+    }
+}
+
+/// Returns what the build of an archive left there.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, package: &[u8; 32], runner: &str) -> Result<Option<Build>> {
+    let sql = sql!(
+        "SELECT package_sha256, runner, sha256, blob_id, built_at FROM tool_build
+          WHERE package_sha256 = ?1 AND runner = ?2"
+    );
+    db.one(sql, params![package, runner], from_row)
+}
+
+/// Returns what builds left of archives that nobody has installed.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn unused(db: &Db<'_>) -> Result<Vec<Build>> {
+    let sql = sql!(
+        "SELECT package_sha256, runner, sha256, blob_id, built_at FROM tool_build
+          WHERE NOT EXISTS (SELECT 1 FROM tool_package AS p JOIN tool_install AS i ON i.package_id = p.id
+                             WHERE p.sha256 = tool_build.package_sha256)
+          ORDER BY package_sha256, runner"
+    );
+    db.all(sql, params![], from_row)
+}
+
+/// Lets go of what a build left; it is built again where it is needed.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, build: &Build) -> Result<()> {
+    let sql = sql!("DELETE FROM tool_build WHERE package_sha256 = ?1 AND runner = ?2");
+    db.run(sql, params![build.package, build.runner])?;
+    blobs::take_back(db, build.blob)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Build> {
+    Ok(Build {
+        package: row.get(0)?,
+        runner: row.get(1)?,
+        sha256: row.get(2)?,
+        blob: row.get(3)?,
+        built_at: row.get(4)?,
+    })
+}

@@ -1,0 +1,143 @@
+//! A run of minutes: what its client hears of it, and that nothing of it is left however it ends.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::trusting;
+use crate::support::{Client, Http, Scratch, Wait, eventually, http, signal, skipped};
+
+/// A time that no other process of this machine sleeps.
+fn mark(number: u32) -> String {
+    format!("{number}{:07}.5", std::process::id())
+}
+
+/// The processes whose arguments hold this text.
+fn running(text: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(text)).count()
+}
+
+#[track_caller]
+fn wait_until_it_runs(mark: &str) {
+    eventually("the tool runs", || (running(&format!("sleep {mark}")) > 0).then_some(()));
+}
+
+#[track_caller]
+fn wait_until_it_is_gone(mark: &str) {
+    eventually("no process is left", || (running(mark) == 0).then_some(()));
+}
+
+/// A scratch folder with an installed tool that says something, and sleeps; `None` where nothing can be run here.
+fn sleeper(mark: &str) -> Option<Scratch> {
+    let scratch = Scratch::new();
+    scratch.file(
+        "sleeper/enact.yaml",
+        format!(
+            "name: alice/sleeper\nversion: 1.0.0\ndescription: Sleeps\n\
+             command: \"echo begun >&2; printf 'half of a li' >&2; (setsid sleep {mark} &); sleep {mark}; echo done\"\n"
+        ),
+    );
+    scratch.file("true/enact.yaml", "name: test/true\nversion: 1.0.0\ndescription: Does nothing\ncommand: \"true\"\n");
+    let ran = scratch.run(&["--json", "tool", "run", "./true"]);
+    if ran.stdout.contains("E_RUNNER_UNAVAILABLE") {
+        skipped("bubblewrap does not run here");
+        return None;
+    }
+    scratch.ok(&["tool", "publish", "sleeper", "--to", "local"]);
+    scratch.ok(&["tool", "key", "new"]);
+    let signed = scratch.json(&["tool", "sign", "alice/sleeper"]);
+    trusting(&scratch, signed["identity"].as_str().expect("an identity"));
+    scratch.ok(&["tool", "install", "alice/sleeper"]);
+    Some(scratch)
+}
+
+/// What the newest run came to.
+fn outcome(scratch: &Scratch) -> Value {
+    scratch.json(&["tool", "runs", "--tool", "alice/sleeper"])["runs"][0]["outcome"].clone()
+}
+
+fn call() -> Value {
+    json!({ "name": "alice__sleeper", "arguments": {}, "_meta": { "progressToken": "t" } })
+}
+
+#[test]
+fn progress_and_log_messages_tell_that_a_run_lives_and_a_cancelled_one_ends() {
+    let mark = mark(1);
+    let Some(scratch) = sleeper(&mark) else { return };
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    client.result("logging/setLevel", json!({ "level": "info" }));
+    let id = client.post("tools/call", call());
+    wait_until_it_runs(&mark);
+    let progress = client.notification("notifications/progress")["params"].clone();
+    assert_eq!(progress["progressToken"], "t");
+    let told = progress["message"].as_str().expect("a message").to_owned();
+    assert!(told.starts_with("alice/sleeper has run for ") && told.ends_with(" s: begun"), "{told}");
+    let logged = client.notification("notifications/message")["params"].clone();
+    assert_eq!((&logged["level"], &logged["data"]), (&json!("info"), &json!(told)));
+    // It holds up no other request, and a second message says more.
+    client.result("tools/list", json!({}));
+    let later = client.notification("notifications/progress")["params"]["progress"].as_f64();
+    assert!(later > progress["progress"].as_f64(), "{later:?}");
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } }));
+    wait_until_it_is_gone(&mark);
+    client.result("ping", json!({}));
+    client.finish();
+    assert_eq!(outcome(&scratch), "E_CANCELLED");
+}
+
+#[test]
+fn a_client_that_closes_its_pipe_a_request_to_end_and_a_kill_leave_no_process() {
+    for (number, end) in [(2, "close"), (3, "TERM"), (4, "KILL")] {
+        let mark = mark(number);
+        let Some(scratch) = sleeper(&mark) else { return };
+        let mut client = Client::legacy(&scratch, "2025-06-18");
+        client.post("tools/call", call());
+        wait_until_it_runs(&mark);
+        match end {
+            // A pipe that is closed ends what was asked for; who wants its answer keeps it open.
+            "close" => {
+                client.close_input();
+                signal(client.pid(), "TERM");
+            }
+            end => signal(client.pid(), end),
+        }
+        wait_until_it_is_gone(&mark);
+        client.ended();
+    }
+}
+
+#[test]
+fn a_client_that_leaves_over_http_ends_its_run() {
+    let mark = mark(5);
+    let Some(scratch) = sleeper(&mark) else { return };
+    let mut server = Http::start(&scratch, &[]);
+    let request = http::modern("/mcp", "tools/call", call())
+        .edited(|message| message["params"]["_meta"]["progressToken"] = json!("t"));
+    let events = server.open(&request);
+    wait_until_it_runs(&mark);
+    drop(events);
+    wait_until_it_is_gone(&mark);
+    eventually("the row is written", || (outcome(&scratch) == "E_CANCELLED").then_some(()));
+    server.end();
+    server.ended();
+}
+
+#[test]
+fn a_run_holds_up_neither_its_clients_reads_nor_the_end_of_the_server() {
+    let mark = mark(6);
+    let Some(scratch) = sleeper(&mark) else { return };
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    for _ in 0..3 {
+        client.post("tools/call", call());
+    }
+    eventually("two of them run", || (running(&format!("sleep {mark}")) >= 4).then_some(()));
+    for method in ["tools/list", "prompts/list", "resources/list"] {
+        client.result(method, json!({}));
+    }
+    assert!(!matches!(client.wait(Duration::from_millis(1)), Wait::Closed));
+    signal(client.pid(), "TERM");
+    client.ended();
+    wait_until_it_is_gone(&mark);
+}

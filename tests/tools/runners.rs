@@ -1,0 +1,230 @@
+//! Which runner runs a tool, and what each one gives it.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use mcpkg::error::Code;
+use mcpkg::registry::run::{Call, Content, Given, Wished, run};
+use serde_json::{Value, json};
+
+use super::sandbox::Sandbox;
+use super::trusting;
+use crate::support::{Client, Ran, Scratch, at_a_terminal, eventually, set_mode, skipped};
+
+const IMAGE: &str = "localhost/mcpkg-none:1";
+
+/// A scratch folder with a tool that says where it runs.
+fn with_tool(from: &str) -> Scratch {
+    let scratch = Scratch::new();
+    let manifest = format!("name: test/tool\nversion: 1.0.0\ndescription: A tool\nfrom: {from}\ncommand: echo ran\n");
+    scratch.file("tool/enact.yaml", manifest);
+    scratch
+}
+
+/// Runs the tool with nothing on PATH but these scripts.
+fn run_with(scratch: &Scratch, programs: &[(&str, &str)], arguments: &[&str]) -> Ran {
+    let folder = scratch.path().join("programs");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (name, script) in programs {
+        let program = scratch.file(&format!("programs/{name}"), format!("#!/bin/sh\n{script}\n"));
+        set_mode(&program, 0o755);
+    }
+    let command = ["--json", "tool", "run", "./tool"];
+    scratch.finish(scratch.command().env("PATH", folder).args(command).args(arguments))
+}
+
+#[track_caller]
+fn error(ran: &Ran) -> Value {
+    assert_ne!(ran.status, 0, "{ran}");
+    serde_json::from_str::<Value>(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))["error"].take()
+}
+
+#[test]
+fn x36_without_a_runner_nothing_runs() {
+    let scratch = with_tool("host");
+    let refused = error(&run_with(&scratch, &[], &[]));
+    assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE");
+    let runners =
+        json!([{ "runner": "bubblewrap", "reason": "bubblewrap is not installed: there is no `bwrap` on PATH" }]);
+    assert_eq!(refused["details"]["runners"], runners);
+    // One that is too old says so itself.
+    let old = [("bwrap", "echo 'bwrap: Unknown option --disable-userns' >&2; exit 1")];
+    let refused = error(&run_with(&scratch, &old, &[]));
+    let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("older than 0.8"), "{reason}");
+    // One that ends well and runs nothing is none.
+    let refused = error(&run_with(&scratch, &[("bwrap", "exit 0")], &[]));
+    assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE");
+    // To ask for no sandbox is not enough.
+    let refused = error(&run_with(&scratch, &[], &["--runner", "none"]));
+    let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
+    assert!(refused["code"] == "E_RUNNER_UNAVAILABLE" && reason.contains("execution.allow_unsandboxed"), "{refused}");
+}
+
+#[test]
+fn x37_an_engine_whose_daemon_is_dead_does_not_count() {
+    let scratch = with_tool(IMAGE);
+    let dead = "case $1 in --version) echo version 99; exit 0;; esac; echo 'Cannot connect to the daemon' >&2; exit 1";
+    let refused = error(&run_with(&scratch, &[("docker", dead), ("podman", dead)], &[]));
+    assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE");
+    for number in [0, 1] {
+        assert_eq!(refused["details"]["runners"][number]["reason"], "Cannot connect to the daemon", "{refused}");
+    }
+    // A docker whose client answers for a daemon that does not.
+    let silent = "exit 0";
+    let refused = error(&run_with(&scratch, &[("docker", silent)], &[]));
+    assert_eq!(refused["details"]["runners"][1], json!({ "runner": "docker", "reason": "its daemon does not answer" }));
+}
+
+#[test]
+fn an_image_that_is_not_there_is_not_fetched() {
+    if Sandbox::podman().is_none() {
+        return;
+    }
+    let scratch = with_tool(IMAGE);
+    let missing = error(&scratch.run(&["--json", "tool", "run", "./tool"]));
+    assert_eq!(missing["code"], "E_IMAGE_MISSING");
+    assert_eq!(missing["details"]["image"], IMAGE);
+    assert_eq!(missing["details"]["pull"], format!("podman pull {IMAGE}"));
+    // A manifest's text is no option of the engine's.
+    let scratch = with_tool("'--privileged'");
+    let refused = error(&scratch.run(&["--json", "tool", "run", "./tool"]));
+    let reason = refused["details"]["runners"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("no image's name"), "{refused}");
+}
+
+#[test]
+fn a_runner_that_a_tool_does_not_suit_is_refused() {
+    let scratch = with_tool("host");
+    for runner in ["podman", "docker", "wasm"] {
+        let refused = error(&scratch.run(&["--json", "tool", "run", "./tool", "--runner", runner]));
+        assert_eq!(refused["code"], "E_RUNNER_UNAVAILABLE", "{refused}");
+    }
+    let scratch = with_tool(IMAGE);
+    let refused = error(&scratch.run(&["--json", "tool", "run", "./tool", "--runner", "bubblewrap"]));
+    assert_eq!(refused["details"]["runners"][0]["reason"], format!("test/tool asks for the image {IMAGE}"));
+}
+
+#[test]
+fn x41_inputs_variables_and_outputs_are_the_same_in_every_runner() {
+    for sandbox in Sandbox::each() {
+        let file = sandbox.path().join("a file.txt");
+        std::fs::write(&file, "from the user\n").expect("a file");
+        std::fs::write(sandbox.path().join("tool/own.txt"), "its own\n").expect("a file");
+        let given = vec![
+            Given { at: "/input/file/a file.txt".to_owned(), content: Content::Path(file) },
+            Given { at: "/input/.values/text".to_owned(), content: Content::Bytes(b"a value".to_vec()) },
+        ];
+        let script = "cat \"$1\" \"$2\"; echo; cat own.txt; pwd; echo $HOME $USER $TMPDIR; echo to-stderr >&2; \
+            mkdir -p /output/deep; echo left > /output/deep/file; ln -s /etc/passwd /output/link; \
+            echo x > /tmp/x && echo y > /dev/shm/y && cat /tmp/x";
+        let words = ["sh", "-c", script, "sh", "/input/file/a file.txt", "/input/.values/text"];
+        let call = Call { given, ..sandbox.call(&words) };
+        let outcome = run(&sandbox.context, &call).expect("a run");
+        let expected = "from the user\na value\nits own\n/workspace\n/tmp tool /tmp\nx\n";
+        assert_eq!((outcome.stdout.as_str(), outcome.stderr.as_str()), (expected, "to-stderr\n"));
+        let files: Vec<(&str, &[u8])> = outcome.files.iter().map(|file| (file.path.as_str(), &*file.bytes)).collect();
+        assert_eq!(files, [("deep/file", &b"left\n"[..])]);
+        assert_eq!(outcome.left_out, ["link"]);
+        assert_eq!(outcome.image.is_some(), !sandbox.is_bubblewrap());
+        let failed = sandbox.run(&["sh", "-c", "echo why >&2; exit 5"]).expect_err("failed");
+        assert_eq!(failed.details().expect("details")["exit_code"], 5);
+        assert_eq!(sandbox.run(&["no-such-program"]).expect_err("not there").code(), Code::ToolFailed);
+    }
+}
+
+/// The containers of this machine that mcpkg made.
+fn containers() -> String {
+    let listed = std::process::Command::new("podman")
+        .args(["ps", "--all", "--filter", "name=^mcpkg-", "--format", "{{.Names}}"])
+        .output();
+    listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default()
+}
+
+fn running(text: &str) -> usize {
+    let entries = std::fs::read_dir("/proc").expect("processes").flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).replace('\0', " ").contains(text)).count()
+}
+
+#[test]
+fn x33_a_container_is_gone_when_its_run_is_also_where_the_server_was_killed() {
+    let Some(sandbox) = Sandbox::podman() else { return };
+    let mark = format!("8{:07}.5", std::process::id());
+    let deaf = format!("trap '' TERM; (trap '' TERM; setsid sleep {mark}) & while true; do sleep {mark}; done");
+    let limits = Wished { time: Some(Duration::from_secs(2)), ..Wished::default() };
+    let begun = Instant::now();
+    let call = Call { limits, ..sandbox.call(&["sh", "-c", &deaf]) };
+    assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
+    assert!(begun.elapsed() >= Duration::from_secs(4), "it was not asked first");
+    eventually("no process is left", || (running(&mark) == 0).then_some(()));
+    // One that listens ends by itself.
+    let tidy = format!("trap 'exit 0' TERM; sleep {mark} & wait");
+    let call = Call { limits, ..sandbox.call(&["sh", "-c", &tidy]) };
+    let begun = Instant::now();
+    assert_eq!(run(&sandbox.context, &call).expect_err("too long").code(), Code::ToolTimeout);
+    assert!(begun.elapsed() < Duration::from_millis(3_900), "it was killed though it listened");
+    // kill -9 of who runs it.
+    let scratch = Scratch::new();
+    let image = super::image::made().expect("an image");
+    let manifest =
+        format!("name: test/tool\nversion: 1.0.0\ndescription: A tool\nfrom: {image}\ncommand: sleep {mark}\n");
+    scratch.file("tool/enact.yaml", manifest);
+    let mut command = scratch.command();
+    command.args(["tool", "run", "./tool"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut running_command = command.spawn().expect("mcpkg starts");
+    eventually("the tool runs", || (running(&format!("sleep {mark}")) > 0).then_some(()));
+    running_command.kill().expect("killed");
+    running_command.wait().expect("ended");
+    eventually("no process is left", || (running(&mark) == 0).then_some(()));
+    eventually("no container is left", || containers().is_empty().then_some(()));
+}
+
+#[test]
+fn a_dry_run_shows_what_each_runner_would_start() {
+    let Some(sandbox) = Sandbox::podman() else { return };
+    drop(sandbox);
+    let scratch = with_tool(&super::image::made().expect("an image"));
+    scratch.file(
+        "tool/enact.yaml",
+        format!(
+            "name: test/tool\nversion: 1.0.0\ndescription: A tool\nfrom: {}\ncommand: echo ran\n\
+             env: {{TOKEN: {{secret: true, default: tell-nobody}}}}\n",
+            super::image::made().expect("an image")
+        ),
+    );
+    let plan = scratch.json(&["tool", "run", "./tool", "--dry-run"]);
+    assert_eq!((&plan["runner"], &plan["verdict"]), (&json!("podman"), &json!("unverified")));
+    let command = plan["runners"][0]["command"].to_string();
+    assert!(
+        command.contains("--network") && command.contains("--cap-drop") && !command.contains("tell-nobody"),
+        "{command}"
+    );
+    assert_eq!(plan["environment"]["TOKEN"], "the manifest");
+    let mounts: Vec<&Value> = plan["mounts"].as_array().expect("mounts").iter().map(|mount| &mount["path"]).collect();
+    assert!(mounts.contains(&&json!("/workspace")), "{mounts:?}");
+    assert!(plan["limits"]["memory"].is_u64());
+    assert_eq!(containers(), "");
+}
+
+/// A scratch folder with a signed and installed tool that says what it can reach.
+fn installed() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.file("secret", "PRIVATE");
+    let script = "cat ../../../secret $HOME/secret 2>/dev/null; cat \"$SECRET_FILE\"; echo left > \"${OUTPUT:-/output}/left.txt\"; \
+        cat own.txt; echo no > own.txt; (setsid sleep 5550000.25 > /dev/null 2>&1 &); env | cut -d= -f1 | sort | tr '\\n' ' '";
+    let manifest = format!(
+        "name: alice/free\nversion: 1.0.0\ndescription: Is free\nenv: {{SECRET_FILE: {{default: {}}}}}\n\
+         scripts: {{main: [sh, -c, {}]}}\n",
+        scratch.path().join("secret").display(),
+        json!(script)
+    );
+    scratch.file("free/enact.yaml", manifest);
+    scratch.file("free/own.txt", "its own\n");
+    scratch.ok(&["tool", "publish", "free", "--to", "local"]);
+    scratch.ok(&["tool", "key", "new"]);
+    let signed = scratch.json(&["tool", "sign", "alice/free"]);
+    trusting(&scratch, signed["identity"].as_str().expect("an identity"));
+    scratch.ok(&["tool", "install", "alice/free"]);
+    scratch
+}

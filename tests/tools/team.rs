@@ -1,0 +1,126 @@
+//! A team's registry: a database that a server offers, and others who use it.
+
+use std::path::Path;
+
+use mcpkg::registry::package::archive;
+use serde_json::Value;
+
+use crate::support::http::Response;
+use crate::support::{Http, Ran, Request, Scratch};
+
+/// A server that offers its database as a registry.
+pub struct Team {
+    pub scratch: Scratch,
+    pub server: Http,
+}
+
+impl Team {
+    /// Starts one, with more arguments for `serve`.
+    pub fn start(arguments: &[&str]) -> Self {
+        let scratch = Scratch::new();
+        let serve = ["--json", "serve", "--http", "--registry", "--port", "0"];
+        let server = Http::spawn(scratch.command().args(serve).args(arguments));
+        Self { scratch, server }
+    }
+
+    /// Makes an access key.
+    pub fn key(&self, arguments: &[&str]) -> String {
+        let made = self.scratch.json(&[&["access", "create"], arguments].concat());
+        made["key"].as_str().expect("a key").to_owned()
+    }
+
+    /// The address of the registry.
+    pub fn url(&self) -> String {
+        format!("http://{}/registry", self.server.address)
+    }
+
+    /// Sends a request to a path below the registry, with a key where one is given.
+    #[track_caller]
+    pub fn ask(&self, method: &str, path: &str, key: Option<&str>) -> Response {
+        self.server.send(&request(method, path, key))
+    }
+
+    /// Sends JSON.
+    #[track_caller]
+    pub fn tell(&self, method: &str, path: &str, key: Option<&str>, body: &Value) -> Response {
+        let request = request(method, path, key).with("Content-Type", "application/json");
+        self.server.send(&request.body(body.to_string()))
+    }
+
+    /// Publishes the package in a folder as a form; returns the answer.
+    #[track_caller]
+    pub fn publish(&self, folder: &Path, visibility: &str, key: Option<&str>) -> Response {
+        let opened = archive::pack(folder).expect("an archive").opened;
+        let path = format!("/tools/{}/versions", opened.manifest.name);
+        self.server.send(&form(request("POST", &path, key), opened.bytes(), visibility))
+    }
+
+    /// A home of somebody else's that has the registry as `team`, with the token in the variable `TEAM_TOKEN`.
+    pub fn home(&self) -> Scratch {
+        let home = Scratch::new();
+        home.ok(&["registry", "add", "team", &self.url(), "--token", "env:TEAM_TOKEN"]);
+        home
+    }
+}
+
+/// A request to a path below the registry.
+pub fn request(method: &str, path: &str, key: Option<&str>) -> Request {
+    let request = Request::new(method, &format!("/registry{path}"));
+    match key {
+        Some(key) => request.with("Authorization", &format!("Bearer {key}")),
+        None => request,
+    }
+}
+
+/// A form with an archive, in the place of a request's body.
+pub fn form(request: Request, bundle: &[u8], visibility: &str) -> Request {
+    let part = |head: &str, body: &[u8]| {
+        [format!("--b0\r\nContent-Disposition: form-data; {head}\r\n\r\n").as_bytes(), body, b"\r\n"].concat()
+    };
+    let body = [
+        part("name=\"visibility\"", visibility.as_bytes()),
+        part("name=\"bundle\"; filename=\"bundle.tar.gz\"", bundle),
+        b"--b0--\r\n".to_vec(),
+    ];
+    request.with("Content-Type", "multipart/form-data; boundary=b0").body(body.concat())
+}
+
+/// Runs a command of somebody's who has this token.
+pub fn with_token(home: &Scratch, token: &str, arguments: &[&str]) -> Ran {
+    home.finish(home.command().env("TEAM_TOKEN", token).arg("--json").args(arguments))
+}
+
+/// Runs a command that must succeed, and returns its data.
+#[track_caller]
+pub fn done(home: &Scratch, token: &str, arguments: &[&str]) -> Value {
+    let ran = with_token(home, token, arguments);
+    assert_eq!(ran.status, 0, "mcpkg {}\n{ran}", arguments.join(" "));
+    serde_json::from_str(&ran.stdout).expect("JSON")
+}
+
+/// Runs a command that must fail, and returns its code.
+#[track_caller]
+pub fn fails(home: &Scratch, token: &str, arguments: &[&str]) -> String {
+    let ran = with_token(home, token, arguments);
+    assert_ne!(ran.status, 0, "mcpkg {}\n{ran}", arguments.join(" "));
+    let failed: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+    failed["error"]["code"].as_str().expect("a code").to_owned()
+}
+
+/// The body of an answer, as JSON.
+#[track_caller]
+pub fn body(response: &Response) -> Value {
+    serde_json::from_slice(&response.body).unwrap_or_else(|error| panic!("{error}: {}", response.text()))
+}
+
+/// The status of a refusal, and its code; it has the form that the original's failures have.
+#[track_caller]
+pub fn refused(response: &Response) -> (u16, String) {
+    let body = body(response);
+    let error = body["error"].as_object().unwrap_or_else(|| panic!("no failure: {body}"));
+    assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
+    let odd: Vec<&String> =
+        error.keys().filter(|key| !["code", "message", "details"].contains(&key.as_str())).collect();
+    assert!(odd.is_empty() && body.as_object().is_some_and(|body| body.len() == 1), "{body}");
+    (response.status, error["code"].as_str().expect("a code").to_owned())
+}
