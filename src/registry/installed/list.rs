@@ -48,7 +48,7 @@ impl Operation for List {
             Ok((tools, border.name().map(str::to_owned)))
         })?;
         let table = Table {
-            columns: &["TOOL", "VERSION", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
+            columns: &["TOOL", "VERSION", "NEWER", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
             rows: tools.iter().map(Listed::row).collect(),
             empty: "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned(),
         };
@@ -83,12 +83,18 @@ impl Listed {
         Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, standing })
     }
 
+    fn newer(&self) -> Option<String> {
+        self.standing.newer.as_ref().map(ToString::to_string)
+    }
+
     fn row(&self) -> Vec<String> {
         let seen = if self.exposed { "yes" } else { "no" };
+        let yanked = if self.standing.yank.is_some() { ", yanked" } else { "" };
         vec![
             self.install.name.clone(),
             self.install.version.clone(),
-            self.status.to_owned(),
+            self.newer().unwrap_or_default(),
+            format!("{}{yanked}", self.status),
             Scope::word(&self.install.scope).to_owned(),
             seen.to_owned(),
             cell(&self.description).into_owned(),
@@ -107,7 +113,7 @@ impl Listed {
             "status": self.status,
             "registry": self.install.registry,
             "yanked": self.standing.yank.is_some(),
-            "newer": self.standing.newer.as_ref().map(ToString::to_string),
+            "newer": self.newer(),
         })
     }
 }
