@@ -237,7 +237,7 @@ fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() 
         return skipped("bubblewrap does not run here");
     }
     let sandboxed = |ran: &Ran| {
-        assert!(ran.stdout.contains("\"runner\":\"bubblewrap\"") && !ran.stdout.contains("PRIVATE"), "{ran}");
+        assert!(ran.stdout.contains("\"runner\": \"bubblewrap\"") && !ran.stdout.contains("PRIVATE"), "{ran}");
     };
     sandboxed(&first);
     let at_terminal = |arguments: &[&str]| {
