@@ -350,7 +350,9 @@ fn what_answers_a_module_names_nothing_of_the_machine() {
         }
         seen += 1;
         let code = code(&text);
-        for named in ["std::fs", "std::net", "std::env", "std::process", "std::io", "crate::file", "crate::disk", "crate::http"] {
+        for named in
+            ["std::fs", "std::net", "std::env", "std::process", "std::io", "crate::file", "crate::disk", "crate::http"]
+        {
             assert!(!code.contains(named), "{inside} names {named}");
         }
     }

@@ -111,3 +111,21 @@ fn clients_that_do_not_read_cost_no_memory() {
     let grown = memory(pid, "VmHWM").saturating_sub(before);
     assert!(grown < 96 << 10, "{grown} KiB more than {before} KiB");
 }
+
+#[test]
+fn uploads_at_once_wait_for_each_other() {
+    let team = Team::start(&[]);
+    let key = team.key(&["ci", "--publish", "alice"]);
+    std::thread::scope(|scope| {
+        for n in 0..6 {
+            let (team, key) = (&team, &key);
+            scope.spawn(move || {
+                let folder = folder(&team.scratch, &format!("alice/tool-{n}"), "Sun");
+                std::fs::write(folder.join("noise.bin"), vec![n; 2 << 20]).expect("a file");
+                let published = team.publish(&folder, "public", Some(key));
+                assert_eq!(published.status, 201, "{}", published.text());
+            });
+        }
+    });
+    assert_eq!(body(&team.ask("GET", "/tools/search", Some(&key)))["total"], 6);
+}
