@@ -2,6 +2,9 @@
 
 mod answers;
 mod asking;
+mod cache;
+mod config;
+mod doctor;
 mod builds;
 mod defects;
 mod doors;
@@ -9,6 +12,7 @@ mod downloads;
 mod escapes;
 mod face;
 pub mod homes;
+mod import;
 mod hostile_registry;
 mod image;
 mod installed;
@@ -18,6 +22,7 @@ mod lively;
 mod lock;
 mod model;
 mod package;
+mod prune;
 mod recorded;
 pub mod registries;
 mod run;

@@ -13,6 +13,7 @@ use super::unsandboxed::Unsandboxed;
 use crate::approved::Approved;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::registry::config;
 use crate::registry::package::manifest::Base;
 use crate::store::Db;
 
@@ -30,8 +31,8 @@ impl Settings {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
-    pub fn of(_: &Db<'_>, _: &Approved) -> Result<Self> {
-        Ok(Self::default())
+    pub fn of(db: &Db<'_>, approved: &Approved) -> Result<Self> {
+        Ok(Self { allow_unsandboxed: config::allows_unsandboxed(db, approved)?, stand_in: config::stand_in(db)? })
     }
 }
 

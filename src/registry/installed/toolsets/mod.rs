@@ -12,9 +12,12 @@ use serde_json::{Value, json};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Entry, Names, Reach};
+use crate::registry::alias;
 use crate::registry::installed::visible;
 use crate::store::Db;
 use crate::store::tools::toolsets::{self, Toolset};
+
+pub use create::check_name;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
@@ -63,6 +66,7 @@ fn add(context: &Context, db: &Db<'_>, id: i64, tools: &[String]) -> Result<Vec<
     let known = installed(context, db)?;
     let mut added = Vec::new();
     for tool in tools {
+        let tool = &alias::expanded_in(db, context, tool)?;
         if !known.contains(tool) {
             let error = Error::new(Code::ToolNotFound, format!("Tool '{tool}' is not installed"));
             let otherwise = "`mcpkg tool list` names those that are".to_owned();

@@ -17,6 +17,7 @@ use super::{CHANGES, TOOLS, checked, named, names, publisher, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Resolved, release};
 use crate::registry::package::{Wanted, mcp_name};
 use crate::registry::run::Tool;
@@ -112,7 +113,7 @@ impl Update {
             }
             let mut meant: Vec<(Install, Wanted)> = Vec::new();
             for text in &self.tools {
-                let reference = named(text, None)?;
+                let reference = named(&alias::expanded_in(db, context, text)?, None)?;
                 let name = reference.name.as_str();
                 if meant.iter().any(|(install, _)| install.name == name) {
                     return Err(Error::new(Code::InvalidArgument, format!("'{name}' is named twice")));
