@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::calling::tool_of;
 use super::newer::{Standing, standing};
 use super::visible::{self, Border};
 use super::{checked, names, schemas};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
+use crate::registry::run::choose;
 use crate::registry::trust::{self, Rules};
 use crate::store::Db;
 use crate::store::tools::installs::{Install, Scope};
@@ -63,6 +65,7 @@ struct Listed {
     exposed: bool,
     description: String,
     status: &'static str,
+    unsandboxed: bool,
     mcp_tools: Vec<String>,
     standing: Standing,
 }
@@ -78,9 +81,12 @@ impl Listed {
             }
             Err(error) => (format!("broken: {}", error.message()), Vec::new()),
         };
-        let verdict = trust::judge_by(rules, db, context, &checked::subject(&install))?;
+        let subject = checked::subject(&install);
+        let verdict = trust::judge_by(rules, db, context, &subject)?;
+        let (tool, status) = (tool_of(&subject, Some(&verdict)), verdict.status.word());
+        let unsandboxed = choose::is_unsandboxed(db, &context.approved, &tool, status)?;
         let standing = standing(db, &install, false)?;
-        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, standing })
+        Ok(Self { install, exposed, description, status, unsandboxed, mcp_tools, standing })
     }
 
     fn row(&self) -> Vec<String> {
@@ -88,7 +94,7 @@ impl Listed {
         vec![
             self.install.name.clone(),
             self.install.version.clone(),
-            self.status.to_owned(),
+            if self.unsandboxed { format!("{}, no sandbox", self.status) } else { self.status.to_owned() },
             Scope::word(&self.install.scope).to_owned(),
             seen.to_owned(),
             cell(&self.description).into_owned(),
@@ -105,6 +111,7 @@ impl Listed {
             "active": self.install.active,
             "exposed": self.exposed,
             "status": self.status,
+            "unsandboxed": self.unsandboxed,
             "registry": self.install.registry,
             "yanked": self.standing.yank.is_some(),
             "newer": self.standing.newer.as_ref().map(ToString::to_string),

@@ -85,7 +85,7 @@ impl Target {
     fn fetched(&self, context: &Context) -> Result<Found> {
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: false, allow_yanked: true };
-        let resolved = resolve(context, &Reference::parse(&self.tool)?, choice)?;
+        let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
         let found = Found::of(&archive::open(download(context, &resolved)?.archive.bytes)?)?;
         let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
         if (found.subject.name.as_str(), &found.subject.version) == (wanted.0, &wanted.1) {
