@@ -21,6 +21,10 @@ docs:
 e2e *TRANSPORTS:
     bash tests/e2e/run.sh {{TRANSPORTS}}
 
+# The story of tools from an author to an agent's call, with the network cut, each step with what it prints
+tools:
+    bash tests/e2e/tools.sh
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}

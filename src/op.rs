@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 
-pub use caller::{Caller, Client, Connection, Grant, Identity, Rights};
+pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress, Say};
 pub use domain::{Domain, Group, Listed};
@@ -30,7 +30,7 @@ pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
-pub use projected::{Audience, Hints, InstallScope, Projected, Projections, Run};
+pub use projected::{Audience, Hints, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
 

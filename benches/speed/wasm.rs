@@ -76,5 +76,5 @@ fn interpreted(program: &Program) -> End {
         clock: Clock::system(),
         cancelled: CancellationToken::new(),
     };
-    wasm::run(program, &setup).expect("the interpreter is fine").end
+    wasm::run(program, &setup, None).expect("the interpreter is fine").end
 }

@@ -72,7 +72,7 @@ pub struct Projected {
 #[derive(Clone)]
 pub enum Answer {
     /// As an operation: on the blocking pool, in the caller's context.
-    Run(op::Projected),
+    Run(Box<op::Projected>),
     /// By a program that speaks with the client meanwhile.
     Talk(Arc<Talk<CallToolRequestParams, CallToolResponse>>),
     /// By a program, as a task where its client has the tasks extension.
@@ -111,7 +111,7 @@ impl From<op::Projected> for Projected {
         listed.annotations = Some(annotations(&tool));
         listed.meta =
             tool.meta.clone().map(|(key, value)| MetaObject(JsonObject::from_iter([(key.to_owned(), value)])));
-        Self { listed, effect: tool.effect, group: tool.group, answer: Answer::Run(tool) }
+        Self { listed, effect: tool.effect, group: tool.group, answer: Answer::Run(Box::new(tool)) }
     }
 }
 

@@ -69,31 +69,6 @@ pub struct Audience<'a> {
     pub toolset: Option<&'a str>,
 }
 
-/// Whom an install of a client's is for, where the server says it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InstallScope {
-    /// The access key that the client came with.
-    Key,
-    /// The client's session.
-    Session,
-    /// Everybody who uses the database.
-    Global,
-}
-
-impl InstallScope {
-    /// Every scope.
-    pub const ALL: [InstallScope; 3] = [InstallScope::Key, InstallScope::Session, InstallScope::Global];
-
-    /// The name that `serve --install-scope` takes.
-    pub const fn name(self) -> &'static str {
-        match self {
-            InstallScope::Key => "key",
-            InstallScope::Session => "session",
-            InstallScope::Global => "global",
-        }
-    }
-}
-
 impl Projected {
     /// Runs the tool: on a handle that cannot write where it reads, as an operation.
     ///

@@ -21,7 +21,9 @@ const MAX_KEPT: usize = 256;
 
 /// What was verified, by key and SHA-256. A content never changes, so that nothing ever makes an entry wrong; in a database
 /// that was restored the same key may stand for another content, which has another SHA-256.
-static VERIFIED: LazyLock<Mutex<HashMap<(i64, [u8; 32]), Arc<Pieces>>>> = LazyLock::new(Mutex::default);
+static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
+
+type Verified = HashMap<(i64, [u8; 32]), Arc<Pieces>>;
 
 /// A stored content whose SHA-256 was verified in this process.
 #[derive(Debug, PartialEq, Eq)]

@@ -336,3 +336,25 @@ fn what_may_fetch_git_sources_or_ask_a_server_says_that_its_world_is_open() {
     }
     assert!(found >= 10, "only {found} operations");
 }
+
+#[test]
+fn what_answers_a_module_names_nothing_of_the_machine() {
+    let answers = ["wasi/", "files/", "host.rs", "guest.rs", "drive.rs", "budget.rs"];
+    let room = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/registry/run/wasm");
+    let mut seen = 0;
+    for (path, text) in sources() {
+        let Ok(inside) = path.strip_prefix(&room) else { continue };
+        let inside = inside.to_string_lossy().replace('\\', "/");
+        if !answers.iter().any(|place| inside.starts_with(place)) {
+            continue;
+        }
+        seen += 1;
+        let code = code(&text);
+        for named in
+            ["std::fs", "std::net", "std::env", "std::process", "std::io", "crate::file", "crate::disk", "crate::http"]
+        {
+            assert!(!code.contains(named), "{inside} names {named}");
+        }
+    }
+    assert!(seen >= 14, "{seen} files");
+}

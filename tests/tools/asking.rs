@@ -155,7 +155,7 @@ fn a_client_without_forms_is_told_what_a_person_runs() {
     }
     // Another archive is another question.
     extract(&scratch, TOOL, "1.3.0");
-    let refused = client.result("tools/call", verb("enact__install", "1.3.0"));
+    let refused = client.result("tools/call", verb("enact__learn", "1.3.0"));
     assert_eq!(code(&refused), "E_CONSENT_REQUIRED", "{refused}");
     assert_ne!(refused["structuredContent"]["error"]["details"]["consent"], id);
     client.finish();

@@ -1,6 +1,6 @@
 //! The registry that a server offers, and a second mcpkg that uses it: two processes.
 
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Write};
 
 use serde_json::{Value, json};
 
@@ -52,14 +52,39 @@ fn a_second_mcpkg_publishes_finds_and_installs() {
     trusting(&user, &identity);
     let installed = done(&user, &reader, &["tool", "install", TOOL]);
     assert_eq!((&installed["sha256"], &installed["verification"]["status"]), (&made["sha256"], &json!("verified")));
-    let stored = eventually("the download is counted", || {
+    let stored = eventually("downloads are counted", || {
         let tool = body(&team.ask("GET", "/tools/alice/utils/weather", Some(&reader)));
-        (tool["total_downloads"] == 1).then_some(tool)
+        // The archive that was refused came too.
+        (tool["total_downloads"] == 2).then_some(tool)
     });
-    assert_eq!(stored["versions"][0]["downloads"], 1);
+    assert_eq!(stored["versions"][0]["downloads"], 2);
     // The registry goes, the tool stays.
     drop(team.server);
     assert_eq!(user.json(&["tool", "list"])["tools"][0]["name"], TOOL);
+}
+
+#[test]
+fn a_signature_made_later_goes_to_the_registry_too() {
+    let (team, key, home, _) = alice();
+    published(&home, &key);
+    home.ok(&["tool", "key", "new", "work"]);
+    let sign = ["tool", "sign", "./packages/alice/utils/weather", "--key", "work", "--to", "team"];
+    let signed = done(&home, &key, &sign);
+    assert_eq!((&signed["added"], &signed["registry"]), (&json!(true), &json!("team")), "{signed}");
+    let list = || body(&team.ask("GET", &format!("{VERSION}/attestations"), Some(&key)));
+    assert_eq!((&list()["total"], &list()["attestations"][1]["auditor"]), (&json!(2), &signed["identity"]));
+    done(&home, &key, &sign);
+    assert_eq!(list()["total"], 2, "the same again is no failure");
+    // What the registry has is another archive: the signature stays at home.
+    folder(&home, TOOL, "Rain");
+    assert_eq!(fails(&home, &key, &sign), "E_DIGEST_MISMATCH");
+    assert_eq!(list()["total"], 2);
+    // A folder takes it as well.
+    home.ok(&["registry", "add", "folder", "team-tools", "--create"]);
+    home.ok(&["tool", "publish", "packages/alice/utils/weather", "--to", "folder"]);
+    home.ok(&["tool", "sign", "./packages/alice/utils/weather", "--key", "default", "--to", "folder"]);
+    let kept = home.path().join("team-tools/tools/alice/utils/weather/1.0.0/attestations");
+    assert_eq!(std::fs::read_dir(kept).expect("a folder").count(), 2);
 }
 
 #[test]
@@ -234,81 +259,6 @@ fn x59_total_counts_matches_and_tags_are_looked_at_before_the_limit() {
         let answer = team.ask("GET", &format!("/tools/search?{bad}"), Some(&key));
         assert_eq!(refused(&answer), (400, "BAD_REQUEST".to_owned()), "{bad}");
     }
-}
-
-/// An archive of some MiB that cannot be compressed.
-fn large(team: &Team, key: &str) -> Vec<u8> {
-    let folder = folder(&team.scratch, TOOL, "Sun");
-    let mut state = 7_u64;
-    let noise = (0..5 << 20).map(|_| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    });
-    team.scratch.file("packages/alice/utils/weather/noise.bin", noise.collect::<Vec<u8>>());
-    assert_eq!(team.publish(&folder, "public", Some(key)).status, 201);
-    mcpkg::registry::package::archive::pack(&folder).expect("an archive").opened.bytes().to_vec()
-}
-
-#[test]
-fn an_archive_comes_whole_or_in_parts_and_not_twice() {
-    let team = Team::start(&[]);
-    let key = team.key(&["ci", "--publish", "alice"]);
-    let archive = large(&team, &key);
-    let download = format!("{VERSION}/download");
-    let whole = team.ask("GET", &download, Some(&key));
-    assert_eq!((whole.status, whole.body == archive), (200, true));
-    let tag = whole.header("etag").expect("an ETag").to_owned();
-    assert_eq!(
-        tag,
-        format!("\"{}\"", body(&team.ask("GET", VERSION, Some(&key)))["bundle"]["hash"].as_str().expect("a hash"))
-    );
-    assert_eq!(whole.header("content-length"), Some(archive.len().to_string().as_str()));
-    assert_eq!(whole.header("content-type"), Some("application/gzip"));
-    assert_eq!((whole.header("content-encoding"), whole.header("accept-ranges")), (None, Some("bytes")));
-    let unchanged = team.server.send(&request("GET", &download, Some(&key)).with("If-None-Match", &tag));
-    assert_eq!((unchanged.status, unchanged.body.len()), (304, 0));
-    for (range, expected) in [
-        ("bytes=0-0", 0..1),
-        ("bytes=1048570-1048580", 1_048_570..1_048_581),
-        ("bytes=2097152-", 2_097_152..archive.len()),
-        ("bytes=-5", archive.len() - 5..archive.len()),
-    ] {
-        let part = team.server.send(&request("GET", &download, Some(&key)).with("Range", range));
-        let told = format!("bytes {}-{}/{}", expected.start, expected.end - 1, archive.len());
-        assert_eq!((part.status, part.header("content-range")), (206, Some(told.as_str())), "{range}");
-        assert!(part.body == archive[expected], "{range}");
-    }
-    let beyond = team.server.send(&request("GET", &download, Some(&key)).with("Range", "bytes=99999999-"));
-    assert_eq!(refused(&beyond), (416, "BAD_REQUEST".to_owned()));
-    // HEAD says the same and sends nothing.
-    let mut stream = team.server.connect();
-    let head = request("HEAD", &download, Some(&key)).with("Connection", "close");
-    stream.write_all(&head.bytes()).expect("sent");
-    let mut said = String::new();
-    stream.read_to_string(&mut said).expect("a head");
-    let said = said.to_ascii_lowercase();
-    assert!(said.starts_with("http/1.1 200") && said.contains(&format!("content-length: {}", archive.len())), "{said}");
-    assert!(said.ends_with("\r\n\r\n"), "{said}");
-    // Whole downloads are counted, once each.
-    let tool = body(&team.ask("GET", "/tools/alice/utils/weather", Some(&key)));
-    assert_eq!(tool["total_downloads"], 1, "{tool}");
-}
-
-#[test]
-fn a_download_that_began_is_sent_to_its_end() {
-    let mut team = Team::start(&[]);
-    let key = team.key(&["ci", "--publish", "alice"]);
-    let archive = large(&team, &key);
-    let mut stream = team.server.connect();
-    stream.write_all(&request("GET", &format!("{VERSION}/download"), Some(&key)).bytes()).expect("sent");
-    let mut first = [0; 16];
-    stream.read_exact(&mut first).expect("the answer begins");
-    team.server.end();
-    team.server.wait_until_it_ends();
-    let mut rest = BufReader::new((&first[..]).chain(stream));
-    let response = read_response(&mut rest).expect("the rest of it");
-    assert_eq!((response.status, response.body == archive), (200, true));
-    assert!(team.server.ended().success());
 }
 
 #[test]

@@ -121,8 +121,10 @@ fn x28_what_is_written_to_tmp_shm_and_output_is_bounded() {
 #[test]
 fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
     for sandbox in Sandbox::each() {
-        let outcome =
-            sandbox.run(&["sh", "-c", "echo begin; head -c 1073741824 /dev/zero | tr '\\0' x; echo; echo end"]);
+        // An engine passes it on by way of a program of its own, which takes its time.
+        let bytes = if sandbox.is_bubblewrap() { 1 << 30 } else { 64 << 20 };
+        let script = format!("echo begin; head -c {bytes} /dev/zero | tr '\\0' x; echo; echo end");
+        let outcome = sandbox.run(&["sh", "-c", &script]);
         let outcome = outcome.expect("a run");
         assert!(outcome.truncated && outcome.stdout.len() < (1 << 20) + 100, "{}", outcome.stdout.len());
         assert!(outcome.stdout.starts_with("begin\nxxx") && outcome.stdout.ends_with("xxx\nend\n"));
@@ -136,7 +138,8 @@ fn x32_a_gibibyte_of_output_is_cut_and_said_to_be() {
 
 #[test]
 fn x33_a_tool_that_ignores_term_is_killed_and_a_daemon_does_not_outlive_its_run() {
-    for sandbox in Sandbox::each() {
+    // A container takes longer to start than this one has; runners.rs has its own.
+    if let Some(sandbox) = Sandbox::new() {
         let mark = format!("{}.25", 5_000_000 + std::process::id());
         let limits = Wished { time: Some(Duration::from_millis(500)), ..Wished::default() };
         let deaf = format!("trap '' TERM; (trap '' TERM; sleep {mark}) & while true; do sleep {mark}; done");
@@ -190,7 +193,7 @@ fn every_run_and_every_failed_one_is_a_row_without_contents() {
         assert_eq!(outcomes, ["E_TOOL_FAILED", "E_TOOL_FAILED", "ok"]);
         let failed = found[1].ended.as_ref().expect("ended");
         assert_eq!((failed.exit_code, failed.stdout_size, failed.stderr_size), (Some(7), 3, 11));
-        assert_eq!(failed.runner.as_deref(), Some("bubblewrap"));
+        assert_eq!(failed.runner.as_deref(), Some(if sandbox.is_bubblewrap() { "bubblewrap" } else { "podman" }));
         let bytes = std::fs::read(sandbox.path().join("a.db")).expect("a file");
         assert!(!bytes.windows(11).any(|window| window == b"secret-word"));
         // Where no row can be written, nothing runs.

@@ -1,6 +1,5 @@
 //! Which runner runs a tool, and what each one gives it.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mcpkg::error::Code;
@@ -227,4 +226,70 @@ fn installed() -> Scratch {
     trusting(&scratch, signed["identity"].as_str().expect("an identity"));
     scratch.ok(&["tool", "install", "alice/free"]);
     scratch
+}
+
+#[test]
+fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() {
+    let scratch = installed();
+    let run = |scratch: &Scratch| scratch.run(&["--json", "tool", "run", "alice/free"]);
+    let first = run(&scratch);
+    if first.stdout.contains("E_RUNNER_UNAVAILABLE") {
+        return skipped("bubblewrap does not run here");
+    }
+    let sandboxed = |ran: &Ran| {
+        assert!(ran.stdout.contains("\"runner\":\"bubblewrap\"") && !ran.stdout.contains("PRIVATE"), "{ran}");
+    };
+    sandboxed(&first);
+    let at_terminal = |arguments: &[&str]| {
+        let mut command = scratch.command();
+        command.args(arguments);
+        at_a_terminal(&command, "y\n")
+    };
+    let refused = scratch.run(&["--json", "tool", "allow", "alice/free", "unsandboxed", "--yes"]);
+    assert!(refused.stdout.contains("E_TERMINAL_REQUIRED"), "{refused}");
+    let Some((shown, done)) = at_terminal(&["tool", "allow", "alice/free", "unsandboxed"]) else {
+        return skipped("there is no script");
+    };
+    assert!(done && shown.contains("without a sandbox"), "{shown}");
+    // A grant alone is not enough, and neither is the setting.
+    sandboxed(&run(&scratch));
+    let (shown, done) = at_terminal(&["tool", "config", "execution.allow_unsandboxed", "true"]).expect("a terminal");
+    assert!(done, "{shown}");
+    let free = run(&scratch);
+    assert_eq!(free.status, 0, "{free}");
+    let free: Value = serde_json::from_str(&free.stdout).expect("JSON");
+    assert_eq!((&free["runner"], &free["verification"]["status"]), (&json!("none"), &json!("verified")));
+    assert!(free["not_limited"].as_array().is_some_and(|limits| limits.contains(&json!("disk"))), "{free}");
+    let stdout = free["stdout"].as_str().expect("a text");
+    assert!(stdout.starts_with("PRIVATEits own\n") && !stdout.contains("CARGO"), "{stdout}");
+    assert_eq!(free["files"][0]["path"], "left.txt");
+    // What detached itself is gone with the run, and what it wrote to its files with them.
+    eventually("no process is left", || (running("sleep 5550000.25") == 0).then_some(()));
+    let again: Value = serde_json::from_str(&run(&scratch).stdout).expect("JSON");
+    assert_eq!(again["stdout"], free["stdout"]);
+    // Whoever asks over a network gets the sandbox.
+    let server = crate::support::Http::start(&scratch, &[]);
+    let called = server.modern("/mcp", "tools/call", json!({ "name": "alice__free", "arguments": {} }));
+    assert_eq!(called["result"]["_meta"]["mcpkg/run"]["runner"], "bubblewrap", "{called}");
+    drop(server);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let called = client.result("tools/call", json!({ "name": "alice__free", "arguments": {} }));
+    assert_eq!(called["_meta"]["mcpkg/run"]["runner"], "none", "{called}");
+    client.finish();
+    scratch.ok(&["tool", "allow", "alice/free", "unsandboxed", "--revoke"]);
+    sandboxed(&run(&scratch));
+}
+
+#[test]
+fn an_image_that_the_user_named_is_stood_in_for() {
+    let scratch = with_tool(IMAGE);
+    let unavailable = error(&run_with(&scratch, &[], &[]));
+    assert_eq!(unavailable["code"], "E_RUNNER_UNAVAILABLE");
+    scratch.ok(&["tool", "config", "execution.stand_in", IMAGE, "--yes"]);
+    let ran = scratch.run(&["--json", "tool", "run", "./tool", "--runner", "bubblewrap"]);
+    if ran.stdout.contains("E_RUNNER_UNAVAILABLE") {
+        return skipped("bubblewrap does not run here");
+    }
+    let ran: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!((&ran["stdout"], &ran["runner"]), (&json!("ran\n"), &json!("bubblewrap")));
 }

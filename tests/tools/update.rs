@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::homes::{Homes, TOOL, code, key};
+use super::team::{Team, done, with_token};
 use super::trusting;
 use crate::support::{Client, Scratch, at_a_terminal, skipped};
 
@@ -300,6 +301,53 @@ fn a_folder_is_installed_by_its_path_and_is_one_archive_then() {
     let refused = client.result("tools/call", call);
     assert_eq!(refused["structuredContent"]["error"]["code"], "E_INVALID_ARGUMENT", "{refused}");
     client.finish();
+}
+
+#[test]
+fn a_registry_on_another_host_is_followed_and_what_it_had_comes_from_a_folder() {
+    let homes = Homes::new();
+    let (author, user, web) = (&homes.author, &homes.user, Team::start(&[]));
+    let token = web.key(&["ci", "--read-only", "--publish", "alice", "--attest"]);
+    for home in [author, user] {
+        home.ok(&["registry", "add", "web", &web.url(), "--token", "env:TEAM_TOKEN", "--priority", "-1"]);
+    }
+    let publish = |version: &str| {
+        let folder = homes.package(TOOL, version, "");
+        author.ok(&["tool", "sign", &folder, "--key", "alice"]);
+        done(author, &token, &["tool", "publish", &folder, "--to", "web"]);
+        folder
+    };
+    publish("1.0.0");
+    done(user, &token, &["tool", "install", TOOL]);
+    let folder = publish("1.1.0");
+    let ran = with_token(user, &token, &["tool", "outdated", "--check"]);
+    assert!(ran.status == 3 && ran.stdout.contains("\"1.1.0\""), "{ran}");
+    let update = |to: &str| {
+        let done = done(user, &token, &["tool", "update", TOOL])["tools"][0].clone();
+        assert_eq!((&done["to"], &done["registry"]), (&json!(to), &json!("web")), "{done}");
+    };
+    update("1.1.0");
+    // What an auditor posts there refuses the next call.
+    author.ok(&["tool", "audit", &folder, "--result", "failed", "--key", "alice"]);
+    done(author, &token, &["tool", "publish", &folder, "--to", "web"]);
+    user.ok(&["tool", "run", TOOL]);
+    done(user, &token, &["tool", "outdated"]);
+    assert_eq!(code(user, &["tool", "run", TOOL]), "E_TRUST_FAILED");
+    publish("1.2.0");
+    update("1.2.0");
+    drop(web.server);
+    let ran = with_token(user, &token, &["tool", "outdated", "--check"]);
+    assert!(ran.status == 1 && ran.stdout.contains("E_REGISTRY_UNREACHABLE"), "{ran}");
+    assert_eq!(user.ok(&["tool", "run", TOOL]).trim(), "Sun 1.2.0");
+    // The same files are the same archive, wherever they lie.
+    user.ok(&["tool", "lock", "web.lock"]);
+    homes.publish(TOOL, "1.2.0");
+    let home = Scratch::new();
+    home.ok(&["registry", "add", "stick", &homes.folder("team")]);
+    trusting(&home, &homes.identity);
+    let lock = user.path().join("web.lock").display().to_string();
+    let installed = home.json(&["tool", "install", "--locked", &lock]);
+    assert_eq!(installed["tools"][0]["registry"], "stick", "{installed}");
 }
 
 #[test]

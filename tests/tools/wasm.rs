@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use super::installed::signed;
@@ -122,6 +123,8 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
         assert_eq!(error["code"], code, "{error}");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{error}");
     }
+    let other = scratch.run(&["--json", "tool", "run", "test/module:fits", "--runner", "bubblewrap"]);
+    assert!(other.stdout.contains("E_RUNNER_UNAVAILABLE") && other.stdout.contains("WebAssembly"), "{other}");
     // Each of them is a row, with what ran it.
     let runs = scratch.json(&["tool", "runs", "--tool", "test/module"])["runs"].clone();
     let rows = runs.as_array().expect("rows");
@@ -179,4 +182,43 @@ fn doctor_says_that_modules_can_be_run() {
     let scratch = with_module();
     let found = scratch.finish(&mut alone(&scratch, &["doctor"]));
     assert!(found.stdout.contains("WebAssembly"), "{found}");
+}
+
+#[test]
+fn a_program_that_a_compiler_made_finds_what_it_asks_its_system_for() {
+    let scratch = Scratch::new();
+    let manifest = "name: test/c\nversion: 1.0.0\ndescription: C\nresources: {memory: 32MiB}\n\
+        scripts: {main: [main.wasm, \"{{file}}\"]}\n\
+        inputSchema: {type: object, required: [file], properties: {file: {type: string, format: path}}}\n";
+    scratch.file("c/enact.yaml", manifest);
+    scratch.file("c/main.wasm", include_bytes!("../fixtures/wasi/program.wasm"));
+    scratch.file("c/data/a.txt", "of the package");
+    scratch.file("c/data/b.txt", "");
+    scratch.file("given.txt", "of the user");
+    let ran = scratch.finish(&mut alone(&scratch, &["tool", "run", "./c", "-i", "file=given.txt", "-o", "out"]));
+    assert_snapshot!(ran, @r"
+    status: 0
+    --- stdout
+    2 arguments, main.wasm with /input/file/given.txt, at home in /tmp
+    data/a.txt: of the package
+    /workspace/data/a.txt: of the package
+    /input/file/given.txt: of the user
+    /etc/passwd: No such file or directory
+    ../../etc/passwd: Capabilities insufficient
+    . .. a.txt b.txt are in data
+    new: Read-only file system
+    /tmp/one: hello 42
+    stat 0, 9 bytes
+    rename 0, unlink 0
+    time 0, 1
+    sleep 0
+    random 0
+    input 0
+    memory ends in time
+    --- stderr
+    ");
+    assert_eq!(std::fs::read_to_string(scratch.path().join("out/deep/result.txt")).expect("a file"), "a result\n");
+    // A folder is no file that a module could be given.
+    let folder = scratch.finish(&mut alone(&scratch, &["--json", "tool", "run", "./c", "-i", "file=c/data"]));
+    assert!(folder.stdout.contains("E_TOOL_INPUT"), "{folder}");
 }

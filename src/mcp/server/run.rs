@@ -43,7 +43,7 @@ pub(super) async fn run(
         progress: progress(&notes, &task, request),
         say: Arc::new({
             let notes = notes.clone();
-            move |what| notes.log(LoggingLevel::Info, what.into())
+            move |what: &str| notes.log(LoggingLevel::Info, what.into())
         }),
         cancelled: cancelled.clone(),
         step_aside: Arc::new({

@@ -10,8 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions};
 use signal_hook::consts::SIGTERM;
 use signal_hook::iterator::Signals;
 
-use super::inside::FAILED;
-use super::protocol::Within;
+use super::protocol::{FAILED, Within};
 use crate::process::proc;
 
 /// How often all that is below is looked for again: what is killed may have started another.

@@ -10,9 +10,6 @@ use super::{own, protocol};
 use crate::process::Program;
 use crate::process::cgroup::{self, Cgroup};
 
-/// The status where the program cannot be started, as a shell has it.
-const FAILED: u8 = 126;
-
 /// Returns `program` as one that enters a control group first.
 ///
 /// # Errors
@@ -29,7 +26,7 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
 pub(super) fn run(arguments: &[OsString]) -> u8 {
     let error = become_program(arguments);
     let _ = writeln!(io::stderr(), "mcpkg: a sandbox cannot be started: {error}");
-    FAILED
+    protocol::FAILED
 }
 
 fn become_program(arguments: &[OsString]) -> io::Error {

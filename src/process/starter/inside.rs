@@ -13,11 +13,8 @@ use std::sync::atomic::AtomicBool;
 
 use rlimit::Resource;
 
-use super::protocol::{Ceilings, Copied, Ended, Frame, Request, Within};
+use super::protocol::{Ceilings, Copied, Ended, FAILED, Frame, Request, Within};
 use super::{below, take};
-
-/// The status where mcpkg itself failed, as a shell has it for what it cannot run.
-pub(super) const FAILED: u8 = 126;
 
 /// Folders inside each other that are copied.
 const DEEPEST: usize = 64;

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -157,7 +157,7 @@ impl Met {
                 let _ = meets.send(channel.try_clone()?);
                 listen(&channel, &request, &mut told)
             });
-            let _ = Sender::send(&sender, told);
+            let _ = sender.send(told);
         };
         thread::Builder::new().name("to-sandbox".to_owned()).spawn(talk_over)?;
         let met_again = match meeting {

@@ -13,6 +13,9 @@ pub(super) const WORD: &str = "__start-in-sandbox";
 /// The first argument of mcpkg where it is to enter control groups, and then become the program that follows them.
 pub(super) const ENTER: &str = "__enter-cgroup";
 
+/// The status where mcpkg itself failed, as a shell has it for what it cannot run.
+pub(super) const FAILED: u8 = 126;
+
 /// Bytes of the longest frame.
 const LONGEST: u32 = 64 << 20;
 

@@ -68,7 +68,8 @@ impl Operation for Outdated {
             true => reply.hint("`mcpkg tool update TOOL` takes the newer one, `--all` all of them"),
             false => reply,
         };
-        Ok(Reply { differs: self.check && differs && !failed, failed, ..reply })
+        let errors = lines.iter().filter_map(|line| line.error.as_ref());
+        Ok(Reply { differs: self.check && differs && !failed, failed, ..hinted(reply, errors) })
     }
 }
 
@@ -87,6 +88,16 @@ impl Outdated {
             Ok(visible::all(db, &audience)?.into_iter().filter(is_meant).collect())
         })
     }
+}
+
+/// Adds the hints of failures that cost a line, each once.
+pub fn hinted<'e>(mut reply: Reply, errors: impl Iterator<Item = &'e Error>) -> Reply {
+    for hint in errors.flat_map(Error::hints) {
+        if !reply.hints.contains(hint) {
+            reply.hints.push(hint.clone());
+        }
+    }
+    reply
 }
 
 /// An install, and how it stands.

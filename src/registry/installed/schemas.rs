@@ -239,6 +239,10 @@ pub struct Ran {
     pub files: Option<Vec<LeftFile>>,
     /// What ran it
     pub runner: Option<String>,
+    /// The id of the image that it ran in
+    pub image: Option<String>,
+    /// The limits that could not be applied
+    pub not_limited: Option<Vec<String>>,
     /// The run, as `mcpkg tool runs` has it
     pub run_id: Option<String>,
     /// How it stands

@@ -16,7 +16,9 @@ use crate::store::Db;
 const MAX_KEPT: usize = 2_048;
 
 /// The actions of archives by their SHA-256: nothing makes an entry wrong.
-static KEPT: LazyLock<Mutex<HashMap<[u8; 32], Arc<[Shown]>>>> = LazyLock::new(Mutex::default);
+static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+
+type Kept = HashMap<[u8; 32], Arc<[Shown]>>;
 
 /// What is shown of an action.
 #[derive(Debug)]

@@ -120,7 +120,7 @@ impl Runner for Bubblewrap {
             request: started::request(&job, Within::Sandbox),
             meeting: Meeting::Stdin,
             not_started: &not_started,
-            not_made: &|line| match line.contains("Unknown option") {
+            not_made: &|line: &str| match line.contains("Unknown option") {
                 true => format!("{line}: bubblewrap is older than 0.8"),
                 false => line.to_owned(),
             },

@@ -95,9 +95,8 @@ fn order(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
 
 /// Returns the runners that suit a tool: a module runs in mcpkg, a tool of an image in the image, all else in bubblewrap.
 fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
-    let is_module = wanted.call.argv.first().is_some_and(|word| word.ends_with(".wasm"));
     match &wanted.call.from {
-        _ if is_module && !wanted.builds => vec![RunnerKind::Wasm],
+        _ if is_module(wanted.call) && !wanted.builds => vec![RunnerKind::Wasm],
         Base::Host => vec![RunnerKind::Bubblewrap],
         Base::Image(image) => {
             let mut kinds = vec![RunnerKind::Podman, RunnerKind::Docker];
@@ -109,6 +108,11 @@ fn suitable(wanted: &Wanted<'_>) -> Vec<RunnerKind> {
     }
 }
 
+/// Whether the program of a call is a WebAssembly module.
+fn is_module(call: &Call) -> bool {
+    call.argv.first().is_some_and(|word| word.ends_with(".wasm"))
+}
+
 fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
     if kind == RunnerKind::None {
         may_run_unsandboxed(wanted).map_err(Why::Reason)?;
@@ -116,6 +120,7 @@ fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
     }
     if !suitable(wanted).contains(&kind) {
         let from = match &wanted.call.from {
+            _ if is_module(wanted.call) => "mcpkg itself, since it is a WebAssembly module".to_owned(),
             Base::Host => "this machine's own programs".to_owned(),
             Base::Image(image) => format!("the image {image}"),
         };
@@ -150,6 +155,7 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
     let tool = &call.tool.name;
     let reasons = [
         (*builds, "a tool is built in a sandbox only".to_owned()),
+        (is_module(call), "a WebAssembly module runs in mcpkg itself".to_owned()),
         (!settings.allow_unsandboxed, "the setting execution.allow_unsandboxed is off".to_owned()),
         (!granted.unsandboxed, format!("nobody allowed it: `mcpkg tool allow {tool} unsandboxed`")),
         (!matches!(call.verdict.as_str(), "verified" | "approved"), format!("{tool} is {}", call.verdict)),

@@ -156,11 +156,11 @@ impl Runner for Container {
         let start = started::Start {
             request: started::request(&job, Within::Container),
             meeting: Meeting::Socket(meet.join(SOCKET)),
-            not_started: &|error| match error.kind() {
+            not_started: &|error: &std::io::Error| match error.kind() {
                 ErrorKind::NotFound => engine::not_installed(self.engine.kind),
                 _ => format!("`{word}` cannot be started: {error}"),
             },
-            not_made: &|line| format!("{word} made no container: {}", line.trim_start_matches("Error: ")),
+            not_made: &|line: &str| format!("{word} made no container: {}", line.trim_start_matches("Error: ")),
         };
         let ran = started::run(engine::program(self.engine.kind).args(arguments), job, start);
         let has_ended = ran.as_ref().is_ok_and(|ran| ran.ended.is_some());

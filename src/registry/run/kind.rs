@@ -1,18 +1,17 @@
 //! The runners that there are.
 
 /// What runs tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, clap::ValueEnum, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum RunnerKind {
-    #[value(help = "bubblewrap, with this machine's own programs")]
+    /// bubblewrap, with this machine's own programs.
     Bubblewrap,
-    #[value(help = "podman, with an image that is there")]
+    /// podman, with an image that is there.
     Podman,
-    #[value(help = "docker, with an image that is there")]
+    /// docker, with an image that is there.
     Docker,
-    #[value(help = "mcpkg itself, for a WebAssembly module")]
+    /// mcpkg itself, for a WebAssembly module.
     Wasm,
-    #[value(help = "Without a sandbox, where a person allowed it")]
+    /// Without a sandbox, where a person allowed it.
     None,
 }
 

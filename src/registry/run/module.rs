@@ -1,13 +1,12 @@
 //! Runs a tool that is a WebAssembly module, in this process: neither a program nor a folder of the machine is needed.
 
-use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use super::call::{Call, Content, Tree};
 use super::kind::RunnerKind;
-use super::limits::Limits;
 use super::mount::{Mount, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Runner};
 use super::tree;
@@ -42,8 +41,9 @@ impl Runner for Module {
         RunnerKind::Wasm
     }
 
+    /// What a build left is no package, and is read where it was laid out.
     fn needs_tree(&self) -> bool {
-        false
+        !self.call.build.is_empty()
     }
 
     fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String> {
@@ -56,7 +56,7 @@ impl Runner for Module {
     }
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
-        let ran = run(&self.context, &self.call, job.variables, job.limits).map_err(NotRun::Failed)?;
+        let ran = run(&self.context, &self.call, job).map_err(NotRun::Failed)?;
         let wasm::Ran { end, stdout, stderr, left } = ran;
         let (ended, reached) = match end {
             End::Exited(code) => (Some(Ended::Exited(code)), None),
@@ -71,39 +71,35 @@ impl Runner for Module {
     }
 }
 
-/// Runs a module to its end, with these variables.
+/// Runs a module to its end.
 ///
 /// # Errors
 /// `E_TOOL_FAILED` where it cannot be started, `E_TOOL_INPUT` for a file that it is given, `E_DAMAGED`, `E_ARCHIVE_INVALID`,
 /// `E_FILE_FAILED`; `E_INTERNAL` where the interpreter fails.
-fn run(
-    context: &Context,
-    call: &Call,
-    variables: &BTreeMap<String, String>,
-    limits: Limits,
-) -> error::Result<wasm::Ran> {
-    let program = program(context, call)?;
+fn run(context: &Context, call: &Call, job: Job<'_>) -> error::Result<wasm::Ran> {
+    let program = program(context, call, job.tree)?;
     let inputs = inputs(call)?;
     let setup = Setup {
         package: &program.files,
-        arguments: &call.argv,
-        variables,
+        arguments: job.argv,
+        variables: job.variables,
         inputs: &inputs,
-        limits,
+        limits: job.limits,
         clock: context.clock.clone(),
-        cancelled: context.cancelled.clone(),
+        cancelled: job.cancelled.clone(),
     };
-    let ran = wasm::run(&program, &setup)?;
+    let ran = wasm::run(&program, &setup, job.told)?;
     match ran.end {
         End::NotStarted(why) => Err(not_started(call, &why)),
         _ => Ok(ran),
     }
 }
 
-/// Returns the module that is the first word of a call, compiled.
-fn program(context: &Context, call: &Call) -> error::Result<Arc<Program>> {
+/// Returns the module that is the first word of a call, compiled. `built` is the folder of what a build left, if there is one.
+fn program(context: &Context, call: &Call, built: &Path) -> error::Result<Arc<Program>> {
     let path = call.argv.first().map_or("", String::as_str);
     let program = match &call.tree {
+        _ if !call.build.is_empty() => wasm::of_built(built, path)?,
         Tree::Folder(folder) => wasm::of_folder(folder, path)?,
         Tree::Archive(sha256) => wasm::of_archive(sha256, path, || tree::archive(context, sha256))?,
         Tree::Fetched(bytes) => wasm::of_archive(&disk::sha256(bytes), path, || Ok(Arc::clone(bytes)))?,

@@ -10,6 +10,7 @@ use super::call::{Call, Content, Tool};
 use super::choose::{self, Settings, Wanted};
 use super::env;
 use super::grants::{self, Granted};
+use super::kind::RunnerKind;
 use super::limits::{LONGEST, Limits, OUTPUT_BYTES, OUTPUT_FILES, PRINTED};
 use super::mount::Mount;
 use super::runner::{Job, Runner, Takes};
@@ -122,7 +123,8 @@ impl Plan {
             "argv": call.argv,
             "build": call.build,
             "environment": environment,
-            "network": self.granted.network,
+            // What has no network whatever was allowed says so.
+            "network": self.granted.network && chosen.is_none_or(|runner| runner.kind() != RunnerKind::Wasm),
             "mounts": mounts.iter().map(mount).collect::<Vec<_>>(),
             "limits": {
                 "time_seconds": self.limits.time.as_secs_f64(),

@@ -13,7 +13,7 @@ fn files() -> [(&'static str, String); 2] {
 
 /// Returns the mounts of the files that [`write`] writes into `scratch`.
 pub(super) fn mounts(scratch: &Path) -> impl Iterator<Item = Mount> {
-    files().into_iter().map(|(name, _)| Mount::read(scratch.join(name), PathBuf::from("/etc").join(name)))
+    files().into_iter().map(move |(name, _)| Mount::read(scratch.join(name), PathBuf::from("/etc").join(name)))
 }
 
 /// Writes the files.

@@ -12,7 +12,10 @@ const LATER: HeaderValue = HeaderValue::from_static("2");
 
 /// A request that is not answered as it was asked.
 #[derive(Debug)]
-pub struct Failure {
+pub struct Failure(Box<Parts>);
+
+#[derive(Debug)]
+struct Parts {
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -23,7 +26,7 @@ pub struct Failure {
 impl Failure {
     /// Returns a failure without details.
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), details: Value::Null, header: None }
+        Self(Box::new(Parts { status, code, message: message.into(), details: Value::Null, header: None }))
     }
 
     /// 400.
@@ -82,18 +85,18 @@ impl Failure {
     /// Attaches data for programs.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.details = details;
+        self.0.details = details;
         self
     }
 
     fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.0.header = Some((name, value));
         self
     }
 
     /// Returns the answer that says it.
     pub fn answer(self) -> Answer {
-        let Self { status, code, message, details, header } = self;
+        let Parts { status, code, message, details, header } = *self.0;
         let mut error = json!({ "code": code, "message": message });
         if !details.is_null() {
             error["details"] = details;

@@ -12,6 +12,8 @@ mod find;
 mod parameters;
 mod publish;
 mod route;
+#[cfg(test)]
+mod tests;
 mod upload;
 
 use std::io::Read;

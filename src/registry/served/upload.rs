@@ -237,7 +237,7 @@ mod tests {
     }
 
     fn form_of(bundle: &[u8]) -> (String, Vec<u8>) {
-        let form = Form::new()
+        let form = Form::default()
             .file("manifest", "manifest.json", "application/json", br#"{"name":"a/b"}"#)
             .text("raw_manifest", "name: a/b\n")
             .text("visibility", "unlisted")
@@ -269,9 +269,9 @@ mod tests {
         assert_eq!(status(&content_type, &bytes[..bytes.len() - 30]).unwrap_err(), 400);
         assert_eq!(status("multipart/form-data", &bytes).unwrap_err(), 400);
         assert_eq!(status("multipart/form-data; boundary=other", &bytes).unwrap_err(), 400);
-        let beside = Form::new().text("other", &"x".repeat(2 << 20)).payload();
+        let beside = Form::default().text("other", &"x".repeat(2 << 20)).payload();
         assert_eq!(status(&beside.content_type, &beside.bytes).unwrap_err(), 413);
-        let many = (0..40).fold(Form::new(), |form, n| form.text(&format!("p{n}"), "x")).payload();
+        let many = (0..40).fold(Form::default(), |form, n| form.text(&format!("p{n}"), "x")).payload();
         assert_eq!(status(&many.content_type, &many.bytes).unwrap_err(), 400);
         for body in ["", "[]", "{}", "{\"bundle\":7}", "{\"bundle\":\"***\"}", "{\"bundle\":\"\",\"manifest\":7}"] {
             assert_eq!(status("application/json", body.as_bytes()).unwrap_err(), 400, "{body}");

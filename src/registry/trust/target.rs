@@ -13,6 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Context, Names};
 use crate::registry::alias;
+use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::archive::{self, Opened};
 use crate::registry::package::manifest::FILES;
 use crate::registry::package::{Reference, Wanted, missing};
@@ -40,15 +41,18 @@ impl Target {
         self.tool.clone()
     }
 
-    /// Returns the archive that is meant: what a path leads to, else one that the database knows.
+    /// Returns the archive that is meant: what a path leads to, else one that the database knows, else one that a registry has.
     ///
     /// # Errors
-    /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_INVALID_ARGUMENT` where the name is none, or several archives are meant;
+    /// As [`resolve`] and [`download`]; `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_INVALID_ARGUMENT` where the name is none, or several archives are meant;
     /// `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`, `E_FILE_FAILED`; `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn find(&self, context: &Context) -> Result<Subject> {
         match at_path(&self.tool)? {
             Some(opened) => Found::of(&opened).map(|found| found.subject),
-            None => self.in_store(context, false),
+            None => match self.in_store(context, false) {
+                Err(error) if is_missing(&error) => Ok(self.fetched(context)?.subject),
+                found => found,
+            },
         }
     }
 
@@ -60,7 +64,10 @@ impl Target {
         if let Some(opened) = at_path(&self.tool)? {
             return Found::of(&opened);
         }
-        let subject = self.in_store(context, true)?;
+        let subject = match self.in_store(context, true) {
+            Err(error) if is_missing(&error) => return self.fetched(context),
+            found => found?,
+        };
         let stored = context.store.read(|db| {
             let row = packages::kept(db, &subject.sha256)?;
             row.map_or(Ok(None), |row| packages::archive(db, &row))
@@ -72,6 +79,26 @@ impl Target {
             return Err(Error::new(Code::DigestMismatch, message).hint("`mcpkg check` looks through the database"));
         }
         Ok(found)
+    }
+
+    /// Returns the archive that a registry has. It is not kept, unlike what others say of it.
+    fn fetched(&self, context: &Context) -> Result<Found> {
+        (context.step_aside)();
+        let choice = Choice { registry: self.registry.as_deref(), pre: false, allow_yanked: true };
+        let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
+        let found = Found::of(&archive::open(download(context, &resolved)?.archive.bytes)?)?;
+        let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
+        if (found.subject.name.as_str(), &found.subject.version) == (wanted.0, &wanted.1) {
+            return Ok(found);
+        }
+        let message = format!(
+            "What registry '{}' has as {}@{} says of itself that it is {}",
+            resolved.registry,
+            wanted.0,
+            wanted.1,
+            found.subject.reference()
+        );
+        Err(Error::new(Code::ArchiveInvalid, message).hint("tell those who keep the registry"))
     }
 
     fn in_store(&self, context: &Context, kept: bool) -> Result<Subject> {
@@ -144,6 +171,11 @@ pub fn at_path(text: &str) -> Result<Option<Opened>> {
     }
     let bytes = file::read(&path, archive::MAX_PACKED).map_err(|error| Error::file("read", &path, error))?;
     archive::open(bytes).map(Some)
+}
+
+/// Whether the database has no such archive; a registry may.
+fn is_missing(error: &Error) -> bool {
+    matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound)
 }
 
 /// Returns the version that is meant: the latest that is no pre-release, unless there is no other.

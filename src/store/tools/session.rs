@@ -159,7 +159,11 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(seen(&session), [("a/b@1.0.0".to_owned(), true)]);
-        assert!(session.change(|| Ok(session.remove(1))).is_ok());
+        let removed = session.change(|| {
+            session.remove(1);
+            Ok(())
+        });
+        assert!(removed.is_ok());
         assert!(session.is_empty());
     }
 }

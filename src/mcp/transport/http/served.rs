@@ -25,6 +25,9 @@ use crate::op::{Answer, Content, Context, Head, Sent, Served};
 use crate::store::Store;
 use crate::store::pieces::Pieces;
 
+/// The most bytes of a body that is no upload.
+const SMALL: u64 = 1 << 20;
+
 /// Bytes of a body that stay in memory while it comes in.
 const IN_MEMORY: usize = 256 << 10;
 
@@ -82,20 +85,24 @@ pub(super) async fn answer(
             return Ok(respond(app, peer, *refused));
         }
     };
-    let (body, _upload) = if most == 0 {
-        (SpooledTempFile::new(0), None)
-    } else {
-        let Ok(upload) = Arc::clone(&app.turns.uploads).try_acquire_owned() else {
-            discard(app, peer, body).await;
-            return Err(Refusal::later(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "As many uploads come in as are taken at once",
-                2,
-            ));
-        };
-        (spooled(app, peer, &head.headers, body, most).await?, Some(upload))
+    let wait = app.network.timeout;
+    // What is small is read in any number; whatever is larger waits for those before it.
+    let _upload = match most > SMALL {
+        true => match timeout(wait, Arc::clone(&app.turns.uploads).acquire_owned()).await {
+            Ok(Ok(upload)) => Some(upload),
+            _ => {
+                discard(app, peer, body).await;
+                let why = "As many uploads come in as are taken at once";
+                return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 5));
+            }
+        },
+        false => None,
     };
-    let Ok(Ok(_turn)) = timeout(app.network.timeout, app.turns.work.acquire()).await else {
+    let body = match most {
+        0 => SpooledTempFile::new(0),
+        most => spooled(app, peer, &head.headers, body, most).await?,
+    };
+    let Ok(Ok(_turn)) = timeout(wait, app.turns.work.acquire()).await else {
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "As much is asked for as is answered at once", 2));
     };
     if reads {

@@ -7,7 +7,7 @@ use tokio::sync::Semaphore;
 /// Requests that are worked on at once; others wait.
 const WORKED_ON: usize = 8;
 
-/// Uploads that come in, or are worked on, at once. Each may lie on the disk whole, and in memory once.
+/// Large bodies that come in, or are worked on, at once. Each may lie on the disk whole, and in memory once.
 const UPLOADS: usize = 2;
 
 /// How much is worked on at once.

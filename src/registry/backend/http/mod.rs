@@ -265,7 +265,7 @@ impl Registry for Http<'_> {
     fn publish(&self, publication: &Publication<'_>) -> Result<bool> {
         let Publication { name, version, archive, sha256, manifest, raw_manifest, visibility, attestations } =
             publication;
-        let form = Form::new()
+        let form = Form::default()
             .file("manifest", "manifest.json", "application/json", manifest.to_string().as_bytes())
             .text("raw_manifest", raw_manifest)
             .text("visibility", visibility.word())

@@ -9,12 +9,14 @@ pub struct Form {
     bytes: Vec<u8>,
 }
 
-impl Form {
+impl Default for Form {
     /// Returns a form without parts. Its boundary is random, so that no part holds it.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self { boundary: format!("mcpkg-{}", clock::unique().simple()), bytes: Vec::new() }
     }
+}
 
+impl Form {
     /// Adds a text. `name` is a plain word.
     pub fn text(mut self, name: &str, text: &str) -> Self {
         self.head(&format!("Content-Disposition: form-data; name=\"{name}\""));

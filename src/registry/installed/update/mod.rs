@@ -30,7 +30,7 @@ use crate::store::tools::installs::{self, Install, Scope};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Update {
     /// Installed tools, each with a version or a range where not the newest is meant
-    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS, required_unless_present = "all")]
+    #[arg(value_name = "TOOL[@VERSION]", add = TOOLS)]
     #[serde(default)]
     tools: Vec<String>,
     /// Update all that are installed

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::differences::Differences;
 use crate::error::{Error, Result};
 use crate::op::{Body, Reply, Table, cell};
+use crate::registry::installed::outdated::hinted;
 use crate::store::tools::installs::{Install, Scope};
 use crate::store::tools::packages::Yank;
 
@@ -70,6 +71,7 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let failed = reports.iter().any(|report| report.result.is_err());
     let mut reply = Reply { failed, ..Reply::new(Body::Several(bodies), data) };
     reply = reply.warn(reports.iter().flat_map(Report::warnings));
+    reply = hinted(reply, reports.iter().filter_map(|report| report.result.as_ref().err()));
     let updated = |report: &&Report| matches!(report.result, Ok(Done::Updated(_)));
     if let Some(Report { install, .. }) = reports.iter().find(updated) {
         reply = reply.hint(format!("`mcpkg tool install {}@{}` goes back", install.name, install.version));

@@ -7,13 +7,14 @@ use super::host::{Ended, Host, Setup};
 use super::program::Program;
 use super::ran::{End, Ran};
 use super::{start, wasi};
+use crate::process::Tell;
 
 /// Fuel of a slice: about a millisecond of an optimised interpreter, and a few of one that is not.
 const SLICE: u64 = 200_000;
 
 /// Runs a program to its end.
-pub fn run(program: &Program, setup: &Setup<'_>) -> Ran {
-    let mut store = Store::new(program.module.engine(), Host::new(setup));
+pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Ran {
+    let mut store = Store::new(program.module.engine(), Host { told, ..Host::new(setup) });
     store.limiter(|host| &mut host.budget);
     let end = match instantiate(program, &mut store) {
         Ok(functions) => call_all(&mut store, functions),

@@ -10,7 +10,7 @@ use super::super::limits::{Limits, PRINTED};
 use super::budget::Budget;
 use super::files::{Files, Given};
 use crate::clock::Clock;
-use crate::process::{Capture, OnCancel, Printed};
+use crate::process::{Capture, OnCancel, Printed, Tell};
 
 /// What a module has.
 pub struct Host {
@@ -24,6 +24,8 @@ pub struct Host {
     pub stdout: Printed,
     /// What it printed to standard error.
     pub stderr: Printed,
+    /// Told of each piece of that.
+    pub told: Option<Tell>,
     /// The time of day, and randomness.
     pub clock: Clock,
     /// When it was started.
@@ -106,6 +108,7 @@ impl Host {
             files: Files::new(setup.package, setup.inputs, &setup.limits),
             stdout: printed(),
             stderr: printed(),
+            told: None,
             clock: setup.clock.clone(),
             begun,
             budget: Budget::new(setup.limits.memory),

@@ -22,17 +22,18 @@ mod tests;
 mod wasi;
 
 use crate::error::Result;
+use crate::process::Tell;
 
 pub use files::Given;
 pub use host::Setup;
-pub use package::{of_archive, of_folder};
+pub use package::{of_archive, of_built, of_folder};
 pub use program::Program;
 pub use ran::{End, Ran};
 
-/// Runs a program to its end.
+/// Runs a program to its end. Each piece that it prints to standard error is told when it comes.
 ///
 /// # Errors
 /// `E_INTERNAL` where the interpreter fails. What a program does is no error.
-pub fn run(program: &Program, setup: &Setup<'_>) -> Result<Ran> {
-    contained::contained(|| drive::run(program, setup))
+pub fn run(program: &Program, setup: &Setup<'_>, told: Option<Tell>) -> Result<Ran> {
+    contained::contained(|| drive::run(program, setup, told))
 }

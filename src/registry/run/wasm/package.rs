@@ -1,13 +1,17 @@
 //! The program of a call: its package is read in memory, out of the archive that was checked.
 
+use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::cache;
 use super::contained::contained;
+use super::files::Given;
 use super::program::Program;
-use crate::error::Result;
-use crate::registry::package::archive;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::registry::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
 
 /// Returns the program at a path of an archive with this digest, whose bytes `archive` returns where they are needed. The
 /// inner failure says why it cannot be started.
@@ -25,6 +29,38 @@ pub fn of_archive(
     })
 }
 
+/// Returns the program at a path of what a build left in a folder: its regular files, as many as a package may have.
+///
+/// # Errors
+/// `E_FILE_FAILED`, also where there is more of it.
+pub fn of_built(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String>> {
+    let files = Arc::new(built(folder)?);
+    contained(|| Program::compile(path, files).map(Arc::new))
+}
+
+fn built(folder: &Path) -> Result<Given> {
+    let failed = |path: &Path, error| Error::file("read", path, error);
+    let (mut files, mut left) = (Given::new(), MAX_UNPACKED);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(&inner).map_err(|error| failed(&inner, error))? {
+            let entry = entry.map_err(|error| failed(&inner, error))?;
+            let (path, kind) = (entry.path(), entry.file_type().map_err(|error| failed(&inner, error))?);
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() {
+                let bytes = file::read(&path, left).map_err(|error| failed(&path, error))?;
+                left -= bytes.len() as u64;
+                files.insert(disk::posix(path.strip_prefix(folder).unwrap_or(&path)), bytes.into());
+            }
+            if files.len() + folders.len() > MAX_MEMBERS {
+                return Err(failed(&inner, std::io::ErrorKind::FileTooLarge.into()));
+            }
+        }
+    }
+    Ok(files)
+}
+
 /// Returns the program at a path of a folder of the user's, as an archive of it would have it.
 ///
 /// # Errors
@@ -32,4 +68,23 @@ pub fn of_archive(
 pub fn of_folder(folder: &Path, path: &str) -> Result<Result<Arc<Program>, String>> {
     let files = Arc::new(archive::contents_of(folder)?);
     contained(|| Program::compile(path, files).map(Arc::new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_build_left_is_read_whole_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("target/deep")).expect("a folder");
+        let module = wat::parse_str("(module)").expect("a module");
+        fs::write(folder.path().join("target/deep/a.wasm"), module).expect("a file");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link.wasm")).expect("a link");
+        let program = of_built(folder.path(), "target/deep/a.wasm").expect("read").expect("a program");
+        assert_eq!(program.files.keys().collect::<Vec<_>>(), ["target/deep/a.wasm"]);
+        assert!(of_built(folder.path(), "link.wasm").expect("read").is_err());
+        assert!(of_built(&folder.path().join("none"), "a.wasm").is_err());
+    }
 }

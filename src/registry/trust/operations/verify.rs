@@ -32,6 +32,7 @@ impl Operation for Verify {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
     const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("attestations");

@@ -109,7 +109,7 @@ fn two_runs_of_a_program_share_nothing_that_they_write() {
             clock: Clock::system(),
             cancelled: trial.cancelled.clone(),
         };
-        let ran = run(&program, &setup).expect("a run");
+        let ran = run(&program, &setup, None).expect("a run");
         assert_eq!((ran.end, ran.stdout.text()), (End::Exited(0), "b".to_owned()));
     }
 }

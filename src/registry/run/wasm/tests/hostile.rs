@@ -102,7 +102,7 @@ proptest! {
                 clock: Clock::fixed(0),
                 cancelled: CancellationToken::new(),
             };
-            contained::contained(|| drive::run(&program, &setup)).expect("no panic");
+            contained::contained(|| drive::run(&program, &setup, None)).expect("no panic");
         }
     }
 }

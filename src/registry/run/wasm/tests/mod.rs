@@ -67,7 +67,7 @@ impl Trial {
             clock: Clock::fixed(1_700_000_000_000),
             cancelled: self.cancelled.clone(),
         };
-        run(&program, &setup).expect("the interpreter is fine")
+        run(&program, &setup, None).expect("the interpreter is fine")
     }
 
     /// Runs it, and returns what it printed; it has to end with status 0.

@@ -188,9 +188,14 @@ pub fn fd_write(host: &mut Host, guest: &mut Guest<'_>, fd: u32, list: u32, coun
 
 fn print(host: &mut Host, guest: &Guest<'_>, is_output: bool, buffers: &[Buffer]) -> Answer<u32> {
     let printed = if is_output { &mut host.stdout } else { &mut host.stderr };
+    let mut told = host.told.as_mut().filter(|_| !is_output);
     let mut written = 0;
     for buffer in buffers {
-        printed.push(guest.bytes(buffer.at, buffer.length)?);
+        let bytes = guest.bytes(buffer.at, buffer.length)?;
+        printed.push(bytes);
+        if let Some(tell) = &mut told {
+            tell(bytes);
+        }
         written += buffer.length;
     }
     host.moved(u64::from(written));
