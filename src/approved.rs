@@ -34,6 +34,8 @@ pub enum Kind {
     ToolGrant,
     /// What the build of a tool left on this machine; the SHA-256 is of the archive, where it was built, and what it left.
     ToolBuild,
+    /// A setting that lets tools do more; the SHA-256 is of its name and its value.
+    ToolSetting,
     /// Where a secret of tools is read from; the SHA-256 is of the variable, the tools and the reference.
     ToolSecret,
     /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
@@ -51,6 +53,7 @@ impl Kind {
             Kind::Registry => "registries",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolBuild => "tool-builds",
+            Kind::ToolSetting => "tool-settings",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
         }

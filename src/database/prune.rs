@@ -28,8 +28,8 @@ impl Operation for Prune {
     const TITLE: &'static str = "Delete what is beyond the limits";
     const ABOUT: &'static str = "Delete what is beyond the limits of the tables that grow";
     const HELP: &'static str = "`mcpkg limit list` shows the limits. Nothing that waits or runs goes, and nothing \
-        that is needed to take something back: revisions go by `mcpkg compact --keep-revisions N` alone, and stored \
-        deploys by `mcpkg snapshot prune`.";
+        that is needed to take something back: revisions go by `mcpkg compact --keep-revisions N` alone, stored \
+        deploys by `mcpkg snapshot prune`, and archives of tools by `mcpkg tool prune`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg prune --dry-run", "mcpkg prune --yes"];
     const EFFECT: Effect = Effect::Write;
     // What is read of the trail, of every project's.

@@ -6,6 +6,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -35,15 +36,22 @@ const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 /// How often the removal of a group is tried: its last processes may still be ending.
 const TRIES: u32 = 50;
 
+/// What the name of a group begins with; the id of the process that made it follows.
+const PREFIX: &str = "mcpkg-";
+
 /// Tells groups of one process apart.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this process has removed what others left.
+static SWEPT: Once = Once::new();
 
 impl Cgroup {
     /// Makes a control group; `None` where this process may make none.
     pub fn new(together: Together) -> Option<Self> {
         let own = proc::read(Path::new("/proc/self/cgroup")).ok()?;
         let mounts = proc::read(Path::new("/proc/self/mountinfo")).ok()?;
-        let name = format!("mcpkg-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        SWEPT.call_once(|| abandoned_below(&parents(&own, &mounts)).iter().for_each(|left| drop(fs::remove_dir(left))));
+        let name = format!("{PREFIX}{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         two(&own, &mounts)
             .and_then(|parent| Self::version_two(&parent.join(&name), together).ok())
             .or_else(|| Self::version_one(&one(&own, &mounts)?, &name, together).ok())
@@ -96,6 +104,31 @@ impl Drop for Cgroup {
             }
         }
     }
+}
+
+/// Returns the folders of the groups that a process left which was killed: it lives no more, and nothing lives in them. The next
+/// group that a process makes is made after they were removed.
+pub fn abandoned() -> Vec<PathBuf> {
+    let read = |path: &str| proc::read(Path::new(path)).unwrap_or_default();
+    abandoned_below(&parents(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo")))
+}
+
+fn abandoned_below(parents: &[PathBuf]) -> Vec<PathBuf> {
+    let is_left = |folder: &Path| {
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let process = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
+        let process = process.and_then(|(process, number)| number.parse::<u64>().ok().and(process.parse::<u32>().ok()));
+        process.is_some_and(|process| !Path::new("/proc").join(process.to_string()).exists())
+            && proc::read(&folder.join("cgroup.procs")).is_ok_and(|inside| inside.trim().is_empty())
+    };
+    let folders = parents.iter().flat_map(|parent| fs::read_dir(parent).into_iter().flatten().flatten());
+    folders.map(|entry| entry.path()).filter(|folder| is_left(folder)).collect()
+}
+
+/// The folders in which groups of this process are made.
+fn parents(own: &str, mounts: &str) -> Vec<PathBuf> {
+    let of_two = two(own, mounts).into_iter();
+    of_two.chain(one(own, mounts).into_iter().flatten()).collect()
 }
 
 /// Makes this process, and what it starts from here on, one of the groups'.
@@ -197,6 +230,26 @@ mod tests {
         let part = format!("41 31 0:38 /user {} rw - cgroup2 cgroup2 rw\n", at.join("user").display());
         assert_eq!(two("0::/user/app\n", &part), Some(at.join("user/app")));
         assert_eq!(two("0::/elsewhere\n", &part), None);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_found_and_what_others_use_is_not() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let group = |name: &str, inside: &str| {
+            let folder = scratch.path().join(name);
+            fs::create_dir(&folder).expect("a folder");
+            fs::write(folder.join("cgroup.procs"), inside).expect("written");
+            folder
+        };
+        // No process has an id beyond what the system gives out.
+        let left = group("mcpkg-4194999-0", "");
+        group("mcpkg-4194999-1", "17\n");
+        group(&format!("mcpkg-{}-0", std::process::id()), "");
+        for other in ["mcpkg-x-0", "mcpkg-4194999", "user.slice", "mcpkg-4194999-x"] {
+            group(other, "");
+        }
+        assert_eq!(abandoned_below(&[scratch.path().to_owned()]), [left]);
+        assert!(abandoned_below(&[scratch.path().join("gone")]).is_empty());
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! Contract 002: tools that agents find in registries, check, install and run in a sandbox.
 
+pub mod alias;
 pub mod backend;
+pub mod config;
+pub mod doctor;
+pub mod import;
 pub mod installed;
 pub mod package;
+pub mod prune;
 pub mod run;
 pub mod served;
 pub mod trust;
@@ -16,7 +21,19 @@ pub const GROUP: &str = "registry";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "registry",
-    operations: &[package::OPS, installed::OPS, backend::OPS, trust::OPS, run::OPS, installed::toolsets::OPS],
+    operations: &[
+        package::OPS,
+        installed::OPS,
+        backend::OPS,
+        trust::OPS,
+        run::OPS,
+        alias::OPS,
+        config::OPS,
+        doctor::OPS,
+        import::OPS,
+        prune::OPS,
+        installed::toolsets::OPS,
+    ],
     commands: &[
         ("tool", "Find, check, install, run and share tools"),
         ("tool key", "Make keys that sign tools"),
@@ -37,6 +54,6 @@ pub const DOMAIN: Domain = Domain {
     tools: Some(installed::projected::PROJECTIONS),
     served: Some(&served::SERVED),
     growing: &[runs::GROWING],
-    health: run::health,
+    health: doctor::health,
     ..Domain::EMPTY
 };

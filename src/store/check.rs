@@ -166,6 +166,20 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         users.push(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0)));
         Ok(())
     })?;
+    let packages = sql!("SELECT name, version, registry FROM tool_package WHERE blob_id = ?1");
+    db.each(packages, params![blob], |row| {
+        let [name, version, registry] = [0, 1, 2].map(|column| legible(row, column));
+        users.push(format!("the tool {name}@{version} of registry '{registry}'"));
+        Ok(())
+    })?;
+    let builds = sql!(
+        "SELECT p.name, p.version FROM tool_build AS b JOIN tool_package AS p ON p.sha256 = b.package_sha256
+          WHERE b.blob_id = ?1"
+    );
+    db.each(builds, params![blob], |row| {
+        users.push(format!("what the build of {}@{} left", legible(row, 0), legible(row, 1)));
+        Ok(())
+    })?;
     for sql in [
         sql!("SELECT folder FROM sync_item JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
         sql!("SELECT folder FROM sync_write JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),

@@ -275,6 +275,7 @@ fn every_command_keeps_to_the_schema() {
     run(&["resource", "delete", "api"]);
     crate::tools::put(&scratch, "alice/weather", "Sun");
     scratch.file("sets.json", r#"{ "toolsets": { "more": ["alice/weather"] } }"#);
+    scratch.file("enact-home/tools.json", r#"{ "tools": { "bob/gone": "1.0.0" }, "aliases": { "gone": "bob/gone" } }"#);
     run(&["tool", "key", "new"]);
     run(&["tool", "key", "list"]);
     run(&["tool", "key", "show"]);
@@ -298,6 +299,14 @@ fn every_command_keeps_to_the_schema() {
         &["tool", "env", "set", "CITY", "--value", "Bern"],
         &["tool", "env", "list"],
         &["tool", "env", "unset", "CITY"],
+        &["tool", "config"],
+        &["tool", "config", "execution.timeout", "10m"],
+        &["tool", "alias", "weather", "alice/weather"],
+        &["tool", "alias"],
+        &["tool", "doctor"],
+        &["tool", "prune", "--yes"],
+        &["tool", "import", "enact-home", "--dry-run"],
+        &["tool", "import", "enact-home"],
         &["toolset", "create", "kit"],
         &["toolset", "list"],
         &["toolset", "show", "kit"],

@@ -123,6 +123,10 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     crate::tools::trusting(&ground.scratch, signed["identity"].as_str().expect("an identity"));
     let sets = ground.scratch.file("sets.json", r#"{ "toolsets": { "more": ["alice/weather"] } }"#);
     let sets = sets.display().to_string();
+    let of_enact = "---\nname: bob/taken\nversion: 1.0.0\ndescription: Taken over\n---\n# Taken\n";
+    ground.scratch.file("enact-home/.agents/skills/bob/taken/SKILL.md", of_enact);
+    let tools = ground.scratch.file("enact-home/.enact/tools.json", r#"{ "tools": { "bob/taken": "1.0.0" } }"#);
+    let enact = tools.parent().expect("a folder").display().to_string();
     crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
@@ -201,6 +205,10 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["tool", "run", "alice/weather"],
         vec!["tool", "env", "set", "CITY", "--value", "Bern"],
         vec!["tool", "env", "unset", "CITY"],
+        vec!["tool", "config", "execution.timeout", "10m"],
+        vec!["tool", "alias", "weather", "alice/weather"],
+        vec!["tool", "prune", "--yes"],
+        vec!["tool", "import", &enact],
         vec!["tool", "uninstall", "alice/weather"],
         vec!["tool", "trust", "remove", "somebody"],
         vec!["tool", "trust", "policy", "require_attestation"],

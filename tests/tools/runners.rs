@@ -237,7 +237,7 @@ fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() 
         return skipped("bubblewrap does not run here");
     }
     let sandboxed = |ran: &Ran| {
-        assert!(ran.stdout.contains("\"runner\":\"bubblewrap\"") && !ran.stdout.contains("PRIVATE"), "{ran}");
+        assert!(ran.stdout.contains("\"runner\": \"bubblewrap\"") && !ran.stdout.contains("PRIVATE"), "{ran}");
     };
     sandboxed(&first);
     let at_terminal = |arguments: &[&str]| {
@@ -267,6 +267,9 @@ fn without_a_sandbox_a_tool_runs_by_a_setting_and_a_grant_and_never_over_http() 
     eventually("no process is left", || (running("sleep 5550000.25") == 0).then_some(()));
     let again: Value = serde_json::from_str(&run(&scratch).stdout).expect("JSON");
     assert_eq!(again["stdout"], free["stdout"]);
+    let listed = scratch.json(&["tool", "list"]);
+    assert_eq!(listed["tools"][0]["unsandboxed"], true);
+    assert!(scratch.ok(&["tool", "list"]).contains("verified, no sandbox"));
     // Whoever asks over a network gets the sandbox.
     let server = crate::support::Http::start(&scratch, &[]);
     let called = server.modern("/mcp", "tools/call", json!({ "name": "alice__free", "arguments": {} }));

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::deploy::known_root;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::registry::config;
 use crate::registry::package::manifest::{Action, Manifest};
 use crate::registry::package::schema;
 use crate::registry::package::template;
@@ -91,6 +92,10 @@ impl Called<'_> {
             note(context, &tool, &action.name, &input, self.verdict.status.word(), error);
         })?;
         let manifest = self.manifest;
+        let time = match action.timeout {
+            Some(time) => Some(time),
+            None => context.store.read(config::timeout)?,
+        };
         let variable = |variable: &crate::registry::package::manifest::Variable| Variable {
             name: variable.name.clone(),
             secret: variable.secret,
@@ -107,7 +112,7 @@ impl Called<'_> {
             given,
             input,
             variables: manifest.env.iter().map(variable).collect(),
-            limits: Wished { time: action.timeout, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            limits: Wished { time, memory: manifest.resources.memory, disk: manifest.resources.disk },
             output_schema: action.output_schema.clone(),
             verdict: self.verdict.status.word().to_owned(),
             is_local: context.caller.is_on_this_machine(),

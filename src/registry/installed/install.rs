@@ -12,6 +12,7 @@ use super::{CHANGES, TOOLS, locked, named, publisher, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Choice, release, resolve};
 use crate::registry::trust::{Subject, Verb};
 use crate::store::Db;
@@ -113,7 +114,7 @@ impl Operation for Install {
             raw_manifest: &opened.raw_manifest,
             archive: Bytes::Here(opened.bytes()),
             release: &release,
-            publisher: verdict.publisher().map(|identity| identity.as_str()),
+            publisher: publisher::kept(before.as_ref(), &verdict),
         };
         let done = write(context, &scope, &arrival)?;
         let Subject { name, version, .. } = subject;
@@ -159,7 +160,7 @@ impl Install {
             let release = package.without_registry(context.clock.now());
             return Ok((package, release, Vec::new()));
         }
-        let reference = named(text, self.version.as_deref())?;
+        let reference = named(&alias::expanded(context, text)?, self.version.as_deref())?;
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
         let resolved = resolve(context, &reference, choice)?;

@@ -10,6 +10,7 @@ use super::{TOOLS, checked, named, schemas, visible};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::manifest::{Action, MAIN, Manifest};
 use crate::registry::package::{Reference, Wanted, mcp_name};
@@ -47,7 +48,7 @@ impl Operation for Learn {
     type Output = schemas::Learned;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let reference = named(&self.tool, self.version.as_deref())?;
+        let reference = named(&alias::expanded(context, &self.tool)?, self.version.as_deref())?;
         let (subject, manifest) = match installed(context, &reference)? {
             Some(found) => found,
             None => fetched(context, &reference)?,

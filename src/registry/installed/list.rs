@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::calling::tool_of;
 use super::newer::{Standing, standing};
 use super::visible::{self, Border};
 use super::{checked, names, schemas};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
+use crate::registry::run::choose;
 use crate::registry::trust::{self, Rules};
 use crate::store::Db;
 use crate::store::tools::installs::{Install, Scope};
@@ -48,7 +50,7 @@ impl Operation for List {
             Ok((tools, border.name().map(str::to_owned)))
         })?;
         let table = Table {
-            columns: &["TOOL", "VERSION", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
+            columns: &["TOOL", "VERSION", "NEWER", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
             rows: tools.iter().map(Listed::row).collect(),
             empty: "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned(),
         };
@@ -63,6 +65,7 @@ struct Listed {
     exposed: bool,
     description: String,
     status: &'static str,
+    unsandboxed: bool,
     mcp_tools: Vec<String>,
     standing: Standing,
 }
@@ -78,17 +81,27 @@ impl Listed {
             }
             Err(error) => (format!("broken: {}", error.message()), Vec::new()),
         };
-        let verdict = trust::judge_by(rules, db, context, &checked::subject(&install))?;
+        let subject = checked::subject(&install);
+        let verdict = trust::judge_by(rules, db, context, &subject)?;
+        let (tool, status) = (tool_of(&subject, Some(&verdict)), verdict.status.word());
+        let unsandboxed = choose::is_unsandboxed(db, &context.approved, &tool, status)?;
         let standing = standing(db, &install, false)?;
-        Ok(Self { install, exposed, description, status: verdict.status.word(), mcp_tools, standing })
+        Ok(Self { install, exposed, description, status, unsandboxed, mcp_tools, standing })
+    }
+
+    fn newer(&self) -> Option<String> {
+        self.standing.newer.as_ref().map(ToString::to_string)
     }
 
     fn row(&self) -> Vec<String> {
         let seen = if self.exposed { "yes" } else { "no" };
+        let unsandboxed = if self.unsandboxed { ", no sandbox" } else { "" };
+        let yanked = if self.standing.yank.is_some() { ", yanked" } else { "" };
         vec![
             self.install.name.clone(),
             self.install.version.clone(),
-            self.status.to_owned(),
+            self.newer().unwrap_or_default(),
+            format!("{}{unsandboxed}{yanked}", self.status),
             Scope::word(&self.install.scope).to_owned(),
             seen.to_owned(),
             cell(&self.description).into_owned(),
@@ -105,9 +118,10 @@ impl Listed {
             "active": self.install.active,
             "exposed": self.exposed,
             "status": self.status,
+            "unsandboxed": self.unsandboxed,
             "registry": self.install.registry,
             "yanked": self.standing.yank.is_some(),
-            "newer": self.standing.newer.as_ref().map(ToString::to_string),
+            "newer": self.newer(),
         })
     }
 }

@@ -4,6 +4,8 @@ pub mod calling;
 pub mod checked;
 pub mod names;
 pub mod newer;
+pub mod package;
+pub mod place;
 pub mod projected;
 pub mod schemas;
 pub mod toolsets;
@@ -17,8 +19,6 @@ mod locked;
 mod lockfile;
 mod origin;
 mod outdated;
-mod package;
-mod place;
 mod publisher;
 mod run;
 mod shown;
@@ -57,7 +57,12 @@ const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is malformed, or says two versions.
 fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
-    let mut reference = Reference::parse(tool)?;
+    let mut reference = Reference::parse(tool).map_err(|error| match is_path(tool) {
+        true => error.hint(format!(
+            "a folder is run by its path, `mcpkg tool run {tool}`; `mcpkg tool publish` makes it a tool"
+        )),
+        false => error,
+    })?;
     let Some(version) = version.filter(|version| !version.is_empty()) else { return Ok(reference) };
     let wanted = Wanted::parse(version)?;
     if reference.version != Wanted::Latest && reference.version != wanted {
@@ -66,6 +71,11 @@ fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     }
     reference.version = wanted;
     Ok(reference)
+}
+
+/// Whether a text was meant as a path.
+fn is_path(text: &str) -> bool {
+    ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
 }
 
 /// Returns whom an install of a caller is for: the project where that was asked for; else what its server says; else its

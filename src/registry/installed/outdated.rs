@@ -10,6 +10,7 @@ use super::{TOOLS, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::package::{Name, Wanted};
 use crate::store::tools::installs::{Install, Scope};
 
@@ -75,7 +76,8 @@ impl Operation for Outdated {
 impl Outdated {
     /// Returns the installs that are meant: the versions that agents see.
     fn meant(&self, context: &Context) -> Result<Vec<Install>> {
-        let name = self.tool.as_deref().map(Name::parse).transpose()?;
+        let name = self.tool.as_deref().map(|tool| alias::expanded(context, tool)).transpose()?;
+        let name = name.as_deref().map(Name::parse).transpose()?;
         context.store.read(|db| {
             let audience = visible::audience(context);
             if let Some(name) = &name {

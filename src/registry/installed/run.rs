@@ -15,6 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::manifest::{self, MAIN, Manifest};
 use crate::registry::package::{Reference, Wanted};
@@ -126,7 +127,7 @@ impl Operation for Run {
         let folder = if context.is_shell() { subject::folder(&self.tool)? } else { None };
         let chosen = match &folder {
             Some(folder) => of_folder(folder)?,
-            None => of_name(context, &named(&self.tool, None)?)?,
+            None => of_name(context, &named(&alias::expanded(context, &self.tool)?, None)?)?,
         };
         let input = self.arguments(&chosen)?;
         let action = chosen.action.as_deref().unwrap_or(MAIN);
@@ -223,7 +224,13 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
         return Ok(Chosen { subject, manifest, action, tree, folder: None });
     }
     (context.step_aside)();
-    let resolved = resolve(context, reference, Choice::default())?;
+    let resolved = resolve(context, reference, Choice::default()).map_err(|error| {
+        let name = reference.name.as_str();
+        match error.code() == Code::ToolNotFound && context.is_shell() && Path::new(name).is_dir() {
+            true => error.hint(format!("the folder is named by its path: `mcpkg tool run ./{name}`")),
+            false => error,
+        }
+    })?;
     let archive = download(context, &resolved)?.archive;
     let bytes = Arc::new(archive.bytes);
     let manifest = checked::of_archive(&archive.sha256, || Ok(Vec::clone(&bytes)))?;

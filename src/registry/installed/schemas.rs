@@ -206,6 +206,8 @@ pub struct ListedTool {
     pub exposed: Option<bool>,
     /// verified, approved, unverified or refused
     pub status: Option<String>,
+    /// Whether it runs without a sandbox, since a person allowed that
+    pub unsandboxed: Option<bool>,
     /// Where it came from
     pub registry: Option<String>,
     /// Whether its publisher took it back

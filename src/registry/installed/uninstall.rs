@@ -8,6 +8,7 @@ use super::{CHANGES, TOOLS, checked, named, names, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::package::Wanted;
 use crate::store::Db;
 use crate::store::tools::installs::{self, Install, Scope};
@@ -47,7 +48,7 @@ impl Operation for Uninstall {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let reference = named(&self.tool, None)?;
+        let reference = named(&alias::expanded(context, &self.tool)?, None)?;
         let scope = super::scope(context, self.for_project)?;
         let author = context.author();
         let remove = |db: &Db<'_>| {

@@ -8,6 +8,7 @@ use super::{CHANGES, TOOLS, named};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::package::Wanted;
 use crate::store::tools::installs;
 
@@ -41,7 +42,7 @@ impl Operation for Use {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let reference = named(&self.tool, None)?;
+        let reference = named(&alias::expanded(context, &self.tool)?, None)?;
         let Wanted::Exact(version) = &reference.version else {
             return Err(Error::new(Code::InvalidArgument, format!("'{}' names no version", self.tool))
                 .hint(format!("write {}@1.2.0; `mcpkg tool list` names those that are installed", reference.name)));

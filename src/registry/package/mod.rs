@@ -5,6 +5,7 @@ pub mod manifest;
 pub mod template;
 
 mod mcp_name;
+mod missing;
 mod name;
 mod operations;
 mod reference;
@@ -12,7 +13,9 @@ mod scaffold;
 pub mod schema;
 mod version;
 
+pub use manifest::unit;
 pub use mcp_name::{MAX_MCP_NAME, longer_mcp_name, mcp_name};
+pub use missing::missing;
 pub use name::{Name, RESERVED};
 pub use operations::OPS;
 pub use reference::{Reference, is_action};

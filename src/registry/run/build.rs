@@ -20,7 +20,8 @@ use super::limits::Limits;
 use super::plan::Plan;
 use super::record::{self, Asked, Facts};
 use super::runner::{Job, NotRun, Runner, Takes};
-use super::{left, tree, trees};
+use super::trees::{self, Cache};
+use super::{left, tree};
 use crate::approved::Kind;
 use crate::disk;
 use crate::error::{Code, Error, Result};
@@ -61,7 +62,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
         && context.approved.get(Kind::ToolBuild, &name(&note(&build)))?.is_some()
     {
         let now = context.clock.now();
-        return trees::kept(&trees::folder()?, &build.sha256, now, |folder| {
+        return trees::kept(&Cache::of(context)?, &build.sha256, now, |folder| {
             let bytes = context.store.read(|db| blobs::get(db, build.blob))?;
             check(&bytes, &build)?;
             left::unpack(&bytes, folder)
@@ -72,7 +73,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
     if let Some(package) = archive {
         keep(context, package, place, &bytes)?;
     }
-    trees::kept(&trees::folder()?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
+    trees::kept(&Cache::of(context)?, &sha256, context.clock.now(), |folder| left::unpack(&bytes, folder))
 }
 
 /// Builds a tool that is to be installed. Where it fails its files are taken out of the cache again.

@@ -3,16 +3,17 @@
 use serde_json::{Value, json};
 
 use super::bubblewrap;
-use super::call::Call;
+use super::call::{Call, Tool};
 use super::container::Container;
 use super::engine;
-use super::grants::Granted;
+use super::grants::{self, Granted};
 use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::unsandboxed::Unsandboxed;
 use crate::approved::Approved;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::registry::config;
 use crate::registry::package::manifest::Base;
 use crate::store::Db;
 
@@ -30,8 +31,8 @@ impl Settings {
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
-    pub fn of(_: &Db<'_>, _: &Approved) -> Result<Self> {
-        Ok(Self::default())
+    pub fn of(db: &Db<'_>, approved: &Approved) -> Result<Self> {
+        Ok(Self { allow_unsandboxed: config::allows_unsandboxed(db, approved)?, stand_in: config::stand_in(db)? })
     }
 }
 
@@ -157,13 +158,27 @@ fn may_run_unsandboxed(wanted: &Wanted<'_>) -> Result<(), String> {
         (is_module(call), "a WebAssembly module runs in mcpkg itself".to_owned()),
         (!settings.allow_unsandboxed, "the setting execution.allow_unsandboxed is off".to_owned()),
         (!granted.unsandboxed, format!("nobody allowed it: `mcpkg tool allow {tool} unsandboxed`")),
-        (!matches!(call.verdict.as_str(), "verified" | "approved"), format!("{tool} is {}", call.verdict)),
+        (!is_trusted(&call.verdict), format!("{tool} is {}", call.verdict)),
         (!call.is_local, "nothing that is asked for over a network runs without a sandbox".to_owned()),
     ];
     match reasons.into_iter().find(|(holds, _)| *holds) {
         Some((_, why)) => Err(why),
         None => Ok(()),
     }
+}
+
+/// Whether a tool runs without a sandbox where it is called on this machine: what a person has to know when tools are listed.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
+pub fn is_unsandboxed(db: &Db<'_>, approved: &Approved, tool: &Tool, verdict: &str) -> Result<bool> {
+    let may = is_trusted(verdict) && grants::of(db, approved, tool)?.unsandboxed;
+    Ok(may && Settings::of(db, approved)?.allow_unsandboxed)
+}
+
+/// Whether what is thought of a tool lets it run without a sandbox at all.
+fn is_trusted(verdict: &str) -> bool {
+    matches!(verdict, "verified" | "approved")
 }
 
 /// Returns the failure of a tool that no runner runs.

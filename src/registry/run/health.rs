@@ -1,42 +1,75 @@
-//! Whether this machine can run tools, for `doctor`.
+//! Whether this machine can run tools, and which limits it can hold them to.
 
 use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::{bubblewrap, engine};
-use crate::op::{Context, Finding, Health};
+use crate::process::cgroup;
 
-/// Looks whether the tools that are installed can be run; without one there is nothing to mend.
-pub fn health(context: &Context) -> Vec<Finding> {
-    if !context.store.read(crate::store::tools::installs::any).unwrap_or(false) {
-        return Vec::new();
-    }
-    let mut found = vec![match bubblewrap::probe() {
-        Ok(()) => Finding::new(
-            "tools",
-            Health::Ok,
-            with_limits("Tools run in bubblewrap", &bubblewrap::Bubblewrap.unlimited()),
-        ),
-        Err(why) => Finding::new("tools", Health::Problem, format!("Tools cannot be run: {why}"))
-            .action("install bubblewrap 0.8 or newer; where it is there, allow user namespaces"),
-    }];
-    // Tools of images are the fewer: that an engine is not there is no problem by itself.
-    for kind in [RunnerKind::Podman, RunnerKind::Docker] {
-        if let Ok(engine) = engine::probe(kind) {
-            let limits = if engine.limits { &[][..] } else { &["shared memory", "processes"] };
-            let works = format!("Tools of images run in {}", kind.word());
-            found.push(Finding::new("tools", Health::Ok, with_limits(&works, limits)));
-        }
-    }
-    if cfg!(feature = "wasm") {
-        found.push(Finding::new("tools", Health::Ok, "Tools that are WebAssembly modules run in mcpkg itself"));
-    }
-    found
+/// A runner, and whether it works here.
+#[derive(Debug)]
+pub struct Probed {
+    /// Which one.
+    pub kind: RunnerKind,
+    /// The limits that it cannot hold a tool to here; else why it does not work.
+    pub works: Result<Vec<&'static str>, String>,
 }
 
-/// Adds what a runner cannot limit here.
-fn with_limits(works: &str, unlimited: &[&str]) -> String {
-    match unlimited {
-        [] => works.to_owned(),
-        limits => format!("{works}, which cannot limit here: {}", limits.join(", ")),
+/// Tries bubblewrap, which runs the tools that name no image.
+pub fn bubblewrap() -> Probed {
+    let works = bubblewrap::probe().map(|()| bubblewrap::Bubblewrap.unlimited());
+    Probed { kind: RunnerKind::Bubblewrap, works }
+}
+
+/// Asks the engines that run the tools of images.
+pub fn engines() -> Vec<Probed> {
+    let limits = |engine: engine::Engine| match engine.limits {
+        true => Vec::new(),
+        false => vec!["shared memory", "processes"],
+    };
+    let probed = |kind| Probed { kind, works: engine::probe(kind).map(limits) };
+    [RunnerKind::Podman, RunnerKind::Docker].map(probed).into()
+}
+
+/// Whether modules of WebAssembly run in mcpkg itself.
+pub const fn runs_modules() -> bool {
+    cfg!(feature = "wasm")
+}
+
+/// Returns what to do about bubblewrap where it does not work for this reason.
+pub fn mend(why: &str) -> &'static str {
+    let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if says(&["not installed", "older than"]) {
+        "install bubblewrap 0.8 or newer (Debian: `apt install bubblewrap`)"
+    } else if says(&["namespace", "uid map", "Operation not permitted", "Permission denied"]) {
+        "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces; on Ubuntu an AppArmor \
+         profile for bwrap"
+    } else if says(&["Linux only"]) {
+        "run mcpkg on Linux; elsewhere tools can be found and installed, not run"
+    } else {
+        "run `bwrap --unshare-all --ro-bind / / true` and see what it says"
+    }
+}
+
+/// Returns how many control groups are left of processes that were killed.
+pub fn left_groups() -> usize {
+    cgroup::abandoned().len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_something_to_do_about_it() {
+        for (why, what) in [
+            ("bubblewrap is not installed: there is no `bwrap` on PATH", "install"),
+            ("bwrap: Unknown option --disable-userns: bubblewrap is older than 0.8", "install"),
+            ("bwrap: No permissions to create a new namespace", "user namespaces"),
+            ("bwrap: setting up uid map: Permission denied", "user namespaces"),
+            ("bubblewrap runs on Linux only", "on Linux"),
+            ("bwrap: Can't mount proc", "bwrap --unshare-all"),
+        ] {
+            assert!(mend(why).contains(what), "{why}: {}", mend(why));
+        }
     }
 }

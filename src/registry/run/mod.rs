@@ -6,6 +6,7 @@ pub mod call;
 pub mod choose;
 pub mod engine;
 pub mod grants;
+pub mod health;
 pub mod kind;
 pub mod limits;
 pub mod mount;
@@ -13,6 +14,7 @@ pub mod operations;
 pub mod plan;
 pub mod record;
 pub mod runner;
+pub mod unused;
 #[cfg(feature = "wasm")]
 pub mod wasm;
 
@@ -22,7 +24,6 @@ mod bwrap;
 mod container;
 mod env;
 mod execute;
-mod health;
 mod host;
 mod left;
 #[cfg(feature = "wasm")]
@@ -35,8 +36,9 @@ mod unsandboxed;
 mod users;
 
 pub use call::{Call, Content, Given, Outcome, OutputFile, Tool, Tree, Variable};
+pub use env::USUAL;
 pub use execute::run;
-pub use health::health;
 pub use kind::RunnerKind;
 pub use limits::{Limits, Wished};
 pub use operations::OPS;
+pub use trees::folder as cache;

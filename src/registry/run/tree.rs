@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::call::Tree;
-use super::trees;
+use super::trees::{self, Cache};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -26,8 +26,10 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
                 false => Err(Error::new(Code::NotFound, format!("`{}` is no folder", folder.display()))),
             }
         }
-        Tree::Archive(sha256) => trees::checked(&trees::folder()?, sha256, now, || archive(context, sha256)),
-        Tree::Fetched(bytes) => trees::checked(&trees::folder()?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes))),
+        Tree::Archive(sha256) => trees::checked(&Cache::of(context)?, sha256, now, || archive(context, sha256)),
+        Tree::Fetched(bytes) => {
+            trees::checked(&Cache::of(context)?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes)))
+        }
     }
 }
 

@@ -17,10 +17,9 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::hex;
+use crate::op::Context;
+use crate::registry::config;
 use crate::registry::package::archive;
-
-/// Bytes of all copies together.
-const MOST: u64 = 1 << 30;
 
 /// What was noted of a tree: each of its files by its path.
 type Noted = BTreeMap<String, Note>;
@@ -47,12 +46,30 @@ pub fn folder() -> Result<PathBuf> {
     Ok(strategy.cache_dir().join("mcpkg").join("tools"))
 }
 
-/// Returns the copy of the archive with this digest below `cache`; `archive` is asked where there is none that is right.
+/// Where the copies are, and how much they take.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    /// Bytes of all copies together, the one that was made last apart.
+    most: u64,
+}
+
+impl Cache {
+    /// Returns this user's, with the size that they set.
+    ///
+    /// # Errors
+    /// `E_ROOT_REQUIRED` where the user's cache is not known; `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn of(context: &Context) -> Result<Self> {
+        Ok(Self { folder: folder()?, most: context.store.read(config::cache_size)? })
+    }
+}
+
+/// Returns the copy of the archive with this digest; `archive` is asked where there is none that is right.
 ///
 /// # Errors
 /// What `archive` fails with; `E_ARCHIVE_INVALID`, `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn checked(
-    cache: &Path,
+    cache: &Cache,
     sha256: &[u8; 32],
     now: Millis,
     archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
@@ -60,12 +77,12 @@ pub fn checked(
     kept(cache, sha256, now, |folder| archive::open(Vec::clone(&*archive()?))?.unpack(folder))
 }
 
-/// Returns the tree of this digest below `cache`; `lay_out` makes its folder where there is none that is right.
+/// Returns the tree of this digest; `lay_out` makes its folder where there is none that is right.
 ///
 /// # Errors
 /// What `lay_out` fails with; `E_FILE_FAILED`, `E_DISK_FULL`.
 pub fn kept(
-    cache: &Path,
+    Cache { folder: cache, most }: &Cache,
     sha256: &[u8; 32],
     now: Millis,
     lay_out: impl FnOnce(&Path) -> Result<()>,
@@ -85,7 +102,7 @@ pub fn kept(
         let noted = look(&tree)?;
         let text = serde_json::to_vec(&noted).map_err(|error| Error::internal("notes are JSON").with_source(error))?;
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
-        make_room(cache, &name);
+        make_room(cache, *most, &name);
     }
     // The times of notes say which tree was used last; they are no more than that.
     let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
@@ -165,7 +182,7 @@ fn sha256_of(path: &Path) -> Result<String> {
 }
 
 /// Removes those trees that were not used for longest until the rest fits, and never the one called `kept`.
-fn make_room(cache: &Path, kept: &str) {
+fn make_room(cache: &Path, most: u64, kept: &str) {
     let mut trees: Vec<(std::time::SystemTime, String, u64)> = Vec::new();
     for entry in fs::read_dir(cache).into_iter().flatten().flatten() {
         let Some(name) = entry.file_name().to_str().and_then(|name| name.strip_suffix(".json")).map(str::to_owned)
@@ -181,7 +198,7 @@ fn make_room(cache: &Path, kept: &str) {
     trees.sort();
     let mut size: u64 = trees.iter().map(|(_, _, size)| size).sum();
     for (_, name, of_it) in trees.iter().filter(|(_, name, _)| name != kept) {
-        if size <= MOST {
+        if size <= most {
             return;
         }
         // The notes first: a tree without any is unpacked anew.
@@ -224,7 +241,7 @@ mod tests {
                 asked.set(asked.get() + 1);
                 Ok(Arc::clone(&bytes))
             };
-            checked(&cache, &sha256, 1_000, archive).expect("a tree")
+            checked(&Cache { folder: cache.clone(), most: 1 << 30 }, &sha256, 1_000, archive).expect("a tree")
         };
         let tree = of();
         let script = tree.join("run.sh");

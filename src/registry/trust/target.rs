@@ -12,10 +12,11 @@ use crate::disk::{self, Sha};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Context, Names};
+use crate::registry::alias;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::archive::{self, Opened};
 use crate::registry::package::manifest::FILES;
-use crate::registry::package::{Reference, Wanted};
+use crate::registry::package::{Reference, Wanted, missing};
 use crate::store::tools::attestations::{self, Archive};
 use crate::store::tools::packages;
 
@@ -84,7 +85,7 @@ impl Target {
     fn fetched(&self, context: &Context) -> Result<Found> {
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: false, allow_yanked: true };
-        let resolved = resolve(context, &Reference::parse(&self.tool)?, choice)?;
+        let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
         let found = Found::of(&archive::open(download(context, &resolved)?.archive.bytes)?)?;
         let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
         if (found.subject.name.as_str(), &found.subject.version) == (wanted.0, &wanted.1) {
@@ -101,7 +102,7 @@ impl Target {
     }
 
     fn in_store(&self, context: &Context, kept: bool) -> Result<Subject> {
-        let reference = Reference::parse(&self.tool)?;
+        let reference = Reference::parse(&alias::expanded(context, &self.tool)?)?;
         if reference.action.is_some() {
             return Err(Error::new(Code::InvalidArgument, "A signature is of a whole tool, not of one of its actions")
                 .hint("leave the action out"));
@@ -164,7 +165,7 @@ pub fn at_path(text: &str) -> Result<Option<Opened>> {
         Some(rest) => disk::home()?.join(rest),
         None => PathBuf::from(text),
     };
-    let path = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
+    let path = std::fs::canonicalize(&path).map_err(|error| missing(&path, error))?;
     if path.is_dir() {
         return Ok(Some(archive::pack(&path)?.opened));
     }

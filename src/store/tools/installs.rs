@@ -180,6 +180,14 @@ pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "WHERE i.scope = ?1 ORDER BY i.name, i.id"), params![scope.key()], from_row)
 }
 
+/// Returns all installs, whomever they are for, by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn all(db: &Db<'_>) -> Result<Vec<Install>> {
+    db.all(sql!(select!(), "ORDER BY i.name, i.id"), params![], from_row)
+}
+
 /// Returns the names of all tools that are installed for anybody.
 ///
 /// # Errors

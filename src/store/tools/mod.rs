@@ -1,5 +1,6 @@
 //! Contract 002's tables: registries and the packages they have, what is installed and for whom, what was run.
 
+pub mod aliases;
 pub mod answers;
 pub mod attestations;
 pub mod builds;
@@ -12,5 +13,7 @@ pub mod packages;
 pub mod registries;
 pub mod runs;
 pub mod session;
+pub mod settings;
 pub mod toolsets;
 pub mod trust;
+pub mod unused;

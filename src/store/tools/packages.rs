@@ -231,6 +231,14 @@ pub fn kept(db: &Db<'_>, sha256: &[u8; 32]) -> Result<Option<PackageRow>> {
     db.one(sql, params![sha256], from_row)
 }
 
+/// Returns the packages whose archive is kept, by name and version.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn all_kept(db: &Db<'_>) -> Result<Vec<PackageRow>> {
+    db.all(sql!(packages!(), " WHERE blob_id IS NOT NULL ORDER BY name, version, registry"), params![], from_row)
+}
+
 /// Returns the names of a registry's tools that begin with `prefix`, in order.
 ///
 /// # Errors

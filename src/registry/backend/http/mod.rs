@@ -27,14 +27,12 @@ use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::http::Url;
 use crate::op::Context;
+use crate::registry::config;
 use crate::registry::package::Name;
 use crate::secret::Reference;
 use crate::store::tools::answers as kept;
 use crate::store::tools::packages::Yank;
 use crate::store::tools::registries::Place;
-
-/// How long an answer to a search is given again without asking: an hour.
-const HOLDS: Millis = 3_600_000;
 
 /// The most bytes of an answer that is kept.
 const KEPT: usize = 64 << 10;
@@ -118,12 +116,13 @@ impl<'c> Http<'c> {
         }
         let (registry, request) = (self.client.registry(), format!("search {}", json!(arguments)));
         let now = self.context.clock.now();
-        let stored = self.context.store.read(|db| kept::get(db, registry, &request))?;
+        let (stored, holds) =
+            self.context.store.read(|db| Ok((kept::get(db, registry, &request)?, config::answers_hold(db)?)))?;
         let stored = stored.and_then(|stored| Some((self.json(stored.body.as_bytes()).ok()?, stored)));
         if let Some((value, stored)) = &stored
-            && (query.offline || (0..HOLDS).contains(&now.saturating_sub(stored.fetched_at)))
+            && (query.offline || (0..holds).contains(&now.saturating_sub(stored.fetched_at)))
         {
-            let is_old = now.saturating_sub(stored.fetched_at) >= HOLDS;
+            let is_old = now.saturating_sub(stored.fetched_at) >= holds;
             return Ok((value.clone(), stored.fetched_at, is_old));
         }
         if query.offline {

@@ -16,6 +16,9 @@ use crate::registry::backend::{Known, download};
 use crate::store::tools::packages::Visibility;
 use crate::store::tools::registries::Kind;
 
+/// How long an answer holds until the user says otherwise.
+const HOLDS: Millis = 3_600_000;
+
 /// A request that came: its line, its headers and its body.
 #[derive(Clone, Debug)]
 struct Asked {

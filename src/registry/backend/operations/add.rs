@@ -109,7 +109,10 @@ impl Add {
         if self.create {
             Directory::create(&self.name, &path)?;
         }
-        let real = path.canonicalize().map_err(|error| disk::failed("open", &path, error))?;
+        let real = path.canonicalize().map_err(|error| {
+            let error = disk::failed("open", &path, error);
+            error.hint("--create makes a registry in a folder that is empty, or not there yet")
+        })?;
         let checked = Directory::new(context, &self.name, &real).check();
         checked.map_err(|error| match error.code() {
             Code::RegistryAnswer => error.hint("--create makes a registry in a folder that is empty, or not there yet"),

@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Known, Listed, ToolInfo};
 use crate::registry::package::Name;
 
@@ -45,7 +46,7 @@ impl Operation for Info {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let name = Name::parse(&self.tool)?;
+        let name = Name::parse(&alias::expanded(context, &self.tool)?)?;
         let (registry, info, warnings) = found(context, &name, self.registry.as_deref())?;
         let rows = info.versions.iter().map(|listed| {
             let sha256 = listed.sha256.map(|sha256| hex::encode(&sha256)).unwrap_or_default();

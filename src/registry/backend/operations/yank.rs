@@ -9,6 +9,7 @@ use super::{CHANGES, REGISTRIES, TOOLS};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::facts::one_line;
 use crate::registry::backend::{Known, wire};
 use crate::registry::package::{Name, Reference, Wanted};
@@ -59,7 +60,7 @@ impl Operation for YankVersion {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (name, version) = exact(&self.tool)?;
+        let (name, version) = exact(&alias::expanded(context, &self.tool)?)?;
         if let Some(replacement) = &self.replacement
             && wire::version(replacement).is_none_or(|replacement| replacement == version)
         {
@@ -108,7 +109,7 @@ impl Operation for Unyank {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (name, version) = exact(&self.tool)?;
+        let (name, version) = exact(&alias::expanded(context, &self.tool)?)?;
         Known::named(context, &self.registry)?.open(context)?.yank(&name, &version, None)?;
         note(context, &self.registry, &name, &version, None)?;
         let data = json!({ "tool": name, "version": version.to_string(), "registry": self.registry });

@@ -54,7 +54,7 @@ impl Operation for Create {
             let tools = if self.empty {
                 Vec::new()
             } else if self.tools.is_empty() {
-                installed(context, db)?
+                installed(db)?
             } else {
                 self.tools.clone()
             };
@@ -70,7 +70,7 @@ impl Operation for Create {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
-pub(super) fn check_name(name: &str) -> Result<()> {
+pub fn check_name(name: &str) -> Result<()> {
     let is_legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     if (1..=64).contains(&name.len()) && name.chars().all(is_legal) && !name.starts_with('-') {
         return Ok(());

@@ -7,6 +7,7 @@ use super::{CHANGES, TOOLSETS, add, data, write};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::installed::TOOLS;
 use crate::store::tools::toolsets;
 
@@ -83,6 +84,7 @@ impl Operation for Remove {
         let data = write(context, "toolset.remove", &self.name, |db| {
             let set = toolsets::get(db, &self.name)?;
             for tool in &self.tools {
+                let tool = &alias::expanded_in(db, context, tool)?;
                 if !toolsets::take_out(db, set.id, tool)? {
                     let known = toolsets::tools(db, set.id)?;
                     let error = Error::new(Code::NotFound, format!("Toolset '{}' has no tool '{tool}'", self.name));

@@ -17,6 +17,7 @@ use super::{CHANGES, TOOLS, checked, named, names, publisher, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::registry::GROUP;
+use crate::registry::alias;
 use crate::registry::backend::{Resolved, release};
 use crate::registry::package::{Wanted, mcp_name};
 use crate::registry::run::Tool;
@@ -112,7 +113,7 @@ impl Update {
             }
             let mut meant: Vec<(Install, Wanted)> = Vec::new();
             for text in &self.tools {
-                let reference = named(text, None)?;
+                let reference = named(&alias::expanded_in(db, context, text)?, None)?;
                 let name = reference.name.as_str();
                 if meant.iter().any(|(install, _)| install.name == name) {
                     return Err(Error::new(Code::InvalidArgument, format!("'{name}' is named twice")));
@@ -170,7 +171,7 @@ impl Update {
         let change = Change {
             to: package.subject.version.clone(),
             sha256: package.subject.digest(),
-            publisher: verdict.publisher().map(|identity| identity.as_str().to_owned()),
+            publisher: publisher::kept(Some(install), &verdict).map(str::to_owned),
             another_publisher: install.publisher.as_deref().is_some_and(|who| publisher::is_another(who, &verdict)),
             is_trusted: verdict.is_trusted(),
             verification: verdict.verification(),
@@ -261,7 +262,7 @@ fn write(
         raw_manifest: &package.opened.raw_manifest,
         archive: Bytes::Here(package.opened.bytes()),
         release: &release,
-        publisher: verdict.publisher().map(|identity| identity.as_str()),
+        publisher: publisher::kept(Some(before), verdict),
     };
     let author = context.author();
     context.store.write(|db| {

@@ -25,6 +25,7 @@ pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 pub use pack::{Packed, contents_of, pack};
 pub use read::Member;
 pub use rule::Rule;
+pub use unpack::PREFIX as UNPACKING;
 
 /// A package as it is published, fetched and stored.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::read;
 use crate::error::{Code, Error, Result};
 
 /// How folders begin that are being written; the name of what they become follows.
-const PREFIX: &str = ".unpacking-";
+pub const PREFIX: &str = ".unpacking-";
 
 /// Writes the files of an archive below `folder`, which must not exist.
 ///

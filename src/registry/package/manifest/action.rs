@@ -94,6 +94,12 @@ pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Probl
                 Ok(shell) => {
                     actions.push(of(MAIN, CommandLine::Shell(shell), None, None, common));
                     advise(&actions[0], &path, pair.node.at, problems);
+                    if let Some(name) = in_braces(text) {
+                        let message = format!(
+                            "`{{{{{name}}}}}` stands as it is in the shell's text; write `${{{name}}}`, or put the command among `scripts`"
+                        );
+                        problems.warn(&path, pair.node.at, Kind::Advice, message);
+                    }
                 }
                 Err(why) => problems.error(&path, pair.node.at, Kind::Command, why),
             }
@@ -167,6 +173,15 @@ fn of(name: &str, command: CommandLine, title: Option<String>, description: Opti
         annotations: common.annotations.clone(),
         timeout: common.timeout,
     }
+}
+
+/// Returns the first name that stands in a text as a parameter does in `scripts`.
+fn in_braces(text: &str) -> Option<&str> {
+    let is_name = |name: &&str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
+    text.split("{{").skip(1).find_map(|rest| rest.split_once("}}").map(|(name, _)| name.trim()).filter(is_name))
 }
 
 /// Tells what in a command does not do what it looks like, and refuses parameters that the schema does not list.

@@ -9,7 +9,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 mod types;
-mod unit;
+pub mod unit;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -84,7 +84,7 @@ pub fn of_folder(folder: &Path) -> Result<Checked> {
             let message = format!("`{}` is a file; a package is a folder", folder.display());
             return Err(Error::new(Code::InvalidArgument, message));
         }
-        Err(error) => return Err(Error::file("read", folder, error)),
+        Err(error) => return Err(super::missing::missing(folder, error)),
     }
     read(&mut |name| {
         let path = folder.join(name);

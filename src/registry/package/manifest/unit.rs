@@ -36,7 +36,7 @@ const SIZES: [(&str, u64); 14] = [
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn time(text: &str) -> Result<Duration, String> {
+pub fn time(text: &str) -> Result<Duration, String> {
     let mut nanos = 0.0;
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn time(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let (number, unit) = number(text.trim())?;
     let Some((_, worth)) = SIZES.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit.trim())) else {
         return Err(format!("'{}' is no unit of size; known are K, M, G, Ki, Mi, Gi", unit.escape_debug()));

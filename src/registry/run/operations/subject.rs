@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::registry::package::{Name, manifest};
+use crate::registry::alias;
+use crate::registry::package::{Name, manifest, missing};
 use crate::registry::run::call::Tool;
 use crate::store::tools::installs::{self, Scope};
 
@@ -22,7 +23,7 @@ pub fn folder(text: &str) -> Result<Option<PathBuf>> {
         Some(rest) => disk::home()?.join(rest),
         None => PathBuf::from(text),
     };
-    let real = std::fs::canonicalize(&path).map_err(|error| Error::file("read", &path, error))?;
+    let real = std::fs::canonicalize(&path).map_err(|error| missing(&path, error))?;
     match real.is_dir() {
         true => Ok(Some(real)),
         false => Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display()))
@@ -40,7 +41,7 @@ pub fn tool(context: &Context, text: &str) -> Result<Tool> {
         let manifest = manifest::of_folder(&folder)?.manifest()?;
         return Ok(Tool { name: manifest.name.to_string(), version: None, sha256: None, publisher });
     }
-    let name = Name::parse(text)?;
+    let name = Name::parse(&alias::expanded(context, text)?)?;
     let install = context.store.read(|db| installs::active(db, &Scope::Global, name.as_str()))?.ok_or_else(|| {
         Error::new(Code::ToolNotFound, format!("{name} is not installed"))
             .hint("`mcpkg tool list` shows what is; a folder is named by its path, such as ./my-tool")

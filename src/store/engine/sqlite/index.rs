@@ -3,6 +3,7 @@
 use rusqlite::{Connection, Row};
 
 use super::search::id;
+use super::tool_search;
 use crate::error::{Code, Result};
 use crate::store::engine::{Link, params, sql};
 use crate::store::revisions::Kind;
@@ -14,27 +15,46 @@ const INDEX: &str = "CREATE VIRTUAL TABLE search USING fts5 (
     project, name, description, body,
     content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2')";
 
+/// The index of tools, as migrations make it.
+const TOOL_INDEX: &str = "CREATE VIRTUAL TABLE tool_search USING fts5 (
+    name, description, tags,
+    content = '', contentless_delete = 1, tokenize = 'porter unicode61 remove_diacritics 2')";
+
 /// Where each word stands, in the order of words.
 const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
 
 /// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
 /// sees neither a word that is missing nor one that leads to another item.
 pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+    let others = reserved::reservations(db)?;
+    let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
+    if is_another(db, ("search", INDEX), fill, is_reserved)? {
+        faults.push("the search index does not hold the words of what is stored".to_owned());
+    }
+    if is_another(db, ("tool_search", TOOL_INDEX), fill_tools, |_| false)? {
+        faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
+    }
+    Ok(())
+}
+
+/// Whether an index holds other words than `fill` puts into a new one; a row that `passes_over` takes does not count.
+fn is_another(
+    db: &Db<'_>,
+    (index, made): (&str, &str),
+    fill: impl FnOnce(&Db<'_>, &Db<'_>) -> Result<()>,
+    passes_over: impl Fn(i64) -> bool,
+) -> Result<bool> {
     let Link::Sqlite(connection) = db.link();
     // A database without a name stands in a file as soon as it is large.
     let anew = Connection::open("")?;
-    anew.execute_batch(&format!("PRAGMA synchronous = OFF; {INDEX}; BEGIN;"))?;
+    anew.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
     fill(db, &Db::new(Link::Sqlite(&anew), None))?;
-    let words = "CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, search, instance)";
-    anew.execute_batch(words)?;
-    connection.execute_batch(words)?;
-    let others = reserved::reservations(db)?;
-    let compared = differ(connection, &anew, |doc| others.iter().any(|other| other.ids.contains(&id(doc))));
+    let words = format!("CREATE VIRTUAL TABLE temp.words USING fts5vocab (main, {index}, instance)");
+    anew.execute_batch(&words)?;
+    connection.execute_batch(&words)?;
+    let compared = differ(connection, &anew, passes_over);
     connection.execute_batch("DROP TABLE temp.words")?;
-    if compared? {
-        faults.push("the search index does not hold the words of what is stored".to_owned());
-    }
-    Ok(())
+    compared
 }
 
 fn fill(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
@@ -54,6 +74,14 @@ fn fill(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
         })?;
     }
     Ok(())
+}
+
+fn fill_tools(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
+    db.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
+        // Tags that are no list are told of by whoever reads them.
+        let tags: Vec<String> = serde_json::from_str(row.get(3)?).unwrap_or_default();
+        tool_search::index(anew, row.get(0)?, row.get(1)?, row.get(2)?, &tags.join(" "))
+    })
 }
 
 /// Whether two connections' indexes differ; what the first one has of a row that `passes_over` takes does not count.

@@ -1,0 +1,90 @@
+//! Aliases: short names that a person types in the place of a tool's. Agents know none of them.
+
+mod operation;
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Entry, Names};
+use crate::registry::package::Name;
+use crate::store::Db;
+use crate::store::tools::aliases;
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[Entry::of::<operation::Alias>()];
+
+/// The aliases, as a shell completes them.
+pub const ALIASES: Names =
+    Names::Stored(|typed| Ok(typed.matching(aliases::all(typed.db)?.into_iter().map(|(alias, _)| alias))));
+
+/// Returns what a user named, with the tool in the place of its alias: `weather@^1.2:forecast` becomes
+/// `alice/utils/weather@^1.2:forecast`. A name of several segments is never one, and neither is what an agent names.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn expanded(context: &Context, text: &str) -> Result<String> {
+    context.store.read(|db| expanded_in(db, context, text))
+}
+
+/// As [`expanded`], in a transaction that is open already.
+///
+/// # Errors
+/// As [`expanded`].
+pub fn expanded_in(db: &Db<'_>, context: &Context, text: &str) -> Result<String> {
+    // The first character may be the `@` of a name.
+    let end = text.char_indices().skip(1).find(|(_, c)| matches!(c, '@' | ':')).map_or(text.len(), |(at, _)| at);
+    let (name, rest) = text.split_at(end);
+    if !context.is_shell() || check(name).is_err() {
+        return Ok(text.to_owned());
+    }
+    let tool = aliases::get(db, name)?;
+    Ok(tool.map_or_else(|| text.to_owned(), |tool| format!("{tool}{rest}")))
+}
+
+/// Refuses what cannot be an alias: it is one segment of a tool's name, which no tool in a registry has.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check(alias: &str) -> Result<()> {
+    match Name::parse(alias) {
+        Ok(name) if !name.is_publishable() && !alias.starts_with('@') => Ok(()),
+        _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is no alias", alias.escape_debug()))
+            .hint("an alias has a-z, 0-9, - and _, such as weather")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Caller, Connection, Identity};
+    use crate::store::Store;
+    use crate::store::projects::Selection;
+
+    #[test]
+    fn an_alias_stands_for_a_tool_in_the_shell_and_nowhere_else() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&scratch.path().join("a.db")).expect("a database");
+        store.write(|db| aliases::set(db, "weather", "alice/utils/weather")).expect("an alias");
+        let shell = Context::shell(store, Selection::default());
+        for (text, meant) in [
+            ("weather", "alice/utils/weather"),
+            ("weather@^1.2:forecast", "alice/utils/weather@^1.2:forecast"),
+            ("weather:forecast@1.0.0", "alice/utils/weather:forecast@1.0.0"),
+            ("other", "other"),
+            ("bob/weather", "bob/weather"),
+            ("@weather", "@weather"),
+            ("", ""),
+            ("we ather", "we ather"),
+        ] {
+            assert_eq!(expanded(&shell, text).expect(text), meant);
+        }
+        let caller = Caller::client(Some("agent"), None, Connection::Stdio, Identity::Mcpkg);
+        assert_eq!(expanded(&Context { caller, ..shell }, "weather").expect("a name"), "weather");
+    }
+
+    #[test]
+    fn an_alias_is_one_segment() {
+        assert!(["weather", "my-tool_2"].iter().all(|alias| check(alias).is_ok()));
+        for bad in ["", "a/b", "@a", "A", "a b", "enact", "a.b"] {
+            assert_eq!(check(bad).expect_err(bad).code(), Code::InvalidArgument);
+        }
+    }
+}

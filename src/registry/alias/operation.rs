@@ -1,0 +1,116 @@
+//! `mcpkg tool alias`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{ALIASES, check};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
+use crate::registry::GROUP;
+use crate::registry::package::Name;
+use crate::store::tools::{aliases, installs};
+
+/// The tools that an alias may stand for, as a shell completes them.
+const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names(typed.db)?)));
+
+/// Show, make or remove a short name of a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Alias {
+    /// The alias; all of them are shown where none is named
+    #[arg(add = ALIASES)]
+    alias: Option<String>,
+    /// The tool that it stands for
+    #[arg(conflicts_with = "remove", add = TOOLS)]
+    tool: Option<String>,
+    /// Take the alias away
+    #[arg(long, requires = "alias")]
+    #[serde(default)]
+    remove: bool,
+}
+
+impl Operation for Alias {
+    const TOOL: &'static str = "tool_alias";
+    const CLI: &'static [&'static str] = &["tool", "alias"];
+    const TITLE: &'static str = "Show, make or remove a short name of a tool";
+    const ABOUT: &'static str = "Show, make or remove short names that the shell takes in the place of a tool's";
+    const HELP: &'static str = "A short name may stand wherever a command takes a tool's name. Agents do not see it.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg tool alias", "mcpkg tool alias weather alice/utils/weather", "mcpkg tool alias weather --remove"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.alias.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let Some(alias) = &self.alias else { return all(context) };
+        let author = context.author();
+        if self.remove {
+            let tool = context.store.write(|db| {
+                let tool = required(db, alias)?;
+                aliases::remove(db, alias)?;
+                context.event(db, author, None, "tool.alias.remove", alias)?;
+                Ok(tool)
+            })?;
+            return Ok(Reply::sentence(format!("'{alias}' stands for {tool} no more"), data(alias, &tool)));
+        }
+        let Some(tool) = &self.tool else {
+            let tool = context.store.read(|db| required(db, alias))?;
+            return Ok(Reply::new(Body::Text(format!("{tool}\n")), data(alias, &tool)));
+        };
+        check(alias)?;
+        let name = Name::parse(tool)?;
+        if !name.is_publishable() {
+            let what = format!("'{name}' is no tool's full name");
+            return Err(Error::new(Code::InvalidArgument, what).hint("such as alice/utils/weather"));
+        }
+        let is_installed = context.store.write(|db| {
+            if aliases::get(db, alias)?.as_deref() != Some(name.as_str()) {
+                aliases::set(db, alias, name.as_str())?;
+                context.event(db, author, None, "tool.alias", alias)?;
+            }
+            Ok(installs::names(db)?.iter().any(|known| known == name.as_str()))
+        })?;
+        let reply = Reply::sentence(format!("'{alias}' stands for {name}"), data(alias, name.as_str()));
+        Ok(match is_installed {
+            true => reply,
+            false => reply.hint(format!("it is not installed: `mcpkg tool install {alias}` installs it")),
+        })
+    }
+}
+
+/// Returns the tool that an alias stands for.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
+fn required(db: &crate::store::Db<'_>, alias: &str) -> Result<String> {
+    if let Some(tool) = aliases::get(db, alias)? {
+        return Ok(tool);
+    }
+    let known = aliases::all(db)?;
+    Err(Error::new(Code::NotFound, format!("There is no alias '{}'", alias.escape_debug())).suggest(
+        alias,
+        known.iter().map(|(alias, _)| alias.as_str()),
+        "`mcpkg tool alias` shows those there are",
+    ))
+}
+
+fn all(context: &Context) -> Result<Reply> {
+    let known = context.store.read(aliases::all)?;
+    let listed: Vec<Value> = known.iter().map(|(alias, tool)| data(alias, tool)).collect();
+    let table = Table {
+        columns: &["ALIAS", "TOOL"],
+        rows: known.into_iter().map(|(alias, tool)| vec![alias, tool]).collect(),
+        empty: "There are no aliases; `mcpkg tool alias NAME TOOL` makes one".to_owned(),
+    };
+    Ok(Reply::new(Body::Table(table), json!({ "aliases": listed })))
+}
+
+fn data(alias: &str, tool: &str) -> Value {
+    json!({ "alias": alias, "tool": tool })
+}

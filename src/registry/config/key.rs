@@ -1,0 +1,171 @@
+//! The settings that there are: their names, what each does, its usual value and what it takes.
+
+use std::time::Duration;
+
+use crate::error::{Code, Error, Result};
+use crate::registry::package::unit;
+
+/// The word of a switch that is on.
+pub(super) const TRUE: &str = "true";
+
+/// The word of a switch that is off.
+const FALSE: &str = "false";
+
+/// The most images that one setting names.
+const IMAGES: usize = 64;
+
+/// The longest time that a run may be given.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// A setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Whether tools may run without a sandbox at all.
+    AllowUnsandboxed,
+    /// The images that this machine's own programs stand in for.
+    StandIn,
+    /// How long a run may take where nobody says.
+    Timeout,
+    /// How much of unpacked archives is kept.
+    CacheSize,
+    /// How long an answer of a registry holds.
+    CacheTtl,
+}
+
+impl Key {
+    /// Every setting, in the order of the documentation.
+    pub const ALL: [Self; 5] = [Self::AllowUnsandboxed, Self::StandIn, Self::Timeout, Self::CacheSize, Self::CacheTtl];
+
+    /// The name that users write.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AllowUnsandboxed => "execution.allow_unsandboxed",
+            Self::StandIn => "execution.stand_in",
+            Self::Timeout => "execution.timeout",
+            Self::CacheSize => "cache.size",
+            Self::CacheTtl => "cache.ttl",
+        }
+    }
+
+    /// What it does, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::AllowUnsandboxed => "no sandbox where `tool allow` says so",
+            Self::StandIn => "images that this machine stands in for",
+            Self::Timeout => "how long a run may take",
+            Self::CacheSize => "disk for unpacked tools",
+            Self::CacheTtl => "how long a registry's answer is used",
+        }
+    }
+
+    /// The value that holds until another is set.
+    pub const fn usual(self) -> &'static str {
+        match self {
+            Self::AllowUnsandboxed => FALSE,
+            Self::StandIn => "",
+            Self::Timeout => "5m",
+            Self::CacheSize => "1GiB",
+            Self::CacheTtl => "1h",
+        }
+    }
+
+    /// Whether a value lets tools do more than the usual one does: a person decides that at a terminal.
+    pub fn loosens(self, text: &str) -> bool {
+        self == Self::AllowUnsandboxed && text == TRUE
+    }
+
+    /// Returns the setting of a name.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`.
+    pub fn of_name(name: &str) -> Result<Self> {
+        Self::ALL.into_iter().find(|key| key.name() == name).ok_or_else(|| {
+            Error::new(Code::InvalidArgument, format!("There is no setting '{}'", name.escape_debug())).suggest(
+                name,
+                Self::ALL.iter().map(|key| key.name()),
+                "`mcpkg tool config` shows those there are",
+            )
+        })
+    }
+
+    /// Returns a value as it is kept.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`.
+    pub fn check(self, text: &str) -> Result<String> {
+        let text = text.trim();
+        let wrong = |why: String, hint: &str| {
+            let what = format!("'{}' is no value of {}: {why}", text.escape_debug(), self.name());
+            Error::new(Code::InvalidArgument, what).hint(hint)
+        };
+        match self {
+            Self::AllowUnsandboxed if text == TRUE || text == FALSE => Ok(text.to_owned()),
+            Self::AllowUnsandboxed => Err(wrong("it is a switch".to_owned(), "write true or false")),
+            Self::StandIn => {
+                images(text).map_err(|why| wrong(why, "such as node:20-alpine,docker.io/library/python:3.12"))
+            }
+            Self::Timeout => match unit::time(text) {
+                Ok(time) if time <= LONGEST => Ok(text.to_owned()),
+                Ok(_) => Err(wrong("it is longer than an hour".to_owned(), "write 30s, 5m or 1h")),
+                Err(why) => Err(wrong(why, "write 30s, 5m or 1h")),
+            },
+            Self::CacheTtl => {
+                unit::time(text).map(|_| text.to_owned()).map_err(|why| wrong(why, "write 10m, 1h or 24h"))
+            }
+            Self::CacheSize => {
+                unit::size(text).map(|_| text.to_owned()).map_err(|why| wrong(why, "write 512MiB or 2GiB"))
+            }
+        }
+    }
+}
+
+/// Reads names of images with commas between them.
+fn images(text: &str) -> Result<String, String> {
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
+    if names.len() > IMAGES {
+        return Err(format!("it names more than {IMAGES} images"));
+    }
+    let is_image = |name: &&str| {
+        name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.len() <= 255
+            && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"._-/:@".contains(&c))
+    };
+    match names.iter().find(|name| !is_image(name)) {
+        Some(odd) => Err(format!("'{}' is no image's name", odd.escape_debug())),
+        None => Ok(names.join(",")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_setting_takes_its_usual_value_and_no_other_kind() {
+        for key in Key::ALL {
+            let name = key.name();
+            assert_eq!(key.check(key.usual()).expect(name), key.usual());
+            assert_eq!(Key::of_name(name).expect(name), key);
+            assert!(!key.loosens(key.usual()));
+        }
+        assert_eq!(LONGEST, crate::registry::run::limits::LONGEST);
+        for (key, bad) in [
+            (Key::AllowUnsandboxed, "yes"),
+            (Key::AllowUnsandboxed, ""),
+            (Key::StandIn, "a b"),
+            (Key::StandIn, "--privileged"),
+            (Key::Timeout, "2h"),
+            (Key::Timeout, "5"),
+            (Key::CacheSize, "much"),
+            (Key::CacheTtl, "-1h"),
+        ] {
+            assert_eq!(key.check(bad).expect_err(bad).code(), Code::InvalidArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_setting_is_told_the_nearest() {
+        let error = Key::of_name("execution.time_out").expect_err("unknown");
+        assert_eq!(error.hints(), ["did you mean 'execution.timeout'?"]);
+    }
+}

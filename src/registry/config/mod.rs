@@ -1,0 +1,187 @@
+//! Settings of tools: what `mcpkg tool config` sets, and what holds where nothing was set.
+//!
+//! A setting that lets tools do more ([`Key::loosens`]) counts only with a record of this user's on this machine: a row
+//! alone may be of a database that somebody else made.
+
+mod key;
+mod operation;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::approved::{Approved, Kind};
+use crate::clock::Millis;
+use crate::disk;
+use crate::error::Result;
+use crate::hex;
+use crate::op::Entry;
+use crate::registry::package::unit;
+use crate::store::Db;
+use crate::store::blobs::damaged_value;
+use crate::store::tools::settings;
+
+pub use key::Key;
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[Entry::of::<operation::Config>()];
+
+/// Returns the text of a setting: what was set, as far as it counts, else its usual value.
+///
+/// # Errors
+/// `E_DAMAGED` where the text is none that the setting takes; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`;
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
+pub fn get(db: &Db<'_>, approved: &Approved, key: Key) -> Result<String> {
+    let Some(text) = stored(db, key)? else { return Ok(key.usual().to_owned()) };
+    match counts(approved, key, &text)? {
+        true => Ok(text),
+        false => Ok(key.usual().to_owned()),
+    }
+}
+
+/// Returns what was set, whether it counts or not.
+///
+/// # Errors
+/// `E_DAMAGED` where the text is none that the setting takes; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn stored(db: &Db<'_>, key: Key) -> Result<Option<String>> {
+    let Some(text) = settings::get(db, key.name())? else { return Ok(None) };
+    let damaged = |error| damaged_value(&format!("the setting {} is malformed", key.name())).with_source(error);
+    key.check(&text).map(Some).map_err(damaged)
+}
+
+/// Sets a setting in the database. Where it loosens, [`approve`] comes first.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` for a text that the setting does not take; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set(db: &Db<'_>, key: Key, text: &str) -> Result<()> {
+    settings::set(db, key.name(), &key.check(text)?)
+}
+
+/// Keeps the record that makes a setting count that loosens.
+///
+/// # Errors
+/// `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(approved: &Approved, key: Key, text: &str) -> Result<()> {
+    let (name, note) = record(key, text);
+    approved.put(Kind::ToolSetting, &name, &note)
+}
+
+/// Takes the record of a setting away.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn withdraw(approved: &Approved, key: Key, text: &str) -> Result<()> {
+    approved.withdraw(Kind::ToolSetting, &record(key, text).0)
+}
+
+/// Whether a text counts as the value of a setting on this machine.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn counts(approved: &Approved, key: Key, text: &str) -> Result<bool> {
+    if !key.loosens(text) {
+        return Ok(true);
+    }
+    Ok(approved.get(Kind::ToolSetting, &record(key, text).0)?.is_some())
+}
+
+/// Whether tools may run without a sandbox at all; each needs a person's grant besides.
+///
+/// # Errors
+/// As [`get`].
+pub fn allows_unsandboxed(db: &Db<'_>, approved: &Approved) -> Result<bool> {
+    Ok(get(db, approved, Key::AllowUnsandboxed)? == key::TRUE)
+}
+
+/// Returns the images that this machine's own programs stand in for.
+///
+/// # Errors
+/// As [`get`].
+pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
+    Ok(text(db, Key::StandIn)?.split(',').filter(|image| !image.is_empty()).map(str::to_owned).collect())
+}
+
+/// Returns how long a run may take where neither its caller nor its manifest says.
+///
+/// # Errors
+/// As [`get`].
+pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
+    let time = stored(db, Key::Timeout)?;
+    Ok(time.and_then(|time| unit::time(&time).ok()))
+}
+
+/// Returns how many bytes the unpacked copies of archives take together.
+///
+/// # Errors
+/// As [`get`].
+pub fn cache_size(db: &Db<'_>) -> Result<u64> {
+    let size = text(db, Key::CacheSize)?;
+    unit::size(&size).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::CacheSize.name())))
+}
+
+/// Returns for how long an answer of a registry holds without asking again.
+///
+/// # Errors
+/// As [`get`].
+pub fn answers_hold(db: &Db<'_>) -> Result<Millis> {
+    let time = text(db, Key::CacheTtl)?;
+    let time =
+        unit::time(&time).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::CacheTtl.name())))?;
+    Ok(Millis::try_from(time.as_millis()).unwrap_or(Millis::MAX))
+}
+
+/// The text of a setting that does not loosen.
+fn text(db: &Db<'_>, key: Key) -> Result<String> {
+    Ok(stored(db, key)?.unwrap_or_else(|| key.usual().to_owned()))
+}
+
+fn record(key: Key, text: &str) -> (String, Value) {
+    let note = json!({ "setting": key.name(), "value": text });
+    (hex::encode(&disk::sha256(note.to_string().as_bytes())), note)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::store::Store;
+
+    #[test]
+    fn what_loosens_counts_with_its_record_alone() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&scratch.path().join("a.db")).expect("a database");
+        let approved = Approved::below(scratch.path().join("approved"));
+        let allows = || store.read(|db| allows_unsandboxed(db, &approved)).expect("a setting");
+        assert!(!allows());
+        store.write(|db| set(db, Key::AllowUnsandboxed, "true")).expect("set");
+        assert!(!allows(), "a row alone counts");
+        approve(&approved, Key::AllowUnsandboxed, "true").expect("a record");
+        assert!(allows());
+        withdraw(&approved, Key::AllowUnsandboxed, "true").expect("gone");
+        assert!(!allows());
+    }
+
+    #[test]
+    fn a_setting_has_its_usual_value_until_it_is_set_and_a_malformed_one_is_damage() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&scratch.path().join("a.db")).expect("a database");
+        let read = || {
+            store.read(|db| Ok((stand_in(db)?, timeout(db)?, cache_size(db)?, answers_hold(db)?))).expect("settings")
+        };
+        assert_eq!(read(), (Vec::new(), None, 1 << 30, 3_600_000));
+        let set = |key, text| store.write(|db| set(db, key, text));
+        for (key, text) in [
+            (Key::StandIn, " node:20-alpine, python:3.12 "),
+            (Key::Timeout, "90s"),
+            (Key::CacheSize, "2GiB"),
+            (Key::CacheTtl, "10m"),
+        ] {
+            set(key, text).expect("set");
+        }
+        let images = vec!["node:20-alpine".to_owned(), "python:3.12".to_owned()];
+        assert_eq!(read(), (images, Some(Duration::from_secs(90)), 2 << 30, 600_000));
+        assert_eq!(set(Key::Timeout, "soon").expect_err("no time").code(), Code::InvalidArgument);
+        store.write(|db| settings::set(db, Key::Timeout.name(), "soon")).expect("written");
+        assert_eq!(store.read(timeout).expect_err("malformed").code(), Code::Damaged);
+    }
+}

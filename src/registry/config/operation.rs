@@ -1,0 +1,160 @@
+//! `mcpkg tool config`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::key::Key;
+use super::{approve, counts, set, stored, withdraw};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, Names, NoOutput, Operation, Reply, Table};
+use crate::registry::GROUP;
+use crate::store::tools::settings;
+
+/// The settings, as a shell completes them.
+const KEYS: Names = Names::Known(|| Key::ALL.iter().map(|key| key.name().to_owned()).collect());
+
+/// Show or change a setting
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Config {
+    /// The setting; all of them are shown where none is named
+    #[arg(add = KEYS)]
+    key: Option<String>,
+    /// Its new value; it is shown where none is given
+    #[arg(conflicts_with = "unset")]
+    value: Option<String>,
+    /// Give it its usual value back
+    #[arg(long, requires = "key")]
+    #[serde(default)]
+    unset: bool,
+}
+
+impl Operation for Config {
+    const TOOL: &'static str = "tool_config";
+    const CLI: &'static [&'static str] = &["tool", "config"];
+    const TITLE: &'static str = "Show or change a setting of tools";
+    const ABOUT: &'static str = "Show or change how tools are run and kept";
+    const HELP: &'static str = "execution.allow_unsandboxed lets tools run without a sandbox for which `tool allow` says so; the programs \
+        of this machine stand in for the images that execution.stand_in names, with commas between them; execution.timeout counts \
+        where neither the caller nor the manifest says how long; cache.size is how much disk unpacked tools take together; \
+        cache.ttl is for how long what a registry answered to a search is used without asking again. What lets tools do more needs a terminal: there is no --yes for it. Who is trusted is no setting: \
+        `mcpkg tool trust` decides that.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg tool config",
+        "mcpkg tool config execution.timeout 10m",
+        "mcpkg tool config execution.stand_in node:20-alpine,python:3.12",
+        "mcpkg tool config cache.size --unset",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.key.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let Some(key) = self.key.as_deref().map(Key::of_name).transpose()? else { return all(context) };
+        match &self.value {
+            Some(value) => change(context, key, Some(key.check(value)?)),
+            None if self.unset => change(context, key, None),
+            None => {
+                let shown = Shown::of(context, key)?;
+                let reply = Reply::new(Body::Text(format!("{}\n", shown.value)), shown.data());
+                Ok(reply.warn(shown.warning()))
+            }
+        }
+    }
+}
+
+/// A setting as it is shown.
+struct Shown {
+    key: Key,
+    value: String,
+    stored: Option<String>,
+    counts: bool,
+}
+
+impl Shown {
+    fn of(context: &Context, key: Key) -> Result<Self> {
+        let stored = context.store.read(|db| stored(db, key))?;
+        let counts = stored.as_deref().map_or(Ok(true), |text| counts(&context.approved, key, text))?;
+        let value = stored.clone().filter(|_| counts).unwrap_or_else(|| key.usual().to_owned());
+        Ok(Self { key, value, stored, counts })
+    }
+
+    /// Says that the database names a value that this user never decided for here.
+    fn warning(&self) -> Option<String> {
+        let stored = self.stored.as_ref().filter(|_| !self.counts)?;
+        Some(format!(
+            "the database says {} for {}, which this user never decided on this machine",
+            stored,
+            self.key.name()
+        ))
+    }
+
+    fn data(&self) -> Value {
+        json!({
+            "setting": self.key.name(),
+            "value": self.value,
+            "usual": self.key.usual(),
+            "is_set": self.stored.is_some() && self.counts,
+        })
+    }
+}
+
+fn all(context: &Context) -> Result<Reply> {
+    let settings = Key::ALL.map(|key| Shown::of(context, key)).into_iter().collect::<Result<Vec<_>>>()?;
+    let row = |shown: &Shown| {
+        let [value, usual] = [&*shown.value, shown.key.usual()].map(|text| if text.is_empty() { "-" } else { text });
+        vec![shown.key.name().to_owned(), value.to_owned(), usual.to_owned(), shown.key.about().to_owned()]
+    };
+    let table = Table {
+        columns: &["SETTING", "VALUE", "USUAL", "WHAT"],
+        rows: settings.iter().map(row).collect(),
+        empty: String::new(),
+    };
+    let data = json!({ "settings": settings.iter().map(Shown::data).collect::<Vec<_>>() });
+    Ok(Reply::new(Body::Table(table), data).warn(settings.iter().filter_map(Shown::warning)))
+}
+
+/// Sets a setting, or gives it its usual value back.
+fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
+    let before = Shown::of(context, key)?;
+    if let Some(value) = value.as_deref().filter(|value| key.loosens(value)) {
+        if context.confirmation != Confirmation::Ask {
+            let why = format!("Only a person at a terminal sets {} to {value}; there is no --yes for it", key.name());
+            return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
+        }
+        let text = format!("{}: {}\n", key.name(), key.about());
+        (context.ask)(Body::Text(text), &format!("Set it to {value}?"))?;
+        // The record comes first: a row without one does not count, and a record without a row does nothing.
+        approve(&context.approved, key, value)?;
+    } else if let Some(stored) = before.stored.as_deref().filter(|stored| key.loosens(stored)) {
+        // Before the row: whatever fails then, it does not count any more.
+        withdraw(&context.approved, key, stored)?;
+    }
+    context.store.write(|db| {
+        let is_changed = match &value {
+            Some(value) if before.stored.as_ref() == Some(value) => false,
+            Some(value) => set(db, key, value).map(|()| true)?,
+            None => settings::unset(db, key.name())?,
+        };
+        match is_changed {
+            true => context.event(db, context.author(), None, "tool.config", key.name()),
+            false => Ok(()),
+        }
+    })?;
+    let now = Shown::of(context, key)?;
+    let sentence = match value {
+        Some(_) => format!("{} is now {}", key.name(), quoted(&now.value)),
+        None => format!("{} is {} again, as usual", key.name(), quoted(&now.value)),
+    };
+    Ok(Reply::sentence(sentence, now.data()))
+}
+
+fn quoted(value: &str) -> String {
+    if value.is_empty() { "empty".to_owned() } else { value.to_owned() }
+}

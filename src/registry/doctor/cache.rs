@@ -1,0 +1,38 @@
+//! The unpacked copies of tools: how much they take, and whether others could change them.
+
+use std::fs;
+
+use super::look::Depth;
+use crate::disk;
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::plural;
+use crate::registry::config::{self, Key};
+use crate::registry::run::{self, unused};
+use crate::shell;
+
+/// The name of the area.
+pub(super) const AREA: &str = "tool cache";
+
+pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
+    // Without a home folder there is no cache; whoever runs a tool is told so.
+    let Ok(folder) = run::cache() else { return Ok(Vec::new()) };
+    let (copies, most) = (unused::all(&folder)?, context.store.read(config::cache_size)?);
+    let counted = plural::count(copies.count, "unpacked copy").replace("copys", "copies");
+    let counted = if copies.count == 0 { "no unpacked copy".to_owned() } else { counted };
+    let what = format!("{counted} of tools, {} of {} MiB", copies.bytes >> 20, most >> 20);
+    let mut findings = vec![match copies.bytes > most {
+        true => Finding::new(AREA, Health::Note, format!("{what}: more than {} says", Key::CacheSize.name()))
+            .action("mcpkg tool prune"),
+        false => Finding::new(AREA, Health::Ok, what),
+    }];
+    if let Ok(metadata) = fs::metadata(&folder) {
+        let mode = disk::mode(&metadata) & 0o777;
+        if mode & 0o022 != 0 {
+            let what = format!("others can change the unpacked copies of tools (mode {mode:04o})");
+            let mend = format!("chmod go-w {}", shell::quote(&folder.to_string_lossy()));
+            findings.push(Finding::new(AREA, Health::Problem, what).action(mend));
+        }
+    }
+    Ok(findings)
+}

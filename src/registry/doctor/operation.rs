@@ -1,0 +1,51 @@
+//! `mcpkg tool doctor`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::look::Depth;
+use super::{AREAS, looked};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Table};
+use crate::registry::GROUP;
+
+/// Check that tools can be found and run
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Doctor {
+    /// Exit with status 3 where something is to be mended
+    #[arg(long)]
+    #[serde(default)]
+    check: bool,
+}
+
+impl Operation for Doctor {
+    const TOOL: &'static str = "tool_doctor";
+    const CLI: &'static [&'static str] = &["tool", "doctor"];
+    const TITLE: &'static str = "Check that tools can be found and run";
+    const ABOUT: &'static str =
+        "Check what runs tools, registries, trust, stored archives, installs and the cache, and say what to do";
+    const HELP: &'static str = "Each registry on another host is asked, for a few seconds at most, and every stored archive is \
+        compared with its digest. `mcpkg doctor` says in short what is wrong, and asks no other host.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg tool doctor", "mcpkg tool doctor --check"];
+    const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("checks");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let findings: Vec<Finding> = AREAS.iter().flat_map(|area| looked(area, context, Depth::Whole)).collect();
+        let data = json!({ "checks": findings.iter().map(Finding::data).collect::<Vec<Value>>() });
+        let table = Table {
+            columns: &["AREA", "WHAT", "STATE", "WHAT TO DO"],
+            rows: findings.iter().map(Finding::row).collect(),
+            empty: String::new(),
+        };
+        let mut reply = Reply::new(Body::Table(table), data);
+        reply.differs = self.check && findings.iter().any(|finding| finding.health == Health::Problem);
+        Ok(reply)
+    }
+}

@@ -1,0 +1,63 @@
+//! Stored archives: whether each is what its digest and its row say.
+
+use super::look::{Depth, named};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Finding, Health};
+use crate::registry::package::archive;
+use crate::store::tools::packages::{self, PackageRow};
+
+/// The name of the area.
+pub(super) const AREA: &str = "tool packages";
+
+/// Bytes of archives that are read where nobody asked to look through all of them.
+const QUICK: u64 = 16 << 20;
+
+pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+    let rows = context.store.read(packages::all_kept)?;
+    let size: u64 = rows.iter().map(|row| row.release.size).sum();
+    if depth == Depth::Brief && size > QUICK {
+        return Ok(Vec::new());
+    }
+    let (mut findings, mut sound) = (Vec::new(), 0_u64);
+    for (number, row) in (1..).zip(&rows) {
+        if context.is_cancelled() {
+            return Err(Error::new(Code::Cancelled, "Cancelled; nothing was changed"));
+        }
+        (context.progress)("Verifying archives", number, rows.len() as u64);
+        match check(context, row) {
+            Ok(()) => sound += 1,
+            Err(error) => findings.push(broken(row, &error)),
+        }
+    }
+    if sound > 0 || findings.is_empty() {
+        let what = match sound {
+            0 => "no archive is stored".to_owned(),
+            1 => "1 stored archive is sound".to_owned(),
+            many => format!("{many} stored archives are sound"),
+        };
+        findings.insert(0, Finding::new(AREA, Health::Ok, what));
+    }
+    Ok(findings)
+}
+
+fn broken(row: &PackageRow, error: &Error) -> Finding {
+    let reference = format!("{}@{}", row.release.name, row.release.version);
+    let what = format!("{reference} of '{}' is broken: {}", row.release.registry, error.message());
+    let again = named([&*format!("mcpkg tool uninstall {reference}"), "mcpkg tool prune", "install it again"]);
+    Finding::new(AREA, Health::Problem, what).action(format!("mcpkg restore FILE; or {again}"))
+}
+
+/// Fails unless an archive is what its digest says, can be used, and is of the tool and version of its row.
+fn check(context: &Context, row: &PackageRow) -> Result<()> {
+    let bytes = context.store.read(|db| packages::archive(db, row))?.unwrap_or_default();
+    if disk::sha256(&bytes) != row.release.sha256 {
+        return Err(Error::new(Code::DigestMismatch, "the stored archive has another SHA-256 than its row says"));
+    }
+    let manifest = archive::open(bytes)?.manifest;
+    let reference = format!("{}@{}", row.release.name, row.release.version);
+    match manifest.reference() == reference {
+        true => Ok(()),
+        false => Err(Error::new(Code::ArchiveInvalid, format!("the archive is one of {}", manifest.reference()))),
+    }
+}

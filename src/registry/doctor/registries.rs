@@ -1,0 +1,90 @@
+//! Registries: whether this user uses them on this machine, and whether they answer.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::look::Depth;
+use crate::error::{Code, Error, Result};
+use crate::op::{Confirmation, Context, Finding, Health};
+use crate::registry::backend::{Known, approval};
+use crate::registry::package::Name;
+use crate::shell;
+
+/// The name of the area.
+pub(super) const AREA: &str = "tool registries";
+
+/// How long a registry may take to answer.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A tool that a registry is asked for: that there is none is an answer too.
+const ASKED_FOR: &str = "mcpkg/doctor";
+
+pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+    let known = Known::all(context)?;
+    let asked = known.iter().filter(|known| depth == Depth::Whole || !known.is_remote());
+    (context.step_aside)();
+    thread::scope(|scope| {
+        let looks: Vec<_> = asked.map(|known| scope.spawn(move || one(context, known))).collect();
+        let odd = |_| Err(Error::internal("a look at a registry ended early"));
+        looks.into_iter().map(|look| look.join().unwrap_or_else(odd)).collect()
+    })
+}
+
+fn one(context: &Context, known: &Known) -> Result<Finding> {
+    let name = &known.name;
+    let Some(place) = &known.place else {
+        return Ok(Finding::new(AREA, Health::Ok, format!("'{name}' is this database")));
+    };
+    if !approval::is_approved(context, place)? {
+        let what = format!("'{name}' ({}) was never used on this machine", place.location);
+        let asks = format!("mcpkg tool search --registry {} WORDS", shell::quote(name));
+        return Ok(Finding::new(AREA, Health::Note, what).action(format!("`{asks}` asks whether to use it")));
+    }
+    let answered = match known.is_remote() {
+        true => within(context, |context| ask(context, known)),
+        false => ask(context, known),
+    };
+    Ok(match answered {
+        Ok(()) => Finding::new(AREA, Health::Ok, format!("'{name}' answers")),
+        Err(error) if context.is_cancelled() => return Err(error),
+        Err(error) if error.code() == Code::Cancelled => {
+            let what = format!("'{name}' did not answer within {} seconds", DEADLINE.as_secs());
+            Finding::new(AREA, Health::Problem, what).action("tools that are installed run without it")
+        }
+        Err(error) => {
+            let finding = Finding::new(AREA, Health::Problem, error.message());
+            match error.hints() {
+                [hint, ..] => finding.action(hint),
+                [] => finding.action(format!("`mcpkg registry show {name}` says where it is")),
+            }
+        }
+    })
+}
+
+/// Asks a registry for a tool that it does not have.
+fn ask(context: &Context, known: &Known) -> Result<()> {
+    // Nobody is asked anything by a look.
+    let context = Context { confirmation: Confirmation::Nobody, ..context.clone() };
+    match known.open(&context)?.info(&Name::parse(ASKED_FOR)?) {
+        Err(error) if error.code() != Code::ToolNotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Runs `f` in a context that is cancelled after [`DEADLINE`], and when the user gives up.
+fn within<T>(context: &Context, f: impl FnOnce(&Context) -> T) -> T {
+    let token = context.cancelled.child_token();
+    let context = Context { cancelled: token.clone(), ..context.clone() };
+    let (ended, over) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            if over.recv_timeout(DEADLINE) == Err(mpsc::RecvTimeoutError::Timeout) {
+                token.cancel();
+            }
+        });
+        let value = f(&context);
+        drop(ended);
+        value
+    })
+}

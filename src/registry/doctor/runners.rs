@@ -1,0 +1,51 @@
+//! What runs tools: whether it works on this machine, and which limits cannot be held.
+
+use super::look::Depth;
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::plural;
+use crate::registry::run::health::{self, Probed};
+
+/// The name of the area.
+pub(super) const AREA: &str = "tool runners";
+
+pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+    let bubblewrap = health::bubblewrap();
+    let mut findings = vec![match &bubblewrap.works {
+        Ok(unlimited) => works("tools run in bubblewrap", unlimited),
+        Err(why) => {
+            Finding::new(AREA, Health::Problem, format!("bubblewrap does not work: {why}")).action(health::mend(why))
+        }
+    }];
+    findings.push(match health::runs_modules() {
+        true => Finding::new(AREA, Health::Ok, "modules of WebAssembly run in mcpkg itself"),
+        false => Finding::new(AREA, Health::Note, "this mcpkg was made without WebAssembly"),
+    });
+    if depth == Depth::Whole {
+        findings.extend(health::engines().iter().map(engine));
+        let left = health::left_groups();
+        if left > 0 {
+            let left = plural::count(left, "control group");
+            let what = format!("{left} left of servers that were killed; the next run removes them");
+            findings.push(Finding::new(AREA, Health::Note, what));
+        }
+    }
+    Ok(findings)
+}
+
+/// An engine of images. Tools of images are the fewer: one that does not work is no problem by itself.
+fn engine(probed: &Probed) -> Finding {
+    let engine = probed.kind.word();
+    match &probed.works {
+        Ok(unlimited) => works(&format!("tools of images run in {engine}"), unlimited),
+        Err(why) => Finding::new(AREA, Health::Note, format!("tools of images cannot run in {engine}: {why}")),
+    }
+}
+
+/// Says that a runner works, and which limits it cannot hold a tool to.
+fn works(what: &str, unlimited: &[&str]) -> Finding {
+    match unlimited {
+        [] => Finding::new(AREA, Health::Ok, what),
+        limits => Finding::new(AREA, Health::Note, format!("{what}, which cannot limit here: {}", limits.join(", "))),
+    }
+}

@@ -1,0 +1,115 @@
+//! Whom the user trusts: the policy, keys, and rows of the database that nobody here decided.
+
+use std::fs;
+use std::path::Path;
+
+use super::look::Depth;
+use crate::disk;
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::plural;
+use crate::registry::run::grants;
+use crate::registry::trust::records::{self, Record};
+use crate::registry::trust::{Policy, Subject, keys, rules};
+use crate::shell;
+use crate::store::tools::{env, grants as granted, trust};
+
+/// The name of the area.
+pub(super) const AREA: &str = "tool trust";
+
+pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
+    let (rules, named) = context.store.read(|db| Ok((rules(db, context)?, records::policy(db, context)?.1)))?;
+    let trusted = plural::count(rules.trusted.len(), "identity").replace("identitys", "identities");
+    let minimum = plural::count(rules.minimum, "attestation");
+    let what = format!("the policy is {}, with {minimum} at least; {trusted} trusted", rules.policy.word());
+    let state = if rules.policy == Policy::Allow { Health::Note } else { Health::Ok };
+    let mut findings = vec![Finding::new(AREA, state, what)];
+    if rules.policy == Policy::Allow {
+        findings[0].action = Some("`mcpkg tool trust policy prompt` has unverified tools asked about".to_owned());
+    }
+    if rules.policy == Policy::RequireAttestation && rules.trusted.is_empty() {
+        let what = "the policy asks for attestations, and nobody is trusted: no tool can be used";
+        findings.push(Finding::new(AREA, Health::Problem, what).action("mcpkg tool trust add IDENTITY"));
+    }
+    if let Some(named) = named {
+        let what = format!("the database says the policy is {}, which was never decided on this machine", named.word());
+        findings.push(Finding::new(AREA, Health::Note, what).action("mcpkg tool trust policy"));
+    }
+    findings.extend(undecided(context)?);
+    findings.extend(loose_keys()?);
+    if depth == Depth::Whole
+        && let Some(folder) = context.approved.folder()
+    {
+        findings.extend(loose(folder, "the records of what you decided", 0o700));
+    }
+    Ok(findings)
+}
+
+/// Says of rows of the database that they do nothing here, since this user never decided them on this machine.
+fn undecided(context: &Context) -> Result<Option<Finding>> {
+    let (rows, approvals, allowed, variables) =
+        context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?, granted::all(db)?, env::all(db)?)))?;
+    let count =
+        |decided: Result<Vec<bool>>| Ok::<usize, crate::error::Error>(decided?.iter().filter(|kept| !**kept).count());
+    let identities = count(rows.iter().map(|row| Record::Identity(row).is_kept(context)).collect())?;
+    let approvals = count(
+        approvals
+            .into_iter()
+            .map(|one| Subject { name: one.name, version: one.version, sha256: one.sha256 })
+            .map(|subject| Record::Archive(&subject).is_kept(context))
+            .collect(),
+    )?;
+    let grants = count(allowed.iter().map(|grant| grants::counts(&context.approved, grant)).collect())?;
+    let secrets = count(variables.iter().map(|variable| grants::may_read(&context.approved, variable)).collect())?;
+    let parts = [
+        (identities, "trusted identity"),
+        (approvals, "approval"),
+        (grants, "grant"),
+        (secrets, "reference to a secret"),
+    ];
+    let counted = |(count, what): &(usize, &str)| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        many => Some(format!("{many} {}", several(what))),
+    };
+    let named: Vec<String> = parts.iter().filter_map(counted).collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    let what = format!("never decided on this machine, and so without effect: {}", named.join(", "));
+    Ok(Some(
+        Finding::new(AREA, Health::Note, what).action("`mcpkg tool trust list` and `mcpkg tool env list` show them"),
+    ))
+}
+
+/// The plural of what [`undecided`] counts.
+fn several(what: &str) -> String {
+    match what {
+        "trusted identity" => "trusted identities".to_owned(),
+        "reference to a secret" => "references to secrets".to_owned(),
+        what => format!("{what}s"),
+    }
+}
+
+/// Says which of the user's keys others could read.
+fn loose_keys() -> Result<Vec<Finding>> {
+    // Without a home there are no keys.
+    let Ok(folder) = keys::folder() else { return Ok(Vec::new()) };
+    let mut findings: Vec<Finding> = loose(&folder, "the folder of your keys", 0o700).into_iter().collect();
+    for name in keys::names()? {
+        findings.extend(loose(&folder.join(&name), &format!("the key '{name}'"), 0o600));
+    }
+    Ok(findings)
+}
+
+/// Says that others than this user may use a file or folder, which `mode` would keep to them.
+fn loose(path: &Path, what: &str, mode: u32) -> Option<Finding> {
+    let metadata = fs::metadata(path).ok()?;
+    let found = disk::mode(&metadata) & 0o777;
+    if found & 0o077 == 0 {
+        return None;
+    }
+    let what = format!("{what} can be used by others (mode {found:04o})");
+    let mend = format!("chmod {mode:o} {}", shell::quote(&path.to_string_lossy()));
+    Some(Finding::new(AREA, Health::Problem, what).action(mend))
+}

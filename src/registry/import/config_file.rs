@@ -1,0 +1,181 @@
+//! `config.yaml`: whom the user trusts, where tools come from, and settings.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::home::Text;
+use super::plan::LeftOut;
+use crate::error::Result;
+
+/// The most values that the aliases of a file may stand for.
+const MAX_ALIASED: usize = 10_000;
+
+/// What `config.yaml` says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ConfigFile {
+    /// Whom the user trusts.
+    pub trust: Trust,
+    /// Where tools come from.
+    pub registry: Registry,
+    /// How tools are run.
+    pub execution: Execution,
+    /// How much is kept.
+    pub cache: Cache,
+    #[serde(rename = "version")]
+    _version: Value,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// Whom the user trusts.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Trust {
+    /// Who may sign, as whomever: the spelling that the original reads.
+    pub auditors: Vec<String>,
+    /// Who may look at tools: the spelling of the contract.
+    pub trusted_auditors: Vec<String>,
+    /// Who may make tools.
+    pub trusted_publishers: Vec<String>,
+    /// The policy's word.
+    pub policy: Option<String>,
+    /// What the policy was called once.
+    pub require_signatures: Option<bool>,
+    /// How many have to speak for a tool.
+    pub minimum_attestations: Option<i64>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// Where tools come from.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Registry {
+    /// Its address.
+    pub url: Option<String>,
+    /// Where its token is kept.
+    pub auth_token_ref: Option<String>,
+    /// The token itself, in the clear.
+    pub auth_token: Option<Value>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// How tools are run.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Execution {
+    /// How long a run may take.
+    pub default_timeout: Option<String>,
+    /// Whether much is said.
+    pub verbose: Option<Value>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+/// How much is kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Cache {
+    /// Mebibytes of unpacked tools.
+    pub max_size_mb: Option<u64>,
+    /// Seconds for which an answer holds.
+    pub ttl_seconds: Option<u64>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+impl ConfigFile {
+    /// Reads the file, and tells of keys that nobody knows.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where it is malformed: no default stands for what cannot be read.
+    pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
+        let options = serde_saphyr::options! {
+            strict_booleans: true,
+            with_snippet: false,
+            alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
+        };
+        let value: Value =
+            serde_saphyr::from_str_with_options(&text.text, options).map_err(|error| text.malformed(error))?;
+        let value = match value {
+            Value::Null => return Ok(Self::default()),
+            Value::Object(map) => without_nulls(map),
+            _ => return Err(text.malformed("it is no mapping of keys and values")),
+        };
+        let read: Self = serde_json::from_value(value).map_err(|error| text.malformed(error))?;
+        let sections = [
+            ("", &read.other),
+            ("trust.", &read.trust.other),
+            ("registry.", &read.registry.other),
+            ("execution.", &read.execution.other),
+            ("cache.", &read.cache.other),
+        ];
+        for (section, other) in sections {
+            for key in other.keys() {
+                let what = format!("'{section}{}'", key.escape_debug());
+                left.push(LeftOut::new(what, &text.name, "nothing of mcpkg's is called so"));
+            }
+        }
+        Ok(read)
+    }
+}
+
+/// Returns a mapping without keys that have no value, nor sections that have such keys: they say nothing.
+fn without_nulls(map: Map<String, Value>) -> Value {
+    let said = map.into_iter().filter(|(_, value)| !value.is_null());
+    let said = said.map(|(key, value)| match value {
+        Value::Object(section) => (key, without_nulls(section)),
+        value => (key, value),
+    });
+    Value::Object(said.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    fn read(text: &str) -> Result<(ConfigFile, Vec<LeftOut>)> {
+        let text =
+            Text { name: "config.yaml".to_owned(), path: "/home/me/.enact/config.yaml".into(), text: text.to_owned() };
+        let mut left = Vec::new();
+        ConfigFile::read(&text, &mut left).map(|read| (read, left))
+    }
+
+    #[test]
+    fn x17_both_spellings_are_read_and_broken_yaml_is_an_error() {
+        let text = "trust:\n  auditors: [github:a]\n  trusted_auditors: [github:b]\n  trusted_publishers: [github:c]\n  \
+                    policy: prompt\n  minimum_attestations: 2\nregistry:\n  url: https://api.enact.dev\n";
+        let (read_, left) = read(text).expect("a file");
+        assert_eq!(read_.trust.auditors, ["github:a"]);
+        assert_eq!(read_.trust.trusted_auditors, ["github:b"]);
+        assert_eq!(read_.trust.trusted_publishers, ["github:c"]);
+        assert_eq!((read_.trust.minimum_attestations, left), (Some(2), Vec::new()));
+        for bad in [
+            "trust: [",
+            "trust:\n\tpolicy: prompt\n",
+            "just a text",
+            "- a list",
+            "trust: prompt",
+            "trust:\n  auditors: github:a\n",
+            "trust:\n  minimum_attestations: many\n",
+            "cache:\n  maxSizeMb: -1\n",
+            "a: 1\na: 2\n",
+        ] {
+            assert_eq!(read(bad).expect_err(bad).code(), Code::InvalidArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_empty_file_says_nothing_and_unknown_keys_are_told() {
+        for empty in ["", "# nothing\n", "trust:\n", "trust: {}\n", "trust:\n  auditors:\n"] {
+            let (read_, left) = read(empty).expect(empty);
+            assert!(read_.trust.policy.is_none() && left.is_empty(), "{empty:?}");
+        }
+        let (_, left) = read("version: 1.0.0\ncolour: red\ncache:\n  maxSize: 5\n").expect("a file");
+        let told: Vec<&str> = left.iter().map(|left| left.what.as_str()).collect();
+        assert_eq!(told, ["'colour'", "'cache.maxSize'"]);
+    }
+}

@@ -1,0 +1,353 @@
+//! From the original's files to a plan: what of them is taken, and what is left out.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use super::config_file::{self, ConfigFile};
+use super::home::{Home, Text};
+use super::packages::{self, Named};
+use super::plan::{LeftOut, Plan};
+use super::tools_file::ToolsFile;
+use super::variables;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::registry::alias;
+use crate::registry::backend::http;
+use crate::registry::config::{self, Key};
+use crate::registry::installed::toolsets::check_name;
+use crate::registry::package::Name;
+use crate::registry::run::USUAL;
+use crate::registry::trust::identity::Identity;
+use crate::registry::trust::records::Record;
+use crate::registry::trust::{Policy, pattern, rules};
+use crate::secret::Reference;
+use crate::store::tools::env::{self, Setting, Variable};
+use crate::store::tools::installs::{self, Scope};
+use crate::store::tools::registries::{self, Kind, Place};
+use crate::store::tools::trust::{TrustedPart, TrustedRow};
+use crate::store::tools::{aliases, toolsets};
+
+/// The registry that the original asks.
+const REGISTRY: &str = "enact";
+
+/// The pattern of every tool.
+const EVERY: &str = "*";
+
+/// A project of the original's, and whom what it names is for.
+pub struct Project {
+    /// Its folders.
+    pub home: Home,
+    /// The project that applies.
+    pub scope: Scope,
+}
+
+/// Returns what an import takes and leaves out.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where a file is malformed, `E_IO_INVALID_PATH` where one leads elsewhere, `E_TOO_LARGE`;
+/// `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`; `E_CANCELLED`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result<Plan> {
+    let mut plan = Plan::default();
+    // All files are read before anything is decided by one of them.
+    let global = read(home.own_text("tools.json")?, &mut plan.left)?;
+    let served = read(home.own_text("mcp.json")?, &mut plan.left)?;
+    let settings = match home.own_text("config.yaml")? {
+        Some(text) => Some((ConfigFile::read(&text, &mut plan.left)?, text)),
+        None => None,
+    };
+    let mut lines = Vec::new();
+    let mut files = Vec::new();
+    for file in project.map(|project| project.home.text(".enact/.env")).into_iter().chain([home.own_text(".env")]) {
+        if let Some(text) = file? {
+            lines.push((variables::read(&text)?, text.name));
+        }
+    }
+    if let Some(project) = project {
+        for name in ["agents/skills.json", ".enact/tools.json"] {
+            files.extend(read(project.home.text(name)?, &mut plan.left)?.map(|file| (file, project.scope.clone())));
+        }
+    }
+    files.extend([global, served.clone()].into_iter().flatten().map(|file| (file, Scope::Global)));
+
+    let mut roots: Vec<_> = project.iter().map(|project| project.home.skills("agents")).collect();
+    roots.push(home.skills(".agents"));
+    packages::take(context, &named(&files), &roots, &mut plan)?;
+    take_aliases(context, &files, &mut plan)?;
+    if let Some(served) = served {
+        take_toolsets(context, served, &mut plan)?;
+    }
+    if let Some((file, text)) = settings {
+        take_trust(context, &file.trust, &text, &mut plan)?;
+        take_registry(context, &file.registry, &text, &mut plan)?;
+        take_settings(context, &file, &text, &mut plan)?;
+    }
+    take_variables(context, lines, &mut plan)?;
+    Ok(plan)
+}
+
+/// A file of tools, with its name.
+type File = (ToolsFile, String);
+
+fn read(text: Option<Text>, left: &mut Vec<LeftOut>) -> Result<Option<File>> {
+    text.map(|text| Ok((ToolsFile::read(&text, left)?, text.name))).transpose()
+}
+
+/// The tools that files name, each once for whomever it is for: the first file counts.
+fn named(files: &[(File, Scope)]) -> Vec<Named> {
+    let mut named: BTreeMap<(String, String), Named> = BTreeMap::new();
+    for ((file, from), scope) in files {
+        for (name, version) in &file.tools {
+            named.entry((scope.key(), name.clone())).or_insert_with(|| Named {
+                name: name.clone(),
+                version: version.clone(),
+                scope: scope.clone(),
+                from: from.clone(),
+            });
+        }
+    }
+    named.into_values().collect()
+}
+
+fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> Result<()> {
+    let known: BTreeMap<String, String> = context.store.read(aliases::all)?.into_iter().collect();
+    for ((file, from), _) in files {
+        for (short, tool) in &file.aliases {
+            let is_tool = Name::parse(tool).is_ok_and(|name| name.is_publishable());
+            let taken = known.get(short).or_else(|| plan.aliases.get(short)).filter(|taken| *taken != tool).cloned();
+            let why = match (alias::check(short), is_tool, taken) {
+                (Err(error), ..) => error.message().to_owned(),
+                (_, false, _) => format!("'{}' is no tool's name", tool.escape_debug()),
+                (.., Some(taken)) => format!("it stands for {taken} already"),
+                (Ok(()), true, None) if known.contains_key(short) => "it is so already".to_owned(),
+                (Ok(()), true, None) => {
+                    plan.aliases.insert(short.clone(), tool.clone());
+                    continue;
+                }
+            };
+            plan.left.push(LeftOut::new(format!("alias {}", short.escape_debug()), from, why));
+        }
+    }
+    Ok(())
+}
+
+fn take_toolsets(context: &Context, (file, from): File, plan: &mut Plan) -> Result<()> {
+    let (known, active, mut there) = context.store.read(|db| {
+        let names = installs::of_scope(db, &Scope::Global)?.into_iter().map(|install| install.name);
+        Ok((toolsets::list(db)?, toolsets::active(db)?, names.collect::<Vec<String>>()))
+    })?;
+    let taken = plan.packages.iter().filter(|package| package.scope == Scope::Global);
+    there.extend(taken.map(|package| package.manifest().name.to_string()));
+    for (name, tools) in file.toolsets {
+        let why = match check_name(&name) {
+            Err(error) => error.message().to_owned(),
+            Ok(()) if known.iter().any(|set| set.name == name) => "there is a toolset of this name".to_owned(),
+            Ok(()) => {
+                let (tools, missing): (Vec<String>, Vec<String>) =
+                    tools.into_iter().partition(|tool| there.contains(tool));
+                plan.left.extend(missing.into_iter().map(|tool| {
+                    let what = format!("tool {} in toolset {name}", tool.escape_debug());
+                    LeftOut::new(what, &from, "it is not installed")
+                }));
+                plan.toolsets.insert(name, tools);
+                continue;
+            }
+        };
+        plan.left.push(LeftOut::new(format!("toolset {}", name.escape_debug()), &from, why));
+    }
+    let Some(wanted) = file.active_toolset else { return Ok(()) };
+    let why = match (plan.toolsets.contains_key(&wanted), active) {
+        (true, None) => {
+            plan.active = Some(wanted);
+            return Ok(());
+        }
+        (_, Some(active)) if active.name == wanted => "it is so already".to_owned(),
+        (_, Some(active)) => format!("agents see '{}' alone; `mcpkg toolset use` changes that", active.name),
+        // A set that is not there never stands for everything.
+        (false, None) => "the file has no such toolset, or it was not taken: agents see every tool".to_owned(),
+    };
+    plan.left.push(LeftOut::new(format!("active toolset {}", wanted.escape_debug()), &from, why));
+    Ok(())
+}
+
+fn take_trust(context: &Context, trust: &config_file::Trust, text: &Text, plan: &mut Plan) -> Result<()> {
+    let now = context.store.read(|db| rules(db, context))?;
+    let mut wanted: BTreeMap<String, TrustedPart> = BTreeMap::new();
+    for (names, part) in [
+        (&trust.auditors, TrustedPart::Both),
+        (&trust.trusted_auditors, TrustedPart::Auditor),
+        (&trust.trusted_publishers, TrustedPart::Publisher),
+    ] {
+        for name in names {
+            let both = wanted.get(name).is_some_and(|before| *before != part);
+            wanted.insert(name.clone(), if both { TrustedPart::Both } else { part });
+        }
+    }
+    for (name, part) in wanted {
+        let why = match Identity::from_str(&name) {
+            Err(error) if error.code() == Code::TrustUnsupported => {
+                format!("{}; trust a key of theirs: `mcpkg tool trust add KEYFILE`", error.message())
+            }
+            Err(error) => error.message().to_owned(),
+            Ok(identity) => {
+                let identity = identity.as_str().to_owned();
+                let added_at = context.clock.now();
+                let row = TrustedRow { identity, label: None, pattern: EVERY.to_owned(), part, added_at };
+                let is_same =
+                    |known: &TrustedRow| known.identity == row.identity && known.pattern == EVERY && known.part == part;
+                if now.trusted.iter().any(is_same) && Record::Identity(&row).is_kept(context)? {
+                    "they are trusted already".to_owned()
+                } else {
+                    plan.trusted.push(row);
+                    continue;
+                }
+            }
+        };
+        plan.left.push(LeftOut::new(format!("trusted {}", name.escape_debug()), &text.name, why));
+    }
+    let word = match (&trust.policy, trust.require_signatures) {
+        (Some(policy), _) => Some(policy.clone()),
+        (None, Some(required)) => Some(required.to_string()),
+        (None, None) => None,
+    };
+    if let Some(word) = word {
+        // No word stands for a default.
+        let policy = Policy::of_word(&word).map_err(|error| text.malformed(error.message()))?;
+        plan.policy = Some(policy).filter(|policy| *policy != now.policy);
+    }
+    match trust.minimum_attestations {
+        Some(number @ 1..=100) => {
+            plan.minimum = u32::try_from(number).ok().filter(|number| *number != now.minimum);
+        }
+        Some(number) => {
+            let what = format!("minimum_attestations {number}");
+            plan.left.push(LeftOut::new(
+                what,
+                &text.name,
+                format!("from 1 to 100 can be asked for; it stays {}", now.minimum),
+            ));
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+fn take_registry(context: &Context, wanted: &config_file::Registry, text: &Text, plan: &mut Plan) -> Result<()> {
+    let mut left = |what: &str, why: String| plan.left.push(LeftOut::new(what, &text.name, why));
+    if wanted.auth_token.is_some() {
+        let why = "it stands in the clear, and is not stored: keep it in a file of your own, and name that with `mcpkg registry \
+                   add --token file:PATH`";
+        left("registry.authToken", why.to_owned());
+    }
+    let token = match wanted.auth_token_ref.as_deref().map(Reference::from_str) {
+        Some(Ok(token)) => Some(token.to_string()),
+        Some(Err(error)) => {
+            left("registry.authTokenRef", format!("it is no reference of mcpkg's: {}", error.message()));
+            None
+        }
+        None => None,
+    };
+    let Some(url) = &wanted.url else { return Ok(()) };
+    let location = url.trim().trim_end_matches('/').to_owned();
+    if let Err(error) = http::address(&location) {
+        left("registry.url", error.message().to_owned());
+        return Ok(());
+    }
+    let rows = context.store.read(registries::list)?;
+    if let Some(known) = rows.iter().find(|row| row.place.location == location) {
+        left("registry.url", format!("it is the registry '{}' already", known.place.name));
+    } else if rows.iter().any(|row| row.place.name == REGISTRY) {
+        left("registry.url", format!("there is another registry '{REGISTRY}'"));
+    } else {
+        let priority = context.store.read(registries::next_priority)?;
+        plan.registry = Some(Place { name: REGISTRY.to_owned(), kind: Kind::Http, location, token, priority });
+    }
+    Ok(())
+}
+
+fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut Plan) -> Result<()> {
+    if file.execution.verbose.is_some() {
+        plan.left.push(LeftOut::new("execution.verbose", &text.name, "each command has `-v`"));
+    }
+    for (name, key, value) in [
+        ("execution.defaultTimeout", Key::Timeout, file.execution.default_timeout.clone()),
+        ("cache.maxSizeMb", Key::CacheSize, file.cache.max_size_mb.map(|size| format!("{size}MiB"))),
+        ("cache.ttlSeconds", Key::CacheTtl, file.cache.ttl_seconds.map(|seconds| format!("{seconds}s"))),
+    ] {
+        let Some(value) = value else { continue };
+        let now = context.store.read(|db| config::stored(db, key))?;
+        let why = match (key.check(&value), now) {
+            (Err(error), _) => error.message().to_owned(),
+            (Ok(value), Some(now)) if value == now => "it is so already".to_owned(),
+            (Ok(_), Some(now)) => format!("{} is {now} already", key.name()),
+            (Ok(value), None) => {
+                plan.settings.push((key, value));
+                continue;
+            }
+        };
+        plan.left.push(LeftOut::new(name, &text.name, why));
+    }
+    Ok(())
+}
+
+/// Takes variables that are no secrets, and names those that are: neither the original's keyring nor a value is read.
+fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>, plan: &mut Plan) -> Result<()> {
+    let set = context.store.read(env::all)?;
+    let mut secrets = Vec::new();
+    for package in &plan.packages {
+        let tool = &package.manifest().name;
+        for variable in package.manifest().env.iter().filter(|variable| variable.secret) {
+            let is_set =
+                set.iter().any(|set| set.name == variable.name && pattern::matches(&set.pattern, tool.as_str()));
+            if !is_set {
+                let above = tool.as_str().rsplit_once('/').map_or(tool.as_str(), |(above, _)| above);
+                let why = format!(
+                    "secrets stay where they are: `mcpkg tool env set {} 'command:secret-tool lookup service enact-cli account \
+                     {above}:{}' --for {tool}`",
+                    variable.name, variable.name
+                );
+                plan.left.push(LeftOut::new(format!("secret {}", variable.name), &package.from, why));
+            }
+            secrets.push(variable.name.clone());
+        }
+    }
+    for (lines, from) in files {
+        for line in lines {
+            let is_known = |set: &&Variable| set.name == line.name && set.pattern == EVERY;
+            let known = set.iter().chain(&plan.variables).find(is_known).map(|known| known.setting.clone());
+            let why = if USUAL.iter().any(|(name, _)| *name == line.name) {
+                "it is the same for every tool".to_owned()
+            } else if line.looks_secret() || secrets.contains(&line.name) {
+                format!("it is called as secrets are, and was not stored: `mcpkg tool env set {0} env:{0}`", line.name)
+            } else if line.value.contains('\0') {
+                "a variable's value holds no NUL".to_owned()
+            } else {
+                match known {
+                    Some(Setting::Value(value)) if value == line.value => "it is so already".to_owned(),
+                    Some(_) => "it is set to something else already".to_owned(),
+                    None => {
+                        let setting = Setting::Value(line.value);
+                        let set_at = context.clock.now();
+                        plan.variables.push(Variable { name: line.name, pattern: EVERY.to_owned(), setting, set_at });
+                        continue;
+                    }
+                }
+            };
+            plan.left.push(LeftOut::new(format!("variable {}", line.name), &from, why));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the project of the original's in a folder, for the project that applies.
+///
+/// # Errors
+/// `E_NO_PROJECT`, `E_NOT_FOUND`; as [`Home::of_project`].
+pub fn project(context: &Context, folder: &std::path::Path) -> Result<Project> {
+    let home = Home::of_project(folder)?;
+    let project = context.store.read(|db| crate::store::projects::require(db, &context.selection))?;
+    if home.own == Home::of_user(None).map(|home| home.own).unwrap_or_default() {
+        let what = format!("`{}` is your home folder, and no project", folder.display());
+        return Err(Error::new(Code::InvalidArgument, what).hint("leave --for-project away"));
+    }
+    Ok(Project { home, scope: Scope::Project(project.uuid) })
+}

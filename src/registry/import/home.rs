@@ -1,0 +1,112 @@
+//! The original's folders, and its files as they are read: regular ones of a bounded size that do not lead elsewhere.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+
+/// Bytes of the longest of the original's files.
+const LARGEST: u64 = 4 << 20;
+
+/// Where the original keeps what belongs together: its own folder, and the folder that holds it.
+#[derive(Clone, Debug)]
+pub struct Home {
+    /// `.enact`.
+    pub own: PathBuf,
+    /// The user's home, or a project.
+    above: PathBuf,
+}
+
+impl Home {
+    /// Returns the original's folder of a user; the usual one where none is named.
+    ///
+    /// # Errors
+    /// `E_ROOT_REQUIRED` where the home folder is not known; `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, `E_FILE_FAILED`.
+    pub fn of_user(named: Option<&Path>) -> Result<Self> {
+        let own = match named {
+            Some(named) => named.to_owned(),
+            None => disk::home()?.join(".enact"),
+        };
+        let real = std::fs::canonicalize(&own).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::new(Code::NotFound, format!("`{}` is not there", own.display()))
+                .hint("name the folder where Enact keeps tools.json and config.yaml, such as ~/.enact"),
+            _ => Error::file("read", &own, error),
+        })?;
+        if !real.is_dir() {
+            let what = format!("`{}` is a file", own.display());
+            return Err(Error::new(Code::InvalidArgument, what).hint("name the folder that holds it, such as ~/.enact"));
+        }
+        let above = real.parent().unwrap_or(&real).to_owned();
+        Ok(Self { own: real, above })
+    }
+
+    /// Returns a project's folder.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, `E_FILE_FAILED`.
+    pub fn of_project(folder: &Path) -> Result<Self> {
+        let above = std::fs::canonicalize(folder).map_err(|error| Error::file("read", folder, error))?;
+        let home = Self { own: above.join(".enact"), above };
+        if !home.own.is_dir() && !home.above.join("agents").is_dir() {
+            let what = format!("`{}` has neither .enact nor agents", folder.display());
+            return Err(Error::new(Code::NotFound, what).hint("name the folder of a project that Enact was used in"));
+        }
+        Ok(home)
+    }
+
+    /// Returns the folder that holds the packages of this place.
+    pub fn skills(&self, agents: &str) -> PathBuf {
+        self.above.join(agents).join("skills")
+    }
+
+    /// Returns the text of a file below the folder that holds the original's; `None` where there is none.
+    ///
+    /// # Errors
+    /// `E_IO_INVALID_PATH` where a link leads out of that folder; `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
+    pub fn text(&self, relative: &str) -> Result<Option<Text>> {
+        let path = self.above.join(relative);
+        self.read(path, relative)
+    }
+
+    /// As [`Home::text`], of a file in the original's own folder.
+    ///
+    /// # Errors
+    /// As [`Home::text`].
+    pub fn own_text(&self, name: &str) -> Result<Option<Text>> {
+        self.read(self.own.join(name), name)
+    }
+
+    fn read(&self, path: PathBuf, name: &str) -> Result<Option<Text>> {
+        let real = match std::fs::canonicalize(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            real => real.map_err(|error| Error::file("read", &path, error))?,
+        };
+        if !real.starts_with(&self.above) {
+            let what = format!("`{}` leads out of `{}`", path.display(), self.above.display());
+            return Err(Error::new(Code::InvalidPath, what).hint("put the file in the place of the link"));
+        }
+        let text = file::read_text(&real, LARGEST).map_err(|error| Error::file("read", &path, error))?;
+        Ok(Some(Text { name: name.to_owned(), path, text }))
+    }
+}
+
+/// A file of the original's.
+#[derive(Clone, Debug)]
+pub struct Text {
+    /// As it is told: its path below the folder that was named.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it holds.
+    pub text: String,
+}
+
+impl Text {
+    /// Returns the failure of a file that is malformed.
+    pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
+        Error::new(Code::InvalidArgument, format!("`{}` is malformed: {why}", self.path.display()))
+            .hint("mend it, or move it away; nothing was taken over")
+    }
+}

@@ -1,0 +1,168 @@
+//! Packages in the original's folders: packed where they can be, and told why where they cannot.
+
+use std::path::{Path, PathBuf};
+
+use super::plan::{LeftOut, Package, Plan};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::registry::installed::package as installed;
+use crate::registry::package::archive::{self, Opened};
+use crate::registry::package::manifest::FILES;
+use crate::registry::package::{Name, Wanted};
+use crate::registry::trust::{self, Status, Subject};
+use crate::store::tools::installs::{self, Scope};
+use crate::store::tools::packages;
+use crate::store::tools::registries::PATH;
+
+/// Bytes of all archives that one import takes.
+const TOGETHER: u64 = 1 << 30;
+
+/// The most tools that one import looks at.
+const MOST: usize = 10_000;
+
+/// A tool that a file names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name, as it stands there.
+    pub name: String,
+    /// Its version, as it stands there.
+    pub version: String,
+    /// Whom it is for.
+    pub scope: Scope,
+    /// The file.
+    pub from: String,
+}
+
+/// Packs the tools that are named, out of the first of `roots` that has each.
+///
+/// # Errors
+/// `E_TOO_LARGE` where all of it is more than one import takes; `E_CANCELLED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`,
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the user's records.
+pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Plan) -> Result<()> {
+    if named.len() > MOST {
+        return Err(Error::new(
+            Code::TooLarge,
+            format!("More than {MOST} tools are named, the most that are taken over"),
+        ));
+    }
+    let mut together = 0;
+    for (number, tool) in (1..).zip(named) {
+        if context.is_cancelled() {
+            return Err(Error::new(Code::Cancelled, "Cancelled; nothing was taken over"));
+        }
+        (context.progress)("Packing tools", number, named.len() as u64);
+        match one(context, tool, roots, plan)? {
+            Ok(opened) => {
+                together += opened.bytes().len() as u64;
+                if together > TOGETHER {
+                    let what = format!("The tools are more than {} MiB together", TOGETHER >> 20);
+                    return Err(Error::new(Code::TooLarge, what).hint("take some of them out of tools.json first"));
+                }
+                let subject = Subject { name: tool.name.clone(), version: version(&opened), sha256: opened.sha256 };
+                let package = installed::Package { subject, opened };
+                plan.packages.push(Package { package, scope: tool.scope.clone(), from: tool.from.clone() });
+            }
+            Err(why) => {
+                let what = format!(
+                    "tool {}",
+                    Wanted::parse(&tool.version).map_or_else(
+                        |_| tool.name.escape_debug().to_string(),
+                        |version| format!("{}@{version}", tool.name.escape_debug()),
+                    )
+                );
+                plan.left.push(LeftOut::new(what, &tool.from, why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the archive of a tool, or why it is not taken.
+fn one(context: &Context, tool: &Named, roots: &[PathBuf], plan: &mut Plan) -> Result<Result<Opened, String>> {
+    let name = match Name::parse(&tool.name) {
+        Ok(name) if name.is_publishable() => name,
+        Ok(_) => return Ok(Err("its name has one segment, and no registry takes it".to_owned())),
+        Err(error) => return Ok(Err(error.message().to_owned())),
+    };
+    let there = context.store.read(|db| installs::active(db, &tool.scope, name.as_str()))?;
+    if let Some(there) = there {
+        return Ok(Err(format!("{}@{} is installed already", there.name, there.version)));
+    }
+    let folder = match folder(&name, &tool.version, roots) {
+        Found::At(folder) => folder,
+        Found::Outside(path) => return Ok(Err(format!("`{}` leads out of the folder of skills", path.display()))),
+        Found::Nowhere => {
+            return Ok(Err(format!("its files are not here; `mcpkg tool install {name}@{}` fetches it", tool.version)));
+        }
+    };
+    let opened = match archive::pack(&folder) {
+        Ok(packed) => packed.opened,
+        Err(error) => return Ok(Err(error.message().to_owned())),
+    };
+    let manifest = &opened.manifest;
+    if manifest.name != name {
+        return Ok(Err(format!("its folder holds '{}'", manifest.name)));
+    }
+    let version = version(&opened);
+    if let Some(why) = refused(context, &name, &version, &opened)? {
+        return Ok(Err(why));
+    }
+    if tool.version.trim_start_matches('v') != version {
+        let what = format!("{name}@{}", tool.version.escape_debug());
+        plan.left.push(LeftOut::new(what, &tool.from, format!("its folder holds {version}, which is taken")));
+    }
+    Ok(Ok(opened))
+}
+
+fn version(opened: &Opened) -> String {
+    opened.manifest.version.as_ref().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns why an archive may not be used, whatever the policy is.
+fn refused(context: &Context, name: &Name, version: &str, opened: &Opened) -> Result<Option<String>> {
+    context.store.read(|db| {
+        let before = packages::get(db, PATH, name.as_str(), version)?;
+        if let Some(before) = before.filter(|before| before.release.sha256 != opened.sha256) {
+            let digest = hex::encode(&before.release.sha256);
+            return Ok(Some(format!(
+                "another archive of this version was installed from a path before (SHA-256 {digest})"
+            )));
+        }
+        let subject = Subject { name: name.to_string(), version: version.to_owned(), sha256: opened.sha256 };
+        let verdict = trust::judge(db, context, &subject)?;
+        Ok((verdict.status == Status::Refused).then(|| "somebody whom you trust speaks against it".to_owned()))
+    })
+}
+
+/// Where a package is.
+enum Found {
+    At(PathBuf),
+    Outside(PathBuf),
+    Nowhere,
+}
+
+/// Looks for the folder of a tool: one for all of its versions, or one for each.
+fn folder(name: &Name, version: &str, roots: &[PathBuf]) -> Found {
+    // Nothing but a version is joined to a path.
+    let version = version.trim_start_matches('v').parse::<semver::Version>().ok();
+    for root in roots {
+        let Ok(root) = std::fs::canonicalize(root) else { continue };
+        let of_tool = root.join(name.as_str());
+        let of_version = version.as_ref().map(|version| of_tool.join(format!("v{version}")));
+        for folder in of_version.into_iter().chain([of_tool]) {
+            if !holds_manifest(&folder) {
+                continue;
+            }
+            return match std::fs::canonicalize(&folder) {
+                Ok(real) if real.starts_with(&root) => Found::At(real),
+                _ => Found::Outside(folder),
+            };
+        }
+    }
+    Found::Nowhere
+}
+
+fn holds_manifest(folder: &Path) -> bool {
+    FILES.iter().any(|file| std::fs::symlink_metadata(folder.join(file)).is_ok())
+}

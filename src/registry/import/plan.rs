@@ -1,0 +1,144 @@
+//! What an import would take, and what it leaves out.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::plural;
+use crate::registry::config::Key;
+use crate::registry::installed::package as installed;
+use crate::registry::package::manifest::Manifest;
+use crate::registry::trust::Policy;
+use crate::store::tools::env::{Setting, Variable};
+use crate::store::tools::installs::Scope;
+use crate::store::tools::registries::Place;
+use crate::store::tools::trust::TrustedRow;
+
+/// What is not taken, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What it is.
+    pub what: String,
+    /// The file or folder that has it.
+    pub from: String,
+    /// Why it is not taken, or what to do in its place.
+    pub why: String,
+}
+
+impl LeftOut {
+    /// Returns what is not taken.
+    pub fn new(what: impl Into<String>, from: &str, why: impl Into<String>) -> Self {
+        Self { what: what.into(), from: from.to_owned(), why: why.into() }
+    }
+}
+
+/// A package that is installed.
+pub struct Package {
+    /// Its archive, made from its folder.
+    pub package: installed::Package,
+    /// Whom it is installed for.
+    pub scope: Scope,
+    /// The file that names it.
+    pub from: String,
+}
+
+impl Package {
+    /// Returns what it says of itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.package.opened.manifest
+    }
+}
+
+/// What an import takes and leaves out.
+#[derive(Default)]
+pub struct Plan {
+    /// Packages that are installed.
+    pub packages: Vec<Package>,
+    /// Short names with the tools that they stand for.
+    pub aliases: BTreeMap<String, String>,
+    /// Toolsets with the tools in them.
+    pub toolsets: BTreeMap<String, Vec<String>>,
+    /// The toolset that narrows what agents see from now on.
+    pub active: Option<String>,
+    /// The registry that is added.
+    pub registry: Option<Place>,
+    /// Settings.
+    pub settings: Vec<(Key, String)>,
+    /// Variables of tools, none of which is a secret.
+    pub variables: Vec<Variable>,
+    /// Who is trusted from now on.
+    pub trusted: Vec<TrustedRow>,
+    /// The policy from now on.
+    pub policy: Option<Policy>,
+    /// How many identities have to count from now on.
+    pub minimum: Option<u32>,
+    /// What is not taken.
+    pub left: Vec<LeftOut>,
+}
+
+impl Plan {
+    /// Returns what is taken as rows: what it is, and where it comes from or what it becomes.
+    pub fn taken(&self) -> Vec<[String; 2]> {
+        let row = |what: String, becomes: String| [what, becomes];
+        let mut rows = Vec::new();
+        for package in &self.packages {
+            let scope = Scope::word(&package.scope.key()).to_owned();
+            rows.push(row(
+                format!("tool {}", package.manifest().reference()),
+                format!("installed ({scope}), not verified"),
+            ));
+        }
+        rows.extend(
+            self.aliases.iter().map(|(alias, tool)| row(format!("alias {alias}"), format!("stands for {tool}"))),
+        );
+        rows.extend(self.toolsets.iter().map(|(name, tools)| {
+            let active = if self.active.as_ref() == Some(name) { ", which agents see alone" } else { "" };
+            row(format!("toolset {name}"), format!("{}{active}", plural::count(tools.len(), "tool")))
+        }));
+        rows.extend(self.registry.iter().map(|place| row(format!("registry {}", place.name), place.location.clone())));
+        rows.extend(self.settings.iter().map(|(key, text)| row(format!("setting {}", key.name()), text.clone())));
+        rows.extend(self.variables.iter().map(|variable| {
+            let value = match &variable.setting {
+                Setting::Value(value) => value.clone(),
+                Setting::Reference(reference) => reference.clone(),
+            };
+            row(format!("variable {}", variable.name), value)
+        }));
+        rows.extend(self.trusted.iter().map(|trusted| {
+            row(format!("trusted {}", trusted.identity), format!("as {} of every tool", trusted.part.word()))
+        }));
+        rows.extend(self.policy.iter().map(|policy| row("policy of trust".to_owned(), policy.word().to_owned())));
+        rows.extend(self.minimum.iter().map(|minimum| row("attestations needed".to_owned(), minimum.to_string())));
+        rows
+    }
+
+    /// Returns it for programs.
+    pub fn data(&self, is_dry: bool) -> Value {
+        let package = |package: &Package| {
+            json!({
+                "name": package.manifest().name,
+                "version": package.package.subject.version,
+                "scope": Scope::word(&package.scope.key()),
+                "sha256": package.package.subject.digest(),
+                "from": package.from,
+            })
+        };
+        let left = self.left.iter().map(|left| json!({ "what": left.what, "from": left.from, "why": left.why }));
+        let settings = self.settings.iter().map(|(key, text)| json!({ "setting": key.name(), "value": text }));
+        let trusted = self.trusted.iter().map(|row| json!({ "identity": row.identity, "kind": row.part.word() }));
+        json!({
+            "tools": self.packages.iter().map(package).collect::<Vec<_>>(),
+            "aliases": self.aliases,
+            "toolsets": self.toolsets,
+            "activeToolset": self.active,
+            "registry": self.registry.as_ref().map(|place| &place.location),
+            "settings": settings.collect::<Vec<_>>(),
+            "variables": self.variables.iter().map(|variable| &variable.name).collect::<Vec<_>>(),
+            "trusted": trusted.collect::<Vec<_>>(),
+            "policy": self.policy.map(Policy::word),
+            "minimum": self.minimum,
+            "left_out": left.collect::<Vec<_>>(),
+            "dry_run": is_dry,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! `tools.json`, `skills.json` and `mcp.json`: which tools are installed, under which short names, in which toolsets.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::home::Text;
+use super::plan::LeftOut;
+use crate::error::Result;
+
+/// What such a file says.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct ToolsFile {
+    /// Each tool with its version.
+    pub tools: BTreeMap<String, String>,
+    /// Short names.
+    pub aliases: BTreeMap<String, String>,
+    /// Sets of tools.
+    pub toolsets: BTreeMap<String, Vec<String>>,
+    /// The set that narrows what agents see.
+    pub active_toolset: Option<String>,
+    #[serde(flatten)]
+    other: Map<String, Value>,
+}
+
+impl ToolsFile {
+    /// Reads such a file, and tells of keys that nobody knows.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` with the line and column where it is malformed: nothing stands for a file that cannot be read.
+    pub fn read(text: &Text, left: &mut Vec<LeftOut>) -> Result<Self> {
+        let read: Self = serde_json::from_str(&text.text).map_err(|error| text.malformed(error))?;
+        for key in read.other.keys() {
+            left.push(LeftOut::new(format!("'{}'", key.escape_debug()), &text.name, "nothing of mcpkg's is called so"));
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    fn read(text: &str) -> Result<(ToolsFile, Vec<LeftOut>)> {
+        let (name, path) = ("tools.json".to_owned(), "/home/me/.enact/tools.json".into());
+        let mut left = Vec::new();
+        ToolsFile::read(&Text { name, path, text: text.to_owned() }, &mut left).map(|read| (read, left))
+    }
+
+    #[test]
+    fn x55_a_slip_in_the_json_is_refused_with_its_place() {
+        for (bad, place) in [
+            ("{\"tools\": {\"a/b\": \"1.0.0\",}}", "line 1 column 27"),
+            ("{\n\"tools\": [\"a/b\"]}", "line 2 column 9"),
+            ("", "line 1 column 0"),
+            ("{\"tools\": {\"a/b\": 1}}", "expected a string"),
+        ] {
+            let error = read(bad).expect_err(bad);
+            assert_eq!(error.code(), Code::InvalidArgument);
+            assert!(error.message().contains(place), "{bad}: {}", error.message());
+        }
+    }
+
+    #[test]
+    fn what_the_contract_has_is_read_and_the_rest_is_told() {
+        let text = r#"{"tools": {"a/b": "1.0.0"}, "aliases": {"b": "a/b"}, "toolsets": {"x": ["a/b"]}, "activeToolset": null,
+                      "colour": "red"}"#;
+        let (read, left) = read(text).expect("a file");
+        assert_eq!((read.tools["a/b"].as_str(), read.aliases["b"].as_str()), ("1.0.0", "a/b"));
+        assert_eq!((read.toolsets["x"].as_slice(), &read.active_toolset), (&["a/b".to_owned()][..], &None));
+        assert_eq!(left.len(), 1);
+        assert!(left[0].what.contains("colour"));
+    }
+}

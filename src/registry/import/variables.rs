@@ -1,0 +1,94 @@
+//! `.env` files: variables of tools that are no secrets.
+
+use super::home::Text;
+use crate::error::Result;
+use crate::secret;
+
+/// Parts of names that secrets have: what is called so is not stored as it is.
+const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH"];
+
+/// A line of a `.env` file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The variable.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+impl Line {
+    /// Whether it is called as secrets are.
+    pub fn looks_secret(&self) -> bool {
+        self.name.to_ascii_uppercase().split('_').any(|part| SECRET.contains(&part))
+    }
+}
+
+/// Reads the variables of a `.env` file: `NAME=VALUE` in each line, quotes around the value dropped.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` with the line that is malformed.
+pub fn read(text: &Text) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        // The text is not repeated: it may be a secret.
+        let wrong = |why: &str| text.malformed(format!("line {number} {why}"));
+        let line = line.strip_prefix("export ").unwrap_or(line);
+        let (name, value) = line.split_once('=').ok_or_else(|| wrong("is not NAME=VALUE"))?;
+        let name = name.trim();
+        if !secret::is_variable(name) {
+            return Err(wrong("does not begin with the name of a variable"));
+        }
+        let value = unquoted(value.trim()).ok_or_else(|| wrong("has a quote that is not closed"))?;
+        lines.push(Line { name: name.to_owned(), value });
+    }
+    Ok(lines)
+}
+
+/// Returns a value without its quotes; without any it ends where a comment begins.
+fn unquoted(value: &str) -> Option<String> {
+    for quote in ['"', '\''] {
+        if let Some(rest) = value.strip_prefix(quote) {
+            let (inside, after) = rest.split_once(quote)?;
+            let is_over = after.trim_start().is_empty() || after.trim_start().starts_with('#');
+            return is_over.then(|| inside.to_owned());
+        }
+    }
+    Some(value.split_once(" #").map_or(value, |(value, _)| value).trim_end().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Result<Vec<(String, String)>> {
+        let text = Text { name: ".env".to_owned(), path: "/home/me/.enact/.env".into(), text: text.to_owned() };
+        Ok(read(&text)?.into_iter().map(|line| (line.name, line.value)).collect())
+    }
+
+    #[test]
+    fn lines_are_names_and_values() {
+        let text = "# note\n\nREGION=eu # here\nexport CITY='Bern # no'\n URL = \"https://x/?a=b\" # there\nEMPTY=\n";
+        let expected = [("REGION", "eu"), ("CITY", "Bern # no"), ("URL", "https://x/?a=b"), ("EMPTY", "")];
+        let expected: Vec<_> = expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        assert_eq!(of(text).expect("variables"), expected);
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused_by_its_number_and_never_repeated() {
+        for bad in ["A=1\nhunter2", "A=1\n1A=hunter2", "A=1\nB='hunter2", "A=1\nB=\"hunter2\"x"] {
+            let error = of(bad).expect_err(bad);
+            assert!(error.message().contains("line 2") && !error.message().contains("hunter2"), "{}", error.message());
+        }
+    }
+
+    #[test]
+    fn names_of_secrets_are_known() {
+        let line = |name: &str| Line { name: name.to_owned(), value: String::new() };
+        assert!(["API_KEY", "token", "DB_PASSWORD", "X_AUTH_Y"].iter().all(|name| line(name).looks_secret()));
+        assert!(["KEYBOARD", "REGION", "AUTHOR", "MONKEY"].iter().all(|name| !line(name).looks_secret()));
+    }
+}

@@ -1,0 +1,114 @@
+//! Writes a plan: all of it or nothing.
+
+use super::plan::{Package, Plan};
+use crate::error::Result;
+use crate::op::Context;
+use crate::registry::backend::approval;
+use crate::registry::config;
+use crate::registry::installed::place::{Arrival, Bytes, place};
+use crate::registry::trust::Policy;
+use crate::registry::trust::records::{self, Record};
+use crate::store::Db;
+use crate::store::tools::{aliases, env, registries, toolsets, trust};
+
+/// Writes what a plan takes, in one transaction. What this user decides by it is kept outside of the database first, and taken
+/// back where the transaction fails.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`, `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`; nothing was taken then.
+pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
+    let mut kept: Vec<Record<'_>> = Vec::new();
+    let recorded = keep(context, plan, &mut kept);
+    let written = recorded.and_then(|()| {
+        let author = context.author();
+        context.store.write(|db| {
+            rows(context, db, plan)?;
+            context.event(db, author, None, "tool.import", from)
+        })
+    });
+    if written.is_err() {
+        for record in kept {
+            record.withdraw(context)?;
+        }
+    }
+    written
+}
+
+/// Keeps the records of what this user decides; `kept` are those that were not there before.
+fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Result<()> {
+    let trusted = plan.trusted.iter().map(Record::Identity);
+    let policy = plan.policy.filter(|policy| *policy == Policy::Allow).map(Record::Policy);
+    for record in trusted.chain(policy) {
+        if !record.is_kept(context)? {
+            record.keep(context)?;
+            kept.push(record);
+        }
+    }
+    // A registry that nobody has as a row is asked by nobody.
+    plan.registry.as_ref().map_or(Ok(()), |place| approval::approve(context, place))
+}
+
+fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
+    let author = context.author();
+    for package in &plan.packages {
+        install(context, db, package)?;
+    }
+    for (alias, tool) in &plan.aliases {
+        aliases::set(db, alias, tool)?;
+    }
+    for (name, tools) in &plan.toolsets {
+        let id = toolsets::create(db, name, author.now)?;
+        for tool in tools {
+            toolsets::add(db, id, tool)?;
+        }
+        if plan.active.as_ref() == Some(name) {
+            toolsets::activate(db, Some(id))?;
+        }
+    }
+    if let Some(place) = &plan.registry {
+        registries::insert(db, place, author.now)?;
+    }
+    for (key, text) in &plan.settings {
+        config::set(db, *key, text)?;
+    }
+    for variable in &plan.variables {
+        env::set(db, variable)?;
+    }
+    for row in &plan.trusted {
+        trust::add(db, row)?;
+    }
+    if let Some(policy) = plan.policy {
+        trust::set_policy(db, policy.word())?;
+    }
+    if let Some(minimum) = plan.minimum {
+        trust::set_minimum(db, minimum)?;
+    }
+    Ok(())
+}
+
+/// Stores an archive and installs it. Nobody whom the user trusts spoke for it: each call asks the policy.
+fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
+    let author = context.author();
+    let (arrived, opened) = (&package.package, &package.package.opened);
+    let arrival = Arrival {
+        subject: &arrived.subject,
+        manifest: &opened.manifest,
+        raw_manifest: &opened.raw_manifest,
+        archive: Bytes::Here(opened.bytes()),
+        release: &arrived.without_registry(author.now),
+        publisher: None,
+    };
+    place(db, &package.scope, &arrival, author).map(drop)
+}
+
+/// Returns the record of the policy that a plan sets back, to be taken away before it is written.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn tighten(context: &Context, plan: &Plan) -> Result<()> {
+    let before = context.store.read(|db| records::policy(db, context))?.0;
+    match plan.policy {
+        Some(policy) if before.is_looser_than(policy) => Record::Policy(before).withdraw(context),
+        _ => Ok(()),
+    }
+}

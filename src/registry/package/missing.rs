@@ -1,0 +1,44 @@
+//! The failure of a folder that is not there.
+
+use std::io;
+use std::path::Path;
+
+use crate::error::{Code, Error};
+
+/// The most folders that are looked at for the one that was meant.
+const LOOKED_AT: usize = 1_000;
+
+/// Returns the failure of a package's folder that cannot be read; where it is not there, with the folder beside it that may be
+/// meant.
+pub fn missing(folder: &Path, error: io::Error) -> Error {
+    let error = Error::file("read", folder, error);
+    if error.code() != Code::NotFound {
+        return error;
+    }
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let above = folder.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
+    let beside = std::fs::read_dir(above).into_iter().flatten().flatten().take(LOOKED_AT);
+    let folders = beside.filter(|entry| entry.path().is_dir());
+    let names: Vec<String> = folders.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    error.suggest(
+        &name,
+        names.iter().map(String::as_str),
+        "name the folder of a package; `mcpkg tool list` shows what is installed, which needs no path",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_beside_it_is_told() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(scratch.path().join("weather")).expect("a folder");
+        std::fs::write(scratch.path().join("weathr.txt"), "").expect("a file");
+        let of = |name: &str| missing(&scratch.path().join(name), io::ErrorKind::NotFound.into());
+        assert_eq!(of("waether").hints(), ["did you mean 'weather'?"]);
+        assert!(of("zzz").hints()[0].contains("mcpkg tool list"));
+        assert!(missing(Path::new("/x"), io::ErrorKind::PermissionDenied.into()).code() != Code::NotFound);
+    }
+}

@@ -1,0 +1,140 @@
+//! Unpacked copies of archives that nobody needs: of archives that are gone, and what was left half unpacked.
+
+use std::fs::{self, DirEntry, File};
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::error::{Error, Result};
+use crate::registry::package::archive;
+use crate::store::tools::unused::Amount;
+
+/// Characters of a digest in hex: the name of a copy.
+const DIGEST: usize = 64;
+
+/// Returns the copies below `cache` whose digest `is_needed` does not take, and that were last used before `before`; what was
+/// left half unpacked by then is one too. They are removed, unless this is a dry run.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime, is_dry: bool) -> Result<Amount> {
+    let mut amount = Amount::default();
+    for entry in entries(cache)? {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let is_copy = name.len() == DIGEST && name.bytes().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'));
+        let is_half = name.starts_with(archive::UNPACKING);
+        let path = entry.path();
+        // A link is nobody's copy, and is not followed.
+        let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+        if !(is_copy || is_half) || !metadata.is_dir() || (is_copy && is_needed(name)) {
+            continue;
+        }
+        let notes = cache.join(format!("{name}.json"));
+        let used = fs::metadata(&notes).as_ref().map_or(&metadata, |notes| notes).modified();
+        if used.is_ok_and(|used| used >= before) {
+            continue;
+        }
+        // Whoever looks at the copy now holds its lock.
+        let lock = File::options().write(true).open(cache.join(format!("{name}.lock")));
+        if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
+            continue;
+        }
+        let bytes = size(&path);
+        if !is_dry {
+            // The notes first: a tree without any is unpacked anew.
+            let gone = |removed: std::io::Result<()>, path: &Path| match removed {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
+                _ => Ok(()),
+            };
+            gone(fs::remove_file(&notes), &notes)?;
+            gone(fs::remove_dir_all(&path), &path)?;
+        }
+        amount.add(Amount { count: 1, bytes });
+    }
+    Ok(amount)
+}
+
+/// Returns how much the copies below `cache` take, all of them.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn all(cache: &Path) -> Result<Amount> {
+    let mut amount = Amount::default();
+    for entry in entries(cache)? {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            amount.add(Amount { count: 1, bytes: size(&entry.path()) });
+        }
+    }
+    Ok(amount)
+}
+
+fn entries(cache: &Path) -> Result<Vec<DirEntry>> {
+    let entries = match fs::read_dir(cache) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(|error| Error::file("read", cache, error))?,
+    };
+    Ok(entries.flatten().collect())
+}
+
+/// The bytes of all files below a folder, links not followed. What cannot be read counts nothing.
+fn size(folder: &Path) -> u64 {
+    let (mut bytes, mut folders) = (0, vec![folder.to_owned()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) => bytes += metadata.len(),
+                Err(_) => {}
+            }
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+
+    #[test]
+    fn copies_that_nobody_needs_go_and_those_that_were_just_used_stay() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let cache = scratch.path();
+        let copy = |letter: &str, used: SystemTime| {
+            let name = letter.repeat(DIGEST);
+            fs::create_dir(cache.join(&name)).expect("a folder");
+            fs::write(cache.join(&name).join("file"), "12345").expect("a file");
+            fs::write(cache.join(format!("{name}.json")), "{}").expect("notes");
+            let notes = File::options().append(true).open(cache.join(format!("{name}.json"))).expect("notes");
+            notes.set_modified(used).expect("a time");
+            name
+        };
+        let now = UNIX_EPOCH + Duration::from_secs(1_700_000_000);
+        let old = now - Duration::from_secs(10_000);
+        let (needed, unused, fresh, held) = (copy("a", old), copy("b", old), copy("c", now), copy("d", old));
+        let lock = File::create(cache.join(format!("{held}.lock"))).expect("a lock");
+        lock.lock().expect("a lock");
+        fs::create_dir(cache.join(format!("{}x", archive::UNPACKING))).expect("a folder");
+        let sweep = |before, is_dry| sweep(cache, &|name| name == needed, before, is_dry).expect("swept");
+        let before = now - Duration::from_secs(60);
+        assert_eq!(sweep(before, true), Amount { count: 1, bytes: 5 });
+        assert!(cache.join(&unused).exists(), "a dry run removed it");
+        assert_eq!(sweep(before, false), Amount { count: 1, bytes: 5 });
+        assert!(!cache.join(&unused).exists() && !cache.join(format!("{unused}.json")).exists());
+        for name in [&needed, &fresh, &held] {
+            assert!(cache.join(name).join("file").exists(), "{name}");
+        }
+        // Later the fresh one and what was left half unpacked go too; whoever holds a lock keeps its copy.
+        assert_eq!(sweep(UNIX_EPOCH + Duration::from_secs(4_000_000_000), false), Amount { count: 2, bytes: 5 });
+        assert_eq!(all(cache).expect("counted"), Amount { count: 2, bytes: 10 });
+        assert_eq!(sweep(now, false), Amount::default());
+    }
+
+    #[test]
+    fn a_cache_that_is_not_there_holds_nothing() {
+        let gone = Path::new("/none/at/all");
+        assert_eq!(all(gone).expect("counted"), Amount::default());
+        assert_eq!(sweep(gone, &|_| false, UNIX_EPOCH, false).expect("swept"), Amount::default());
+    }
+}

@@ -1,0 +1,36 @@
+//! Settings of tools, as text by the key that users write. What is not set is as usual.
+
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{params, sql};
+
+/// Returns the text of a setting, where it was set.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, key: &str) -> Result<Option<String>> {
+    db.one(sql!("SELECT value FROM setting WHERE key = ?1"), params![row(key)], |row| row.get(0))
+}
+
+/// Sets a setting.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set(db: &Db<'_>, key: &str, value: &str) -> Result<()> {
+    let sql =
+        sql!("INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    db.run(sql, params![row(key), value]).map(drop)
+}
+
+/// Takes a setting back; returns whether it was set.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn unset(db: &Db<'_>, key: &str) -> Result<bool> {
+    Ok(db.run(sql!("DELETE FROM setting WHERE key = ?1"), params![row(key)])? > 0)
+}
+
+/// Returns the key of the row: other domains have settings too.
+fn row(key: &str) -> String {
+    format!("tool.{key}")
+}

@@ -1,0 +1,127 @@
+//! `mcpkg tool prune`: what goes, and what never does.
+
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
+
+use mcpkg::error::Code;
+use mcpkg::store::tools::{attestations, packages};
+use serde_json::{Value, json};
+
+use super::registries::package;
+use super::trusting;
+use crate::support::Scratch;
+
+const TOOL: &str = "alice/utils/weather";
+
+/// A scratch folder whose user installed a signed tool from a folder.
+fn with_install() -> Scratch {
+    let scratch = Scratch::new();
+    package(&scratch, "1.0.0");
+    scratch.ok(&["registry", "add", "team", "team-tools", "--create"]);
+    scratch.ok(&["tool", "key", "new"]);
+    let signed = scratch.json(&["tool", "sign", "./weather"]);
+    trusting(&scratch, signed["identity"].as_str().expect("an identity"));
+    scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
+    scratch.ok(&["tool", "install", TOOL]);
+    scratch
+}
+
+fn dry(scratch: &Scratch) -> Value {
+    scratch.json(&["tool", "prune", "--all", "--dry-run"])
+}
+
+#[test]
+fn what_is_installed_for_nobody_goes_and_its_digest_and_signatures_stay() {
+    let scratch = with_install();
+    assert!(scratch.ok(&["tool", "prune", "--all", "--dry-run"]).contains("nothing to free"));
+    scratch.ok(&["tool", "uninstall", TOOL]);
+    // A session of a server may have it, for a day.
+    let recent = scratch.run(&["tool", "prune", "--dry-run"]);
+    assert!(recent.stderr.contains("somebody looked for 1 archive in the last 24 hours"), "{recent}");
+    let would = dry(&scratch);
+    assert_eq!((&would["archives"]["count"], &would["dry_run"]), (&json!(1), &json!(true)));
+    let before = scratch.store().read(|db| packages::get(db, "team", TOOL, "1.0.0")).expect("read").expect("a row");
+    assert!(before.blob.is_some());
+    let refused = scratch.run(&["--json", "tool", "prune", "--all"]);
+    assert!(refused.stdout.contains("E_CONFIRM_REQUIRED"), "{refused}");
+    let freed = scratch.json(&["tool", "prune", "--all", "--yes"]);
+    assert_eq!(freed["archives"], would["archives"]);
+    let after = scratch.store().read(|db| packages::get(db, "team", TOOL, "1.0.0")).expect("read").expect("the row");
+    assert_eq!((after.blob, after.release.sha256), (None, before.release.sha256));
+    let claims = scratch.store().read(|db| attestations::of(db, &after.release.sha256)).expect("read");
+    assert_eq!(claims.len(), 1, "what was signed is never forgotten");
+    // Another digest of a version that was seen is refused for good.
+    let other = packages::Release { sha256: [7; 32], ..after.release };
+    let seen = scratch.store().write(|db| packages::see(db, &other, 0)).expect_err("another digest");
+    assert_eq!(seen.code(), Code::DigestChanged);
+    scratch.ok(&["compact"]);
+    scratch.ok(&["check", "--deep"]);
+    // It comes back from where it was.
+    scratch.ok(&["tool", "install", TOOL]);
+    assert_eq!(dry(&scratch)["archives"]["count"], json!(0));
+}
+
+#[test]
+fn what_was_published_here_or_is_installed_elsewhere_stays() {
+    let scratch = with_install();
+    scratch.ok(&["tool", "publish", "weather", "--to", "local"]);
+    scratch.ok(&["project", "create", "p"]);
+    scratch.ok(&["tool", "install", TOOL, "--registry", "team", "--for-project"]);
+    scratch.ok(&["tool", "uninstall", TOOL]);
+    assert_eq!(dry(&scratch)["archives"]["count"], json!(0), "it is installed for a project");
+    scratch.ok(&["tool", "uninstall", TOOL, "--for-project"]);
+    // The same archive is published here, so that its bytes stay.
+    let would = dry(&scratch);
+    assert_eq!(would["archives"], json!({ "count": 1, "bytes": 0 }));
+    scratch.ok(&["tool", "prune", "--all", "--yes"]);
+    scratch.ok(&["tool", "install", TOOL, "--registry", "local"]);
+}
+
+#[test]
+fn unpacked_copies_go_with_their_archives_and_old_answers_with_their_time() {
+    let scratch = with_install();
+    let cache = scratch.path().join(".cache/mcpkg/tools");
+    let old = SystemTime::now() - Duration::from_secs(10 * 3600);
+    let copy = |digit: &str| {
+        let name = digit.repeat(64);
+        fs::create_dir_all(cache.join(&name)).expect("a folder");
+        fs::write(cache.join(&name).join("file"), "12345").expect("a file");
+        let notes = File::create(cache.join(format!("{name}.json"))).expect("notes");
+        notes.set_modified(old).expect("a time");
+        cache.join(name)
+    };
+    let unknown = copy("e");
+    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
+    let answer = "INSERT INTO registry_answer (registry, request, body, fetched_at) VALUES (?1, ?2, ?3, ?4)";
+    for (registry, request, body, at) in
+        [("team", "search old", "{}", 0), ("team", "index.json", "", 0), ("gone", "search", "{}", i64::MAX)]
+    {
+        database.execute(answer, (registry, request, body, at)).expect("an answer");
+    }
+    drop(database);
+    let would = dry(&scratch);
+    assert_eq!((&would["copies"], &would["answers"]["count"]), (&json!({ "count": 1, "bytes": 5 }), &json!(2)));
+    assert!(unknown.exists());
+    let freed = scratch.json(&["tool", "prune", "--all", "--yes"]);
+    assert_eq!((&freed["copies"], &freed["answers"]["count"]), (&would["copies"], &json!(2)));
+    assert!(!unknown.exists());
+    assert!(scratch.ok(&["tool", "prune", "--all", "--dry-run"]).contains("nothing to free"));
+}
+
+#[test]
+fn approvals_of_archives_that_nobody_knows_and_runs_beyond_their_limits_go() {
+    let scratch = with_install();
+    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
+    let verdict =
+        "INSERT INTO tool_verdict (package_sha256, name, version, epoch, verdict) VALUES (?1, 'a/b', '1.0.0', 0, '{}')";
+    database.execute(verdict, [vec![9_u8; 32]]).expect("an approval");
+    let run = "INSERT INTO tool_run (uuid, actor, asker, tool, action, input_hash, verdict, started_at, ended_at)
+               VALUES (?1, 'shell', 'user', 'a/b', 'main', ?2, 'verified', 0, 0)";
+    database.execute(run, (vec![1_u8; 16], vec![0_u8; 32])).expect("a run");
+    drop(database);
+    let would = dry(&scratch);
+    assert_eq!((&would["approvals"], &would["runs"]), (&json!(1), &json!(1)));
+    let freed = scratch.json(&["tool", "prune", "--all", "--yes"]);
+    assert_eq!((&freed["approvals"], &freed["runs"]), (&json!(1), &json!(1)));
+    assert_eq!(scratch.json(&["tool", "runs"])["runs"], json!([]));
+}
