@@ -180,7 +180,7 @@ fn an_installed_module_is_a_tool_that_is_called_and_cancelled() {
 #[test]
 fn doctor_says_that_modules_can_be_run() {
     let scratch = with_module();
-    let found = scratch.finish(&mut alone(&scratch, &["doctor"]));
+    let found = scratch.finish(&mut alone(&scratch, &["tool", "doctor"]));
     assert!(found.stdout.contains("WebAssembly"), "{found}");
 }
 
