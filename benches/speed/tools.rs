@@ -84,7 +84,7 @@ fn row(table: &mut Table, what: &str, ours: Value, reference: Option<Value>, bar
 }
 
 fn can_run(ground: &Ground) -> bool {
-    let folder = ground.package("bench/probe", "command: [\"true\"]");
+    let folder = ground.package("bench/probe", "scripts: {main: [\"true\"]}");
     let probe = ["tool", "run", folder.to_str().expect("a readable name")];
     let output = ground.command(&ground.database("probe.db")).args(probe).output().expect("mcpkg starts");
     output.status.success()
@@ -138,7 +138,7 @@ fn lists(ground: &Ground, effort: &Effort, table: &mut Table, names: [&[String; 
     let database = ground.database("many.db");
     let packed: Vec<Packed> = (0..MANY)
         .map(|n| {
-            let lines = "command: [\"true\", \"{{text}}\"]\ninputSchema:\n  type: object\n  properties:\n    \
+            let lines = "scripts: {main: [\"true\", \"{{text}}\"]}\ninputSchema:\n  type: object\n  properties:\n    \
                          text: {type: string, description: What it works on}\n    \
                          units: {type: string, enum: [metric, imperial], description: The units of the answer}\n  \
                          required: [text]";
@@ -188,7 +188,7 @@ fn lists(ground: &Ground, effort: &Effort, table: &mut Table, names: [&[String; 
 
 fn call(ground: &Ground, effort: &Effort, table: &mut Table) {
     let database = ground.database("call.db");
-    ground.install(&database, &ground.package("bench/true", "command: [\"true\"]"), "bench/true");
+    ground.install(&database, &ground.package("bench/true", "scripts: {main: [\"true\"]}"), "bench/true");
     let mut ours = serve(ground, &database);
     let request = request(1, "tools/call", &json!({ "name": "bench__true", "arguments": {} }));
     answer_of(&mut ours, &request);
@@ -231,7 +231,7 @@ fn registry(ground: &Ground, name: &str) {
 }
 
 fn install(ground: &Ground, effort: &Effort, table: &mut Table) {
-    let folder = ground.package("bench/many-files", "command: [\"true\"]");
+    let folder = ground.package("bench/many-files", "scripts: {main: [\"true\"]}");
     let text = data::sources(1 << 20);
     for n in 0..200 {
         let content = &text[n * 5_000..][..5_000];
@@ -267,7 +267,7 @@ fn verify(ground: &Ground, effort: &Effort, table: &mut Table) {
     let database = ground.database("verify.db");
     ground.trust(&database);
     for n in 0..100 {
-        let folder = ground.package(&format!("bench/signed-{n:03}"), "command: [\"true\"]");
+        let folder = ground.package(&format!("bench/signed-{n:03}"), "scripts: {main: [\"true\"]}");
         // Noise, so that the archive is as large as its content.
         fs::write(folder.join("noise"), data::noise_from(n, 64 << 10)).expect("a file");
         let path = folder.to_str().expect("a readable name").to_owned();
@@ -322,7 +322,7 @@ fn search(ground: &Ground, effort: &Effort, table: &mut Table) {
 /// Makes a database with a prompt and a tool that sleeps, and returns the request that calls it.
 fn sleeping(ground: &Ground, name: &str) -> (PathBuf, Json) {
     let database = ground.database(name);
-    ground.install(&database, &ground.package("bench/sleep", "command: [\"sleep\", \"600\"]"), "bench/sleep");
+    ground.install(&database, &ground.package("bench/sleep", "scripts: {main: [\"sleep\", \"600\"]}"), "bench/sleep");
     ground.run(&database, &["project", "create", "p"]);
     ground.run(&database, &["prompt", "create", "greet", &"Hello. ".repeat(146)]);
     (database, json!({ "name": "bench__sleep", "arguments": {} }))
@@ -392,7 +392,7 @@ fn wait_other(ground: &Ground, effort: &Effort, table: &mut Table) {
 }
 
 fn big(ground: &Ground, table: &mut Table) {
-    let folder = ground.package("bench/big", "command: [\"true\"]");
+    let folder = ground.package("bench/big", "scripts: {main: [\"true\"]}");
     fs::write(folder.join("noise"), data::noise_from(7, 49 << 20)).expect("a file");
     registry(ground, "large");
     ground.publish(&folder, "large");
@@ -414,7 +414,7 @@ fn big(ground: &Ground, table: &mut Table) {
 
 fn memory(ground: &Ground, effort: &Effort, table: &mut Table) {
     let database = ground.database("runs.db");
-    ground.install(&database, &ground.package("bench/true", "command: [\"true\"]"), "bench/true");
+    ground.install(&database, &ground.package("bench/true", "scripts: {main: [\"true\"]}"), "bench/true");
     let mut peer = serve(ground, &database);
     let call = request(1, "tools/call", &json!({ "name": "bench__true", "arguments": {} }));
     let mut resident_after = |runs: usize| {
@@ -431,7 +431,7 @@ fn memory(ground: &Ground, effort: &Effort, table: &mut Table) {
 
 fn told(ground: &Ground, effort: &Effort, table: &mut Table) {
     let database = ground.database("told.db");
-    ground.install(&database, &ground.package("bench/told", "command: [\"true\"]"), "bench/told");
+    ground.install(&database, &ground.package("bench/told", "scripts: {main: [\"true\"]}"), "bench/told");
     let [mut one, mut other] = [serve(ground, &database), serve(ground, &database)];
     answer_of(&mut other, &request(1, "tools/list", &json!({})));
     let call = |name: &str| request(1, "tools/call", &json!({ "name": name, "arguments": { "tool": "bench/told" } }));
