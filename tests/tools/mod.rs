@@ -2,19 +2,19 @@
 
 mod answers;
 mod asking;
+mod builds;
 mod cache;
 mod config;
-mod doctor;
-mod builds;
 mod defects;
+mod doctor;
 mod doors;
 mod downloads;
 mod escapes;
 mod face;
 pub mod homes;
-mod import;
 mod hostile_registry;
 mod image;
+mod import;
 mod installed;
 mod limits;
 mod lists;
