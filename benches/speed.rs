@@ -7,7 +7,7 @@
 //! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN`, `--verify DATABASE`, `--check DATABASE`.
+//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
         ["--handler", file] => references::handler(Path::new(file)),
         ["--take", folder, database] => references::take(Path::new(folder), Path::new(database)),
         ["--hand", database] => references::hand(Path::new(database)),
-        ["--sandbox", plan] => sandbox::run(Path::new(plan)),
+        ["--sandbox", plan, tree] => sandbox::run(Path::new(plan), Path::new(tree)),
         ["--verify", database] => sandbox::verify(Path::new(database)),
         ["--check", database] => sandbox::check(Path::new(database)),
         _ => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use base64::Engine;
@@ -10,9 +10,9 @@ use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::{Signature, VerifyingKey};
 use mcpkg::op::Context;
 use mcpkg::process::cgroup::{Cgroup, Together};
-use mcpkg::process::starter::{self, Ceilings, Ended, Output, Request};
+use mcpkg::process::starter::{self, Ceilings, Ended, Meeting, Output, Request, Within};
 use mcpkg::process::{Environment, Limits};
-use mcpkg::registry::run::bwrap::{Mount, OUTPUT, STARTER, Sandbox, WORKSPACE, arguments};
+use mcpkg::registry::run::mount::{OUTPUT, WORKSPACE};
 use mcpkg::registry::trust::{Status, Subject, dsse, judge};
 use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
@@ -24,21 +24,28 @@ use tokio_util::sync::CancellationToken;
 /// The packages that are verified.
 const PACKAGES: usize = 100;
 
-/// Answers each line when `true` has run in bubblewrap: with the mounts and limits of a plan that `mcpkg tool run --dry-run`
-/// made, and mcpkg's own program inside, which sets the limits.
-pub fn run(plan: &Path) {
-    starter::set_program(PathBuf::from(env!("CARGO_BIN_EXE_mcpkg")));
+/// What stands in a plan for the folder that each run has for itself, and for the files of the tool.
+const OF_RUN: &str = "(the run's own folder)";
+const OF_TOOL: &str = "its archive";
+
+/// Answers each line when `true` has run in bubblewrap, as the plan says it that `mcpkg tool run --dry-run` made: with its
+/// arguments, and mcpkg's own program inside, which sets the limits. `tree` is where the files of the tool are.
+pub fn run(plan: &Path, tree: &Path) {
     let plan: Json = serde_json::from_slice(&std::fs::read(plan).expect("a plan")).expect("JSON");
-    let text = |value: &Json| PathBuf::from(value.as_str().expect("a path"));
-    let mount = |mount: &Json| match mount["access"].as_str() {
-        None => Mount::Link { to: text(&mount["link"]), at: text(&mount["path"]) },
-        Some("write") => Mount::Write { from: text(&mount["from"]), at: text(&mount["path"]) },
-        Some(_) => Mount::read(text(&mount["from"]), text(&mount["path"])),
-    };
-    let mut mounts: Vec<Mount> = plan["mounts"].as_array().expect("mounts").iter().map(mount).collect();
-    mounts.push(Mount::read(env!("CARGO_BIN_EXE_mcpkg"), STARTER));
+    let folder = tempfile::tempdir().expect("a folder");
+    let of_run = folder.path().to_str().expect("a readable name");
+    let runner = &plan["runners"].as_array().expect("runners").iter().find(|runner| runner["works"] == true);
+    let command = runner.expect("a runner that works")["command"].as_array().expect("a command").iter();
+    let words: Vec<String> = command
+        .map(|word| match word.as_str().expect("a word") {
+            OF_TOOL => tree.to_str().expect("a readable name").to_owned(),
+            word => word.replace(OF_RUN, of_run),
+        })
+        .collect();
+    for word in words.iter().filter(|word| word.starts_with(of_run)) {
+        std::fs::write(word, "").expect("a file");
+    }
     let limits = mcpkg::registry::run::Limits::default();
-    let sandbox = Sandbox { mounts, network: false, limits };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let token = CancellationToken::new();
     for line in io::stdin().lock().lines() {
@@ -47,10 +54,9 @@ pub fn run(plan: &Path) {
             memory: limits.memory + 2 * limits.scratch + (16 << 20),
             processes: limits.processes + 4,
         });
-        let program = starter::within(group.as_ref(), "bwrap").expect("a program");
+        let program = starter::within(group.as_ref(), &words[0]).expect("a program");
         let program = program
-            .args(arguments(&sandbox))
-            .args([STARTER])
+            .args(&words[1..])
             .environment(Environment::Exactly(BTreeMap::from([("PATH".into(), path.clone())])))
             .asks_below();
         let request = Request {
@@ -65,10 +71,12 @@ pub fn run(plan: &Path) {
                 files: limits.files,
                 file_size: limits.file_size,
             },
-            output: Some(Output { folder: OUTPUT.to_owned(), files: 64, bytes: 16 << 20 }),
+            output: Some(Output { folder: OUTPUT.to_owned(), files: 64, bytes: 16 << 20, links: false }),
+            copied: None,
+            within: Within::Sandbox,
         };
         let limits = Limits::new(Duration::from_secs(60), &token);
-        let finished = starter::run(program, request, &limits).expect("the sandbox runs");
+        let finished = starter::run(program, request, &Meeting::Stdin, &limits).expect("the sandbox runs");
         assert_eq!(finished.ended, Some(Ended::Exited(0)), "{}", finished.stderr.text());
         let mut output = io::stdout().lock();
         output.write_all(b"{}\n").and_then(|()| output.flush()).expect("the answer is taken");

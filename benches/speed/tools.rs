@@ -193,13 +193,12 @@ fn call(ground: &Ground, effort: &Effort, table: &mut Table) {
     let request = request(1, "tools/call", &json!({ "name": "bench__true", "arguments": {} }));
     answer_of(&mut ours, &request);
     // The reference has what a call has: the plan says it.
-    let mut plan = ground.run(&database, &["tool", "run", "bench/true", "--dry-run"]);
-    let copy = ground.copy(plan["sha256"].as_str().expect("a digest")).display().to_string();
-    let mounts = plan["mounts"].as_array_mut().expect("mounts").iter_mut();
-    mounts.filter(|mount| mount["path"] == "/workspace").for_each(|mount| mount["from"] = json!(copy));
+    let plan = ground.run(&database, &["tool", "run", "bench/true", "--dry-run"]);
+    let copy = ground.copy(plan["sha256"].as_str().expect("a digest"));
     let file = ground.path("plan.json");
     fs::write(&file, plan.to_string()).expect("the plan can be kept");
-    let sandbox = reference(&["--sandbox", file.to_str().expect("a readable name")]);
+    let mut sandbox = reference(&["--sandbox"]);
+    sandbox.args([file, copy]);
     let mut reference = Peer::start(ground.at_home(sandbox));
     let samples = effort.samples(40);
     let [ours, reference] = in_rounds(effort, || {

@@ -326,7 +326,7 @@ exit 7"""
 
 def identity(home, key):
     said = home.run(f"mcpkg tool key show {key}", quiet=True)
-    return re.search(r"ed25519:SHA256:\S+", said)[0]
+    return re.search(r"ed25519:SHA256:[\w+/]+", said)[0]
 
 
 def trust(home, author, auditor):

@@ -148,6 +148,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     --- stdout
     --- stderr
     error: Cannot read `nowhere`: No such file or directory (os error 2)
+    hint: name the folder of a package; `mcpkg tool list` shows what is installed, which needs no path
     "##);
     assert!(!scratch.db().exists(), "none of it makes a database");
 }

@@ -158,6 +158,27 @@ fn another_publisher_is_accepted_at_a_terminal_alone() {
 }
 
 #[test]
+fn a_tool_that_two_publish_stays_with_the_one_it_had() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    let others = ["bob", "carol", "dave"];
+    for name in others {
+        trusting(user, &key(&homes.author, name));
+    }
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    // Whose fingerprint comes first among them does not decide.
+    let folder = homes.package(TOOL, "1.1.0", "");
+    for name in others {
+        homes.author.ok(&["tool", "sign", &folder, "--key", name]);
+    }
+    homes.publish(TOOL, "1.1.0");
+    assert_eq!(updated(user, &[TOOL])["publisher"]["now"], homes.identity);
+    homes.publish(TOOL, "1.2.0");
+    assert_eq!(updated(user, &[TOOL])["to"], "1.2.0");
+}
+
+#[test]
 fn an_update_asks_for_trust_and_a_refused_one_changes_nothing() {
     let homes = Homes::new();
     let user = &homes.user;
@@ -237,6 +258,7 @@ fn a_yank_and_a_swapped_archive_are_told() {
     assert_eq!((&told["state"], &told["yanked"]["reason"]), (&json!("yanked"), &json!("wrong units")));
     assert_eq!(user.run(&["tool", "outdated", "--check"]).status, 3);
     assert_eq!(user.json(&["tool", "list"])["tools"][0]["yanked"], true);
+    assert!(user.ok(&["tool", "list"]).contains("verified, yanked"));
     let current = updated(user, &[TOOL]);
     assert_eq!((&current["state"], &current["yanked"]["replacement"]), (&json!("current"), &json!("1.0.1")));
     homes.publish(TOOL, "1.0.1");

@@ -143,8 +143,9 @@ mod tests {
     #[test]
     fn each_setting_takes_its_usual_value_and_no_other_kind() {
         for key in Key::ALL {
-            assert_eq!(key.check(key.usual()).expect(key.name()), key.usual());
-            assert_eq!(Key::of_name(key.name()).expect(key.name()), key);
+            let name = key.name();
+            assert_eq!(key.check(key.usual()).expect(name), key.usual());
+            assert_eq!(Key::of_name(name).expect(name), key);
             assert!(!key.loosens(key.usual()));
         }
         assert_eq!(LONGEST, crate::registry::run::limits::LONGEST);

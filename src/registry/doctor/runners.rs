@@ -17,12 +17,12 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
             Finding::new(AREA, Health::Problem, format!("bubblewrap does not work: {why}")).action(health::mend(why))
         }
     }];
+    findings.push(match health::runs_modules() {
+        true => Finding::new(AREA, Health::Ok, "modules of WebAssembly run in mcpkg itself"),
+        false => Finding::new(AREA, Health::Note, "this mcpkg was made without WebAssembly"),
+    });
     if depth == Depth::Whole {
         findings.extend(health::engines().iter().map(engine));
-        findings.push(match health::runs_modules() {
-            true => Finding::new(AREA, Health::Ok, "modules of WebAssembly run in mcpkg itself"),
-            false => Finding::new(AREA, Health::Note, "this mcpkg was made without WebAssembly"),
-        });
         let left = health::left_groups();
         if left > 0 {
             let left = plural::count(left, "control group");

@@ -114,7 +114,7 @@ impl Operation for Install {
             raw_manifest: &opened.raw_manifest,
             archive: Bytes::Here(opened.bytes()),
             release: &release,
-            publisher: verdict.publisher().map(|identity| identity.as_str()),
+            publisher: publisher::kept(before.as_ref(), &verdict),
         };
         let done = write(context, &scope, &arrival)?;
         let Subject { name, version, .. } = subject;

@@ -50,7 +50,7 @@ impl Operation for List {
             Ok((tools, border.name().map(str::to_owned)))
         })?;
         let table = Table {
-            columns: &["TOOL", "VERSION", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
+            columns: &["TOOL", "VERSION", "NEWER", "STATUS", "SCOPE", "SEEN", "DESCRIPTION"],
             rows: tools.iter().map(Listed::row).collect(),
             empty: "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned(),
         };
@@ -89,12 +89,19 @@ impl Listed {
         Ok(Self { install, exposed, description, status, unsandboxed, mcp_tools, standing })
     }
 
+    fn newer(&self) -> Option<String> {
+        self.standing.newer.as_ref().map(ToString::to_string)
+    }
+
     fn row(&self) -> Vec<String> {
         let seen = if self.exposed { "yes" } else { "no" };
+        let unsandboxed = if self.unsandboxed { ", no sandbox" } else { "" };
+        let yanked = if self.standing.yank.is_some() { ", yanked" } else { "" };
         vec![
             self.install.name.clone(),
             self.install.version.clone(),
-            if self.unsandboxed { format!("{}, no sandbox", self.status) } else { self.status.to_owned() },
+            self.newer().unwrap_or_default(),
+            format!("{}{unsandboxed}{yanked}", self.status),
             Scope::word(&self.install.scope).to_owned(),
             seen.to_owned(),
             cell(&self.description).into_owned(),
@@ -114,7 +121,7 @@ impl Listed {
             "unsandboxed": self.unsandboxed,
             "registry": self.install.registry,
             "yanked": self.standing.yank.is_some(),
-            "newer": self.standing.newer.as_ref().map(ToString::to_string),
+            "newer": self.newer(),
         })
     }
 }

@@ -40,6 +40,7 @@ struct Ready {
     size: u64,
     release: Release,
     verdict: Verdict,
+    publisher: Option<String>,
     active: bool,
 }
 
@@ -100,6 +101,7 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
         subject,
         manifest,
         raw_manifest,
+        publisher: publisher::kept(before.as_ref(), &verdict).map(str::to_owned),
         verdict,
         active: locked.active,
     };
@@ -209,7 +211,7 @@ impl Ready {
             raw_manifest: &self.raw_manifest,
             archive: Bytes::Stored(self.size),
             release: &self.release,
-            publisher: self.verdict.publisher().map(|identity| identity.as_str()),
+            publisher: self.publisher.as_deref(),
         }
     }
 }

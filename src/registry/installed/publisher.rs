@@ -43,6 +43,14 @@ pub fn is_another(before: &str, verdict: &Verdict) -> bool {
     !verdict.publishers.iter().any(|publisher| publisher.as_str() == before)
 }
 
+/// Returns who is kept as the publisher of what comes in the place of `before`: the one it had, where they count still, else the
+/// first who counts.
+pub fn kept<'v>(before: Option<&Install>, verdict: &'v Verdict) -> Option<&'v str> {
+    let before = before.and_then(|install| install.publisher.as_deref());
+    let same = verdict.publishers.iter().find(|publisher| Some(publisher.as_str()) == before);
+    same.or(verdict.publisher()).map(|identity| identity.as_str())
+}
+
 fn changed(subject: &Subject, before: &str, now: &[&str]) -> Error {
     let what = format!(
         "{} was published by {before} before, whose word for {} does not count",

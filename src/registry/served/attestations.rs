@@ -29,6 +29,9 @@ use crate::store::tools::packages::PackageRow;
 /// How many attestations a list has unless told otherwise.
 const LISTED: u32 = 50;
 
+/// The most attestations of each tool that a search reads: it finds up to a hundred tools.
+const COUNTED: i64 = 20;
+
 /// The most attestations of one version that a key posts: no single one fills the list.
 const OF_ONE_KEY: usize = 20;
 
@@ -45,9 +48,13 @@ impl Claim {
     /// # Errors
     /// `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn all(db: &Db<'_>, package: &PackageRow) -> Result<Vec<Self>> {
+        Self::first(db, package, i64::MAX)
+    }
+
+    fn first(db: &Db<'_>, package: &PackageRow, most: i64) -> Result<Vec<Self>> {
         let release = &package.release;
         let subject = Subject { name: release.name.clone(), version: release.version.clone(), sha256: release.sha256 };
-        let claims = rows::of(db, &release.sha256)?.into_iter().map(|row| {
+        let claims = rows::first(db, &release.sha256, most)?.into_iter().map(|row| {
             let (_, bundle) = read(&row.bundle);
             Self { row, bundle, subject: subject.clone() }
         });
@@ -99,13 +106,13 @@ impl Claim {
     }
 }
 
-/// Returns how many auditors say of an archive that they found nothing that forbids its use. Whether they are to be believed
-/// is for who asks.
+/// Returns how many auditors say of an archive that they found nothing that forbids its use, among the first attestations of
+/// it. Whether they are to be believed is for who asks.
 ///
 /// # Errors
 /// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn auditors(db: &Db<'_>, package: &PackageRow) -> Result<usize> {
-    let claims = Claim::all(db, package)?;
+    let claims = Claim::first(db, package, COUNTED)?;
     let passed = claims
         .iter()
         .filter(|claim| matches!(claim.said(), Some(Said::Audited(Outcome::Passed | Outcome::PassedWithWarnings))));

@@ -43,9 +43,18 @@ pub fn insert(db: &Db<'_>, package: &[u8; 32], bundle: &str, poster: Option<&str
 /// # Errors
 /// `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn of(db: &Db<'_>, package: &[u8; 32]) -> Result<Vec<Attestation>> {
-    let sql =
-        sql!("SELECT sha256, bundle, poster, added_at FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id");
-    db.all(sql, params![package], |row| {
+    first(db, package, i64::MAX)
+}
+
+/// Returns the first `most` attestations of an archive, in the order in which they came.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn first(db: &Db<'_>, package: &[u8; 32], most: i64) -> Result<Vec<Attestation>> {
+    let sql = sql!(
+        "SELECT sha256, bundle, poster, added_at FROM tool_attestation WHERE package_sha256 = ?1 ORDER BY id LIMIT ?2"
+    );
+    db.all(sql, params![package, most], |row| {
         Ok(Attestation { sha256: row.get(0)?, bundle: row.get(1)?, poster: row.get(2)?, added_at: row.get(3)? })
     })
 }

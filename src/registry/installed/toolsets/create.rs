@@ -54,7 +54,7 @@ impl Operation for Create {
             let tools = if self.empty {
                 Vec::new()
             } else if self.tools.is_empty() {
-                installed(context, db)?
+                installed(db)?
             } else {
                 self.tools.clone()
             };

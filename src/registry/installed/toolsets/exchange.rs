@@ -92,7 +92,7 @@ impl Operation for Import {
         })?;
         let mut missing = Vec::new();
         write(context, "toolset.import", &self.subject(), |db| {
-            let known = installed(context, db)?;
+            let known = installed(db)?;
             for (name, tools) in &sets.toolsets {
                 check_name(name)?;
                 let id = toolsets::create(db, name, context.clock.now())?;

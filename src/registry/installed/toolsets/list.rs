@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{TOOLSETS, data};
+use super::{TOOLSETS, data, installed};
 use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
@@ -70,10 +70,14 @@ impl Operation for Show {
     fn run(self, context: &Context) -> Result<Reply> {
         let (rows, data) = context.store.read(|db| {
             let set = toolsets::get(db, &self.name)?;
+            let known = installed(db)?;
             let mut rows = Vec::new();
             for tool in toolsets::tools(db, set.id)? {
-                let install = visible::active(db, &visible::audience(context), &tool)?;
-                let version = install.map_or("not installed".to_owned(), |install| install.version);
+                let version = match visible::active(db, &visible::audience(context), &tool)? {
+                    Some(install) => install.version,
+                    None if known.contains(&tool) => "for others alone".to_owned(),
+                    None => "not installed".to_owned(),
+                };
                 rows.push(vec![cell(&tool).into_owned(), version]);
             }
             Ok((rows, data(db, &set)?))

@@ -13,8 +13,8 @@ use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Entry, Names, Reach};
 use crate::registry::alias;
-use crate::registry::installed::visible;
 use crate::store::Db;
+use crate::store::tools::installs;
 use crate::store::tools::toolsets::{self, Toolset};
 
 pub use create::check_name;
@@ -53,17 +53,14 @@ fn write<T>(context: &Context, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -
     })
 }
 
-/// Returns the names of the tools that are installed, as the caller sees them.
-fn installed(context: &Context, db: &Db<'_>) -> Result<Vec<String>> {
-    let mut names: Vec<String> =
-        visible::all(db, &visible::audience(context))?.into_iter().map(|install| install.name).collect();
-    names.dedup();
-    Ok(names)
+/// Returns the names of the tools that are installed, for whomever: a toolset narrows what all clients see.
+fn installed(db: &Db<'_>) -> Result<Vec<String>> {
+    installs::names(db)
 }
 
 /// Adds tools to a set; each has to be installed.
 fn add(context: &Context, db: &Db<'_>, id: i64, tools: &[String]) -> Result<Vec<String>> {
-    let known = installed(context, db)?;
+    let known = installed(db)?;
     let mut added = Vec::new();
     for tool in tools {
         let tool = &alias::expanded_in(db, context, tool)?;

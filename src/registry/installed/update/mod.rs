@@ -171,7 +171,7 @@ impl Update {
         let change = Change {
             to: package.subject.version.clone(),
             sha256: package.subject.digest(),
-            publisher: verdict.publisher().map(|identity| identity.as_str().to_owned()),
+            publisher: publisher::kept(Some(install), &verdict).map(str::to_owned),
             another_publisher: install.publisher.as_deref().is_some_and(|who| publisher::is_another(who, &verdict)),
             is_trusted: verdict.is_trusted(),
             verification: verdict.verification(),
@@ -262,7 +262,7 @@ fn write(
         raw_manifest: &package.opened.raw_manifest,
         archive: Bytes::Here(package.opened.bytes()),
         release: &release,
-        publisher: verdict.publisher().map(|identity| identity.as_str()),
+        publisher: publisher::kept(Some(before), verdict),
     };
     let author = context.author();
     context.store.write(|db| {
