@@ -163,7 +163,8 @@ fn a_folder_is_built_before_each_run() {
 fn a_build_reaches_the_network_where_a_person_allowed_it_before() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
-    let tried = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached > net.txt || echo kept out > net.txt");
+    let tried =
+        format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached > net.txt || echo kept out > net.txt");
     let build = format!("build: {}", json!(format!("bash -c '{tried}'")));
     let Some(scratch) = with_tool(&build, "cat net.txt") else { return };
     let mut command = scratch.command();
