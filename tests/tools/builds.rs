@@ -158,3 +158,21 @@ fn a_folder_is_built_before_each_run() {
     assert_eq!(run(), "changed\n");
     assert!(!scratch.path().join("built/made.txt").exists(), "the folder itself was changed");
 }
+
+#[test]
+fn a_build_reaches_the_network_where_a_person_allowed_it_before() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let tried =
+        format!("(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo reached > net.txt || echo kept out > net.txt");
+    let build = format!("build: {}", json!(format!("bash -c '{tried}'")));
+    let Some(scratch) = with_tool(&build, "cat net.txt") else { return };
+    let mut command = scratch.command();
+    command.args(["tool", "allow", "alice/built", "network"]);
+    let Some((shown, done)) = crate::support::at_a_terminal(&command, "y\n") else {
+        return skipped("there is no script");
+    };
+    assert!(done, "{shown}");
+    assert_eq!(install(&scratch).status, 0);
+    assert_eq!(printed(&scratch), "reached\n");
+}

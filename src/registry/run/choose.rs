@@ -62,6 +62,9 @@ pub enum Why {
     ImageMissing(String),
 }
 
+/// A runner that was asked: itself where it runs the tool.
+pub type Asked = (RunnerKind, Result<Box<dyn Runner>, Why>);
+
 /// Returns the first runner that suits the tool and works on this machine.
 ///
 /// # Errors
@@ -78,7 +81,7 @@ pub fn choose(wanted: Wanted<'_>) -> Result<Box<dyn Runner>> {
 }
 
 /// Returns each runner that is asked for a tool, in the order in which they are asked, with what it says.
-pub fn each(wanted: Wanted<'_>) -> Vec<(RunnerKind, Result<Box<dyn Runner>, Why>)> {
+pub fn each(wanted: Wanted<'_>) -> Vec<Asked> {
     order(&wanted).into_iter().map(|kind| (kind, find(&wanted, kind))).collect()
 }
 

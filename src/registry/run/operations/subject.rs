@@ -6,8 +6,10 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::alias;
-use crate::registry::package::{Name, manifest, missing};
+use crate::registry::backend::{Choice, download, resolve};
+use crate::registry::package::{Name, Reference, Wanted, manifest, missing};
 use crate::registry::run::call::Tool;
+use crate::registry::trust::{self, Subject};
 use crate::store::tools::installs::{self, Scope};
 
 /// Returns the folder that a text names; `None` where it names a tool.
@@ -34,7 +36,8 @@ pub fn folder(text: &str) -> Result<Option<PathBuf>> {
 /// Returns the tool that a user means, for what is allowed to it.
 ///
 /// # Errors
-/// As [`folder`]; `E_MANIFEST_INVALID`; `E_TOOL_NOT_FOUND` where no tool of this name is installed, `E_INVALID_ARGUMENT` where it is no name.
+/// As [`folder`]; `E_MANIFEST_INVALID`; `E_INVALID_ARGUMENT` where it is no name; as [`resolve`] and [`download`] for a
+/// tool that is not installed.
 pub fn tool(context: &Context, text: &str) -> Result<Tool> {
     if let Some(folder) = folder(text)? {
         let publisher = publisher_of(&folder);
@@ -42,16 +45,34 @@ pub fn tool(context: &Context, text: &str) -> Result<Tool> {
         return Ok(Tool { name: manifest.name.to_string(), version: None, sha256: None, publisher });
     }
     let name = Name::parse(&alias::expanded(context, text)?)?;
-    let install = context.store.read(|db| installs::active(db, &Scope::Global, name.as_str()))?.ok_or_else(|| {
-        Error::new(Code::ToolNotFound, format!("{name} is not installed"))
-            .hint("`mcpkg tool list` shows what is; a folder is named by its path, such as ./my-tool")
+    match context.store.read(|db| installs::active(db, &Scope::Global, name.as_str()))? {
+        Some(install) => Ok(Tool {
+            name: install.name,
+            version: Some(install.version),
+            sha256: Some(install.sha256),
+            publisher: install.publisher.unwrap_or_default(),
+        }),
+        None => not_installed(context, name),
+    }
+}
+
+/// Returns a tool as a registry has it: its build may need what it is allowed before it is installed.
+fn not_installed(context: &Context, name: Name) -> Result<Tool> {
+    (context.step_aside)();
+    let reference = Reference { name, version: Wanted::Latest, action: None };
+    let resolved = resolve(context, &reference, Choice::default()).map_err(|error| match error.code() {
+        Code::ToolNotFound => {
+            error.hint("`mcpkg tool list` shows what is installed; a folder is named by its path, such as ./my-tool")
+        }
+        _ => error,
     })?;
-    Ok(Tool {
-        name: install.name,
-        version: Some(install.version),
-        sha256: Some(install.sha256),
-        publisher: install.publisher.unwrap_or_default(),
-    })
+    // What others say of it comes with it.
+    let sha256 = download(context, &resolved)?.archive.sha256;
+    let (name, version) = (resolved.version.name.to_string(), resolved.version.version.to_string());
+    let subject = Subject { name: name.clone(), version: version.clone(), sha256 };
+    let verdict = context.store.read(|db| trust::judge(db, context, &subject))?;
+    let publisher = verdict.publisher().map(|identity| identity.as_str().to_owned()).unwrap_or_default();
+    Ok(Tool { name, version: Some(version), sha256: Some(sha256), publisher })
 }
 
 /// Returns what stands for the publisher of a folder that is used by its path: what is allowed to it is allowed to no other.
