@@ -43,11 +43,14 @@ struct Signed {
     bundle: String,
 }
 
+/// Packages by the numbers of their tool and version.
+type Packages = BTreeMap<(u8, u8), Signed>;
+
 /// Every version of every tool, signed by one author, and who that is.
-static SIGNED: LazyLock<(BTreeMap<(u8, u8), Signed>, String)> = LazyLock::new(|| {
+static SIGNED: LazyLock<(Packages, String)> = LazyLock::new(|| {
     let author = Scratch::new();
     let identity = key(&author, "alice");
-    let mut all = BTreeMap::new();
+    let mut all = Packages::new();
     for (t, v) in (0..TOOLS).flat_map(|t| (0..VERSIONS).map(move |v| (t, v))) {
         let front =
             format!("---\nname: {}\nversion: {}\ndescription: A tool\n---\nText {t} {v}\n", tool(t), version(v));
