@@ -52,7 +52,10 @@ pub(super) fn watch(within: Within, channel: &UnixStream) -> io::Result<()> {
         if within == Within::Nothing {
             kill_all();
         }
-        #[expect(clippy::disallowed_methods, reason = "the thread that waits for the program cannot be ended otherwise")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the thread that waits for the program cannot be ended otherwise"
+        )]
         std::process::exit(i32::from(FAILED));
     })?;
     Ok(())
