@@ -95,9 +95,8 @@ fn a_thousand_tools_are_listed_in_pages() {
     // A toolset of three of them is one page.
     for n in [7, 500, 999] {
         let tool = format!("many/tool-{n:04}");
-        match n {
-            7 => drop(scratch.ok(&["toolset", "create", "few", "--empty"])),
-            _ => {}
+        if n == 7 {
+            scratch.ok(&["toolset", "create", "few", "--empty"]);
         }
         scratch.ok(&["toolset", "add", "few", &tool]);
     }

@@ -1,7 +1,7 @@
 //! `mcpkg tool prune`: what goes, and what never does.
 
 use std::fs::{self, File};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use mcpkg::error::Code;
 use mcpkg::store::tools::{attestations, packages};
@@ -81,7 +81,9 @@ fn what_was_published_here_or_is_installed_elsewhere_stays() {
 fn unpacked_copies_go_with_their_archives_and_old_answers_with_their_time() {
     let scratch = with_install();
     let cache = scratch.path().join(".cache/mcpkg/tools");
-    let old = SystemTime::now() - Duration::from_secs(10 * 3600);
+    let fresh = tempfile::NamedTempFile::new().expect("a file");
+    let now = fresh.as_file().metadata().and_then(|metadata| metadata.modified()).expect("a time");
+    let old = now - Duration::from_secs(10 * 3600);
     let copy = |digit: &str| {
         let name = digit.repeat(64);
         fs::create_dir_all(cache.join(&name)).expect("a folder");
