@@ -57,7 +57,11 @@ pub struct Program {
 impl Program {
     /// Returns a program with the variables of [`Environment::Allowed`]. A name without a `/` is looked for on PATH.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        let command = Command::new(found(program.as_ref()));
+        let program = program.as_ref();
+        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix says what a program is called"))]
+        let mut command = Command::new(found(program));
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::arg0(&mut command, program);
         let program = Self {
             command,
             capture: Capture::default(),

@@ -177,18 +177,20 @@ fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Val
 }
 
 fn reply(install: &Install, verdict: &Verdict, wraps: bool, outcome: Outcome) -> Reply {
-    let facts = json!({
+    let mut facts = json!({
         "tool": install.name,
         "version": install.version,
         "run_id": outcome.run.to_string(),
         "runner": outcome.runner.word(),
-        "image": outcome.image,
         "exit_code": outcome.exit_code,
         "duration_ms": outcome.duration_ms,
         "truncated": outcome.truncated,
         "stderr": outcome.stderr,
         "verification": verdict.verification(),
     });
+    if let Some(image) = outcome.image {
+        facts["image"] = image.into();
+    }
     let data = match outcome.output {
         Some(output) if wraps => json!({ "result": output }),
         Some(output @ Value::Object(_)) => output,

@@ -300,7 +300,7 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
 fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, written: Option<Vec<String>>) -> Reply {
     let files: Vec<Value> =
         outcome.files.iter().map(|file| json!({ "path": file.path, "size": file.bytes.len() })).collect();
-    let data = json!({
+    let mut data = json!({
         "tool": chosen.subject.name,
         "version": chosen.subject.version,
         "action": call.action,
@@ -312,11 +312,13 @@ fn reply(chosen: &Chosen, call: &Call, verdict: &Verdict, outcome: Outcome, writ
         "truncated": outcome.truncated,
         "files": files,
         "runner": outcome.runner.word(),
-        "image": outcome.image,
         "not_limited": outcome.unlimited,
         "run_id": outcome.run.to_string(),
         "verification": verdict.verification(),
     });
+    if let Some(image) = outcome.image {
+        data["image"] = image.into();
+    }
     let mut reply = Reply::new(Body::Text(outcome.stdout), data);
     if let Some(written) = written {
         reply.details.extend(written.into_iter().map(|path| format!("wrote {path}")));
