@@ -42,11 +42,12 @@ pub(in crate::store) fn find<T>(
     let quoted = |word: &&str| format!("\"{}\"", word.replace('\0', " ").replace('"', "\"\""));
     let words: Vec<String> = words.iter().map(quoted).collect();
     let query = format!("{}*", words.join(joined));
+    // CROSS JOIN has SQLite begin with the hits: it would look through all tools of the registry else.
     let sql = sqlite_sql!(
         "WITH hit AS MATERIALIZED (
            SELECT rowid AS id, bm25(tool_search, 10, 4, 6) AS badness FROM tool_search WHERE tool_search MATCH ?3)
          SELECT l.name, l.version, l.description, l.tags, l.published_at, count(*) OVER ()
-           FROM hit JOIN tool_listing AS l ON l.id = hit.id
+           FROM hit CROSS JOIN tool_listing AS l ON l.id = hit.id
           WHERE l.registry = ?1 AND ",
         has_tags!(),
         " ORDER BY badness, l.name LIMIT ?4"
