@@ -45,6 +45,8 @@ pub fn run(plan: &Path, tree: &Path) {
     for word in words.iter().filter(|word| word.starts_with(of_run)) {
         std::fs::write(word, "").expect("a file");
     }
+    // It is this very program else, which is no starter.
+    starter::set_program(env!("CARGO_BIN_EXE_mcpkg").into());
     let limits = mcpkg::registry::run::Limits::default();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let token = CancellationToken::new();
