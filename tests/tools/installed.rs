@@ -159,6 +159,25 @@ fn x05_what_nobody_signed_is_neither_shown_nor_installed() {
 }
 
 #[test]
+fn x12_a_refused_call_leaves_no_install_and_no_files() {
+    let scratch = Scratch::new();
+    extract(&scratch, "alice/pdf/extract", "1.2.0");
+    let mut client = enact(&scratch);
+    let of_run = json!({ "tool": "alice/pdf/extract", "args": { "file": "x" } });
+    let other = json!({ "tool": "alice/pdf/extract" });
+    for (tool, arguments) in [("enact__learn", &other), ("enact__install", &other), ("enact__run", &of_run)] {
+        let refused = data(&mut client, tool, arguments.clone());
+        assert_eq!(refused["error"]["code"], "E_CONSENT_REQUIRED", "{tool}: {refused}");
+    }
+    client.finish();
+    assert_eq!(scratch.json(&["tool", "list"])["tools"], json!([]));
+    let unpacked = scratch.path().join(".cache/mcpkg/tools");
+    let trees = std::fs::read_dir(&unpacked).into_iter().flatten().flatten();
+    let left: Vec<_> = trees.map(|entry| entry.file_name()).filter(|name| name.len() == 64).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
 fn who_is_distrusted_is_refused_at_the_next_call() {
     let scratch = with_extract();
     scratch.ok(&["tool", "install", "alice/pdf/extract"]);
