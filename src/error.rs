@@ -110,6 +110,8 @@ codes! {
     OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch of an overlay does not apply.";
     GitNotFound          "E_GIT_NOT_FOUND"                 1 -32602 Caller  "git_not_found" ["install_git" "retry_command"] "git is needed and not installed.";
     GitFailed            "E_GIT_FAILED"                    1 -32602 Caller  "git_failed" ["retry_command"] "git answered with an error; the message is its own.";
+    GitTooOld            "E_GIT_TOO_OLD"                   1 -32602 Caller  "git_too_old" ["install_git" "retry_command"] "The installed git is older than what merges without moving anything; details name both versions.";
+    GitLocked            "E_GIT_LOCKED"                    1 -32602 Caller  "git_locked" ["retry_command"] "Another git has locked what was to be changed, and did not end in time; nothing was changed.";
     GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
