@@ -167,8 +167,6 @@ codes! {
     WorkspaceInvalid     "E_WORKSPACE_INVALID"             4 -32602 Caller  "workspace_invalid" ["fix_config" "retry_command"] "A workspace's manifest is malformed or breaks a rule; details.findings has each finding with its place.";
     WorkspaceExists      "E_WORKSPACE_EXISTS"              4 -32602 Caller  "workspace_exists" [] "A workspace is there already, in the folder or above it, or a folder that it would make; nothing was changed.";
     WorkspaceBusy        "E_WORKSPACE_BUSY"                1 -32603 Caller  "workspace_busy" ["retry_command"] "Another process works in the workspace, or one with another database was killed in the middle; details.holder names it.";
-    GitTooOld            "E_GIT_TOO_OLD"                   1 -32603 Machine "git_too_old" ["ask_user" "retry_command"] "The git on the PATH is older than the oldest that can do this.";
-    GitLocked            "E_GIT_LOCKED"                    1 -32602 Caller  "git_locked" ["retry_command"] "Another git holds the lock of a repository's index or refs; nothing was changed.";
     FlowConflict         "E_FLOW_CONFLICT"                 1 -32602 Caller  "flow_conflict" ["resolve_conflicts" "retry_command"] "Branches cannot be merged without a person; details.conflicts has the paths of every repository. Nothing was moved.";
     FlowDirty            "E_FLOW_DIRTY"                    1 -32602 Caller  "flow_dirty" ["commit_changes" "retry_command"] "A work tree has changes, or an operation of git's is in progress there; nothing was moved.";
     FlowMoved            "E_FLOW_MOVED"                    1 -32602 Caller  "flow_moved" ["retry_command"] "A branch, tag or work tree is not where it was when the change was planned, or left; nothing was moved.";

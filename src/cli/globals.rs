@@ -93,7 +93,10 @@ impl Globals {
             named: self.project.clone(),
             named_by: self.project_by,
             directory: working_directory().unwrap_or_default(),
-            workspace: self.workspace.as_deref().and_then(|folder| Selection::folder(&std::path::absolute(folder).ok()?)),
+            workspace: self
+                .workspace
+                .as_deref()
+                .and_then(|folder| Selection::folder(&std::path::absolute(folder).ok()?)),
         }
     }
 }

@@ -378,7 +378,10 @@ fn on(git: &Git<'_>, repo: &str, branch: &str, id: &str) -> Result<()> {
     if is_on && refs::commit(git, "HEAD")?.as_deref() == Some(id) {
         return Ok(());
     }
-    Err(moved(repo, format!("`{}` has not {branch} checked out any more, or {branch} was moved", git.folder().display())))
+    Err(moved(
+        repo,
+        format!("`{}` has not {branch} checked out any more, or {branch} was moved", git.folder().display()),
+    ))
 }
 
 fn switch(git: &Git<'_>, to: &Head) -> Result<()> {

@@ -143,9 +143,7 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
         Some(super::step::Head::Branch(branch)) => Some(branch.as_str()),
         _ => None,
     };
-    let exists = |branch: &str| {
-        has(format!("refs/heads/{branch}")) || has(format!("refs/remotes/origin/{branch}"))
-    };
+    let exists = |branch: &str| has(format!("refs/heads/{branch}")) || has(format!("refs/remotes/origin/{branch}"));
     let usual = main.or_else(|| exists("main").then_some("main"));
     let Some(main) = usual.or_else(|| checked_out.filter(|branch| *branch != develop)).or(checked_out) else {
         return Err(Error::new(Code::BranchNotFound, format!("{name}: it has no main branch"))
@@ -153,9 +151,12 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
             .hint("push a first commit to it"));
     };
     if !exists(main) {
-        return Err(Error::new(Code::BranchNotFound, format!("{name}: it has no branch `{main}`, or no commit at all"))
-            .with_details(serde_json::json!({ "repo": name, "branch": main }))
-            .hint("push a first commit to it, or name its main branch as `default_branch`"));
+        return Err(Error::new(
+            Code::BranchNotFound,
+            format!("{name}: it has no branch `{main}`, or no commit at all"),
+        )
+        .with_details(serde_json::json!({ "repo": name, "branch": main }))
+        .hint("push a first commit to it, or name its main branch as `default_branch`"));
     }
     for branch in [main, develop] {
         if has(format!("refs/heads/{branch}")) {
@@ -206,7 +207,9 @@ mod tests {
 
     #[test]
     fn what_runs_programs_or_looks_like_an_option_is_refused() {
-        for text in ["", "-u", "ext::sh -c id", "ssh://-oProxyCommand=x/y", "https:\n//x", "foo://x/y", "no/such/folder"] {
+        for text in
+            ["", "-u", "ext::sh -c id", "ssh://-oProxyCommand=x/y", "https:\n//x", "foo://x/y", "no/such/folder"]
+        {
             assert_eq!(read(text).unwrap_err().code(), Code::InvalidArgument, "{text}");
         }
         let here = Origin::read(".", Path::new("/")).unwrap();

@@ -107,8 +107,11 @@ impl Operation for Init {
             None => root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         };
         if name.trim().is_empty() || name.len() > 100 || name.contains(char::is_control) {
-            return Err(Error::new(Code::InvalidArgument, format!("`{}` is no name of a workspace", name.escape_debug()))
-                .hint("a name has 1 to 100 characters"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` is no name of a workspace", name.escape_debug()),
+            )
+            .hint("a name has 1 to 100 characters"));
         }
         let new = wanted(context, &root, &self.repos)?;
         consent(context, &root, &new)?;
@@ -135,7 +138,8 @@ impl Operation for Init {
                 mark: mark.clone(),
             });
             let write = Step::Write { path: MANIFEST.to_owned(), old: None, new: Some(manifest) };
-            let unmark = |new: &New| Step::Unmark { repo: new.name.clone(), path: new.path.clone(), mark: mark.clone() };
+            let unmark =
+                |new: &New| Step::Unmark { repo: new.name.clone(), path: new.path.clone(), mark: mark.clone() };
             let plan = Plan {
                 workspace: name.clone(),
                 operation: "workspace init",
@@ -186,8 +190,11 @@ fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>>
         };
         let path = repo.path.as_deref().unwrap_or(&name).trim_end_matches('/').to_owned();
         if !names::is_path(&path) || !names::is_name(&name) {
-            return Err(Error::new(Code::InvalidArgument, format!("`{}` is no path of a repository", path.escape_debug()))
-                .hint("name a path below the workspace, without `..`"));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` is no path of a repository", path.escape_debug()),
+            )
+            .hint("name a path below the workspace, without `..`"));
         }
         let folder = super::root::below(root, &path)?;
         if let Some(other) = all.iter().find(|other| other.name == name || other.path == path) {
@@ -262,7 +269,8 @@ fn clone_all(
     super::parallel::each(new, |index, new| {
         (context.progress)(&format!("cloning {}", new.name), index as u64, total);
         if new.is_there {
-            let root = start(&context.selection).canonicalize().map_err(|error| Error::file("use", Path::new("."), error))?;
+            let root =
+                start(&context.selection).canonicalize().map_err(|error| Error::file("use", Path::new("."), error))?;
             let folder = root.join(&new.path);
             return clone::prepare(&new.name, &crate::git::Git::of(&folder, &context.cancelled), "develop", None);
         }

@@ -51,7 +51,7 @@ pub struct Plan {
 /// The file in a workspace that tells of a run that goes on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Applying {
-    run: Uuid,
+    run: String,
     database: String,
     operation: String,
     subject: String,
@@ -68,7 +68,7 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     refuse_unfinished(context, root)?;
     context.unless_cancelled()?;
     let applying = Applying {
-        run: plan.uuid,
+        run: plan.uuid.to_string(),
         database: context.database().display().to_string(),
         operation: plan.operation.to_owned(),
         subject: plan.subject.clone(),
@@ -123,7 +123,7 @@ pub fn recover(context: &Context) {
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else { return Ok(None) };
-    let run = context.store.read(|db| flow_runs::get(db, applying.run))?;
+    let run = context.store.read(|db| find(db, &applying))?;
     let is_ours = context.database().display().to_string() == applying.database;
     if !by_file && (!is_ours || context.approved.get(Kind::Flow, &sha256)?.is_none()) {
         return Err(unfinished(&applying));
@@ -168,7 +168,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
 /// # Errors
 /// `E_FILE_FAILED`.
 pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<bool> {
-    let sha256 = sha256(run.uuid, &run.operation, &run.subject, steps.iter().map(|row| row.step.clone()));
+    let sha256 = sha256(&run.uuid.to_string(), &run.operation, &run.subject, steps.iter().map(|row| row.step.clone()));
     Ok(context.approved.get(Kind::Flow, &sha256)?.is_some())
 }
 
@@ -198,7 +198,7 @@ const APPLYING: &str = ".smctl/applying";
 fn refuse_unfinished(context: &Context, root: &Path) -> Result<()> {
     let Some((applying, sha256)) = read(root)? else { return Ok(()) };
     // The lock is held, so that its process is gone.
-    let over = context.store.read(|db| flow_runs::get(db, applying.run))?.is_some_and(|run| run.state.is_over());
+    let over = context.store.read(|db| find(db, &applying))?.is_some_and(|run| run.state.is_over());
     if over && context.approved.get(Kind::Flow, &sha256)?.is_some() {
         return end(root);
     }
@@ -207,21 +207,25 @@ fn refuse_unfinished(context: &Context, root: &Path) -> Result<()> {
 
 fn unfinished(applying: &Applying) -> Error {
     let Applying { run, database, operation, subject, .. } = applying;
-    let command = format!("mcpkg --db {} workspace recover", crate::shell::word(database));
+    let command = format!("mcpkg --db {} workspace recover", crate::shell::quote(database));
     Error::new(
         Code::WorkspaceBusy,
         format!("`{operation} {subject}` was cut off in this workspace, and is not put right yet; nothing was changed"),
     )
-    .with_details(json!({ "run": run.to_string(), "database": database, "command": command }))
+    .with_details(json!({ "run": run, "database": database, "command": command }))
     .hint(format!("`{command}` puts it right"))
+}
+
+fn find(db: &Db<'_>, applying: &Applying) -> Result<Option<FlowRun>> {
+    Uuid::parse_str(&applying.run).map_or(Ok(None), |uuid| flow_runs::get(db, uuid))
 }
 
 fn begin(context: &Context, root: &Path, applying: &Applying) -> Result<String> {
     let steps = applying.land.iter().chain(&applying.tidy).map(|step| json!(step));
-    let sha256 = sha256(applying.run, &applying.operation, &applying.subject, steps);
+    let sha256 = sha256(&applying.run, &applying.operation, &applying.subject, steps);
     let note = json!({ "run": applying.run, "root": root, "database": applying.database });
     context.approved.put(Kind::Flow, &sha256, &note)?;
-    let (path, temporary) = (root.join(APPLYING), root.join(OWN).join(format!(".applying-{}", applying.run.simple())));
+    let (path, temporary) = (root.join(APPLYING), root.join(OWN).join(format!(".applying-{}", applying.run)));
     disk::write_beside(&path, &temporary, json!(applying).to_string().as_bytes(), 0o600)?;
     disk::put_in_place(&path, &temporary, false)?;
     disk::sync_folder(&root.join(OWN));
@@ -244,11 +248,11 @@ fn read(root: &Path) -> Result<Option<(Applying, String)>> {
             .hint("look at the repositories, and delete the file when they are as they should be")
     })?;
     let steps = applying.land.iter().chain(&applying.tidy).map(|step| json!(step));
-    let sha256 = sha256(applying.run, &applying.operation, &applying.subject, steps);
+    let sha256 = sha256(&applying.run, &applying.operation, &applying.subject, steps);
     Ok(Some((applying, sha256)))
 }
 
-fn sha256(run: Uuid, operation: &str, subject: &str, steps: impl Iterator<Item = Value>) -> String {
+fn sha256(run: &str, operation: &str, subject: &str, steps: impl Iterator<Item = Value>) -> String {
     let steps: Vec<Value> = steps.collect();
     hex::encode(&disk::sha256(json!([run, operation, subject, steps]).to_string().as_bytes()))
 }
@@ -264,7 +268,8 @@ fn set(context: &Context, id: i64, state: State) -> Result<()> {
 
 /// The kind of the event of a plan, such as `flow.feature.finish`.
 fn event(plan: &Plan) -> String {
-    let of = if plan.operation.starts_with("workspace") || plan.operation.starts_with("worktree") { "" } else { "flow." };
+    let of =
+        if plan.operation.starts_with("workspace") || plan.operation.starts_with("worktree") { "" } else { "flow." };
     format!("{of}{}", plan.operation.replace(' ', "."))
 }
 
@@ -307,7 +312,8 @@ fn said(error: Error, kept: &[Kept]) -> Error {
     }
     let rows: Vec<Value> = kept.iter().map(|kept| json!({ "repo": kept.repo, "what": kept.what })).collect();
     let lines = kept.iter().map(|kept| format!("{}: {}", kept.repo, kept.what));
-    let undone = Error::new(Code::FlowUndone, format!("{}; what was done is undone, but not all of it", error.message()));
+    let undone =
+        Error::new(Code::FlowUndone, format!("{}; what was done is undone, but not all of it", error.message()));
     lines.fold(undone.with_details(json!({ "kept": rows })), Error::hint).with_source(error)
 }
 

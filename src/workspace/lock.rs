@@ -74,7 +74,8 @@ impl Lock {
 
     fn told(mut self, what: &str) -> Result<Self> {
         // Words for people; the lock itself is the system's.
-        let written = self.file.set_len(0).and_then(|()| self.file.rewind()).and_then(|()| writeln!(self.file, "{what}"));
+        let written =
+            self.file.set_len(0).and_then(|()| self.file.rewind()).and_then(|()| writeln!(self.file, "{what}"));
         match written {
             Ok(()) => Ok(self),
             Err(error) => Err(Error::file("write", Path::new(".smctl/lock"), error)),

@@ -82,7 +82,9 @@ mod tests {
         for good in ["main", "feature/x", "a@b", "é"] {
             assert!(is_branch(good), "{good}");
         }
-        for bad in ["", "-d", "a..b", "a b", "a~1", "a^", "a:b", "a/.b", "a//b", "/a", "a/", "a.lock/b", "@", "a@{1}", "a."] {
+        for bad in
+            ["", "-d", "a..b", "a b", "a~1", "a^", "a:b", "a/.b", "a//b", "/a", "a/", "a.lock/b", "@", "a@{1}", "a."]
+        {
             assert!(!is_branch(bad), "{bad}");
         }
     }

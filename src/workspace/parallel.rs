@@ -12,7 +12,9 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<R>>>> = items.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
-        while let Some((index, item)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, items.get(n)?))) {
+        while let Some((index, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, items.get(n)?)))
+        {
             let result = f(index, item);
             if let Some(slot) = results.get(index) {
                 *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
@@ -26,5 +28,8 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
         others.into_iter().for_each(|other| drop(other.join()));
     });
     let taken = |slot: Mutex<Option<Result<R>>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.into_iter().map(|slot| taken(slot).unwrap_or_else(|| Err(Error::internal("a thread of a repository ended")))).collect()
+    results
+        .into_iter()
+        .map(|slot| taken(slot).unwrap_or_else(|| Err(Error::internal("a thread of a repository ended"))))
+        .collect()
 }

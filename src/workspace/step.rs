@@ -65,23 +65,19 @@ impl Step {
     pub fn inverse(self) -> Self {
         match self {
             Step::Ref { repo, folder, name, old, new } => Step::Ref { repo, folder, name, old: new, new: old },
-            Step::Forward { repo, folder, branch, old, new } => {
-                Step::Back { repo, folder, branch, old: new, new: old }
-            }
-            Step::Back { repo, folder, branch, old, new } => {
-                Step::Forward { repo, folder, branch, old: new, new: old }
-            }
+            Step::Forward { repo, folder, branch, old, new } => Step::Back { repo, folder, branch, old: new, new: old },
+            Step::Back { repo, folder, branch, old, new } => Step::Forward { repo, folder, branch, old: new, new: old },
             Step::Switch { repo, folder, from, to } => Step::Switch { repo, folder, from: to, to: from },
             Step::AddWorktree { repo, folder, path, branch } => {
                 Step::RemoveWorktree { repo, folder, path, branch, kept: None }
             }
-            Step::RemoveWorktree { repo, folder, path, branch, .. } => {
-                Step::AddWorktree { repo, folder, path, branch }
-            }
+            Step::RemoveWorktree { repo, folder, path, branch, .. } => Step::AddWorktree { repo, folder, path, branch },
             Step::SetConfig { repo, folder, branch, values } => Step::UnsetConfig { repo, folder, branch, values },
             Step::UnsetConfig { repo, folder, branch, values } => Step::SetConfig { repo, folder, branch, values },
             // A clone that users may have worked in is never deleted.
-            Step::Place { repo, path, mark, .. } | Step::Unmark { repo, path, mark } => Step::Unmark { repo, path, mark },
+            Step::Place { repo, path, mark, .. } | Step::Unmark { repo, path, mark } => {
+                Step::Unmark { repo, path, mark }
+            }
             Step::Write { path, old, new } => Step::Write { path, old: new, new: old },
         }
     }
@@ -106,7 +102,11 @@ impl Step {
             Step::Place { repo, path, .. } => format!("{repo}: put the clone in {path}"),
             Step::Unmark { repo, path, .. } => format!("{repo}: keep the clone in {path}"),
             Step::Write { path, new, .. } => {
-                if new.is_some() { format!("write {path}") } else { format!("delete {path}") }
+                if new.is_some() {
+                    format!("write {path}")
+                } else {
+                    format!("delete {path}")
+                }
             }
         }
     }

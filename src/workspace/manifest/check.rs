@@ -37,7 +37,8 @@ pub(super) fn repos(reader: &mut Reader<'_>, placed: &Placed) {
 /// Returns the first circle of dependencies: the indices of its repositories, the first one again at the end.
 fn cycle(placed: &Placed) -> Option<Vec<usize>> {
     let repos = &placed.manifest.repos;
-    let index: HashMap<&str, usize> = repos.iter().enumerate().map(|(index, repo)| (repo.name.as_str(), index)).collect();
+    let index: HashMap<&str, usize> =
+        repos.iter().enumerate().map(|(index, repo)| (repo.name.as_str(), index)).collect();
     let mut done = vec![false; repos.len()];
     for start in 0..repos.len() {
         // The way down from `start`: each repository with how many of its dependencies were followed.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use toml_edit::{ImDocument, Item, TableLike, Value};
+use toml_edit::{Document, Item, TableLike, Value};
 
 use super::{COMMAND, Fault, Flow, Gate, Manifest, Repo, Specs, Worktrees, check, invalid};
 use crate::error::{Result, nearest};
@@ -52,7 +52,7 @@ const REPO: [&str; 10] = [
 /// `E_WORKSPACE_INVALID` with all faults in details.findings.
 pub fn read(text: &str, shown: &str) -> Result<Manifest> {
     let mut reader = Reader { text, faults: Vec::new(), warnings: Vec::new() };
-    let document = match ImDocument::parse(text) {
+    let document = match Document::parse(text) {
         Ok(document) => document,
         Err(error) => {
             let place = error.span().unwrap_or(0..0);
@@ -123,7 +123,10 @@ impl Reader<'_> {
         };
         if let Some((root, place)) = workspace.and_then(|table| self.placed_text(table, "root")) {
             if root != "." {
-                self.fault(place, "`root` can only be \".\": a workspace is the folder that .smctl stands in".to_owned());
+                self.fault(
+                    place,
+                    "`root` can only be \".\": a workspace is the folder that .smctl stands in".to_owned(),
+                );
             }
         }
         let flow = self.flow(document);
