@@ -94,6 +94,9 @@ pub enum Shape {
     /// One JSON object, as text and as structuredContent, and a typed error object where it fails (contracts 002 to
     /// 004); each begins with this `schema_version`, where there is one.
     Json(Option<&'static str>),
+    /// The same where it succeeds; where it fails, a JSON-RPC error of contract 003, in the revisions that let a tool
+    /// answer one.
+    Rpc,
     /// What a tool that is data put out: its text and its files as blocks, its data as structuredContent as it stands, and
     /// the facts of the run in `_meta`.
     Output,

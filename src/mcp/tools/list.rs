@@ -235,7 +235,7 @@ impl Described {
         whole.annotations = Some(hints);
         let mut short = whole.clone();
         // The schemas of answers that are objects of many fields are as long as all else together.
-        if matches!(entry.shape, Shape::Json(_)) {
+        if matches!(entry.shape, Shape::Json(_) | Shape::Rpc) {
             short.output_schema = None;
         }
         Self { entry, whole, short }
