@@ -9,6 +9,7 @@ mod context;
 mod domain;
 mod entry;
 mod finding;
+mod live;
 mod names;
 mod namespace;
 mod projected;
@@ -28,6 +29,7 @@ pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Pr
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use live::{Live, Ring, Watching};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
 pub use projected::{Audience, Hints, Projected, Projections, Run};
