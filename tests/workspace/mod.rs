@@ -1,0 +1,9 @@
+//! Contract 003: workspaces of several git repositories.
+
+mod flow;
+mod init;
+mod kept;
+mod killed;
+mod release;
+mod shop;
+mod undo;
