@@ -150,6 +150,20 @@ impl<'a> Git<'a> {
         }
     }
 
+    /// Runs what tells of each thing that it did, and returns the rows that `parse` makes of it, also where it ended with
+    /// status 1: then some of them say why.
+    ///
+    /// # Errors
+    /// As [`Git::run`]; status 1 where no row tells why.
+    pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
+        let output = self.output(self.program(args), args, &[])?;
+        let rows = parse(output.stdout.text().as_bytes());
+        match output.status.code() {
+            Some(1) if !rows.is_empty() => Ok(rows),
+            _ => self.succeeded(args, output).map(|_| rows),
+        }
+    }
+
     /// Runs what changes a work tree or an index, with the file of [`Git::holding`] as its standard input. What another git
     /// has locked is tried again for a second.
     ///
