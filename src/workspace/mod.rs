@@ -2,14 +2,18 @@
 
 mod carry;
 mod clone;
+mod completions;
 mod init;
 mod journal;
+mod keep;
 mod lock;
 pub mod manifest;
 mod names;
 mod parallel;
 pub mod root;
+pub mod status;
 mod step;
+pub mod worktree;
 
 use crate::op::{Domain, Entry, Group, Listed};
 use crate::store::Db;
@@ -22,8 +26,11 @@ pub const GROUP: &str = "workspace";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS],
-    commands: &[("workspace", "Change several git repositories as one")],
+    operations: &[OPS, worktree::OPS],
+    commands: &[
+        ("workspace", "Change several git repositories as one"),
+        ("worktree", "Work trees of several repositories for one change"),
+    ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(in_workspace),
@@ -38,7 +45,7 @@ pub const DOMAIN: Domain = Domain {
 };
 
 /// The operations of workspaces themselves.
-const OPS: &[Entry] = &[Entry::of::<init::Init>()];
+const OPS: &[Entry] = &[Entry::of::<init::Init>(), Entry::of::<status::ShowStatus>()];
 
 /// Whether a server's folder lies in a workspace.
 fn in_workspace(_: &Db<'_>, selection: &Selection) -> crate::error::Result<bool> {
