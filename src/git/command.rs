@@ -90,6 +90,15 @@ impl<'a> Git<'a> {
         self
     }
 
+    /// Returns the same in another folder, such as another work tree of the repository.
+    #[must_use]
+    pub fn at<'b>(&self, folder: &'b Path) -> Git<'b>
+    where
+        'a: 'b,
+    {
+        Git { folder, ..self.clone() }
+    }
+
     /// The folder.
     pub fn folder(&self) -> &'a Path {
         self.folder

@@ -28,7 +28,7 @@ impl Operation for ShowStatus {
     const HELP: &'static str = "Ahead and behind are told as of the last `mcpkg workspace sync` or `git fetch`.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace status", "mcpkg -w ~/shop workspace status --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = super::SHAPE;
     const GROUP: &'static str = super::GROUP;
     const FACES: Faces = Faces::Both;
     const LISTS: Option<&'static str> = Some("repos");

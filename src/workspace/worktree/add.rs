@@ -25,7 +25,7 @@ pub struct Add {
     /// The set's name
     name: String,
     /// A repository of the set [default: all]
-    #[arg(long = "repos", value_name = "REPO", value_delimiter = ',', add = REPOS)]
+    #[arg(long = "repos", alias = "repo", value_name = "REPO", value_delimiter = ',', add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
     /// The branch to check out [default: the feature of this name]
@@ -49,7 +49,7 @@ impl Operation for Add {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree add login", "mcpkg worktree add login --repos api,web --branch fix/login"];
     const EFFECT: Effect = Effect::Create;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = crate::workspace::GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

@@ -30,7 +30,7 @@ impl Operation for Cd {
     const ABOUT: &'static str = "Print the folder of a set of worktrees, or of one worktree of it";
     const EXAMPLES: &'static [&'static str] = &["mcpkg worktree cd login", "mcpkg worktree cd login api"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = crate::workspace::GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

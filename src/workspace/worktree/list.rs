@@ -23,7 +23,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List active worktree sets with branch and status info";
     const EXAMPLES: &'static [&'static str] = &["mcpkg worktree list"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = crate::workspace::GROUP;
     const FACES: Faces = Faces::Both;
     const LISTS: Option<&'static str> = Some("sets");

@@ -53,7 +53,7 @@ impl Operation for Remove {
     ];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = crate::workspace::GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

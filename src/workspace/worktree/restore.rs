@@ -38,7 +38,7 @@ impl Operation for Restore {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg worktree restore login", "mcpkg worktree restore login --dry-run"];
     const EFFECT: Effect = Effect::Create;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = crate::workspace::GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -75,13 +75,7 @@ pub fn folder(workspace: &Workspace, set: &str) -> Result<PathBuf> {
 /// # Errors
 /// As [`folder`].
 pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
-    match repo.path.as_str() {
-        "." => folder(workspace, set),
-        path => {
-            let base = workspace.manifest.worktree.base_dir.trim_end_matches('/');
-            workspace.below(&format!("{base}/{set}/{path}"))
-        }
-    }
+    workspace.below(&workspace.worktree(set, repo))
 }
 
 /// Returns the worktrees of all sets, in the order of their sets and then of the manifest, without their status.
