@@ -1,17 +1,25 @@
 //! Contract 003: changes that span several git repositories, all or none.
 
+mod add;
 mod carry;
 mod clone;
 mod completions;
 pub mod flow;
 mod init;
 mod journal;
+mod keep;
+mod kept;
 mod lock;
 pub mod manifest;
 mod names;
 mod parallel;
+mod prune;
+mod remove;
 pub mod root;
+pub mod status;
 mod step;
+mod sync;
+pub mod worktree;
 
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
@@ -29,9 +37,10 @@ const SHAPE: Shape = Shape::Rpc;
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, flow::OPS],
+    operations: &[OPS, worktree::OPS, flow::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
+        ("worktree", "Work trees of several repositories for one change"),
         ("flow", "Features, releases and hotfixes over all repositories"),
         ("flow feature", "What is merged into develop"),
         ("flow release", "What is merged into main and develop, and tagged"),
@@ -52,7 +61,15 @@ pub const DOMAIN: Domain = Domain {
 };
 
 /// The operations of workspaces themselves.
-const OPS: &[Entry] = &[Entry::of::<init::Init>()];
+const OPS: &[Entry] = &[
+    Entry::of::<init::Init>(),
+    Entry::of::<add::Add>(),
+    Entry::of::<remove::Remove>(),
+    Entry::of::<status::ShowStatus>(),
+    Entry::of::<sync::Sync>(),
+    Entry::of::<kept::ListKept>(),
+    Entry::of::<prune::Prune>(),
+];
 
 /// Whether a server's folder lies in a workspace.
 fn in_workspace(_: &Db<'_>, selection: &Selection) -> crate::error::Result<bool> {
