@@ -44,8 +44,8 @@ pub(super) struct Block {
     pub(super) line: usize,
     /// Its text as a reader sees it, without that of blocks inside of it.
     pub(super) text: String,
-    /// The emphasised text that it begins with.
-    pub(super) lead: Option<String>,
+    /// Where in the text there are emphasised words that a line of the document begins with, such as **Choice:**.
+    pub(super) leads: Vec<Range<usize>>,
     /// Whether it begins with text that is struck through.
     pub(super) struck: bool,
 }
@@ -103,6 +103,10 @@ impl Markdown {
 }
 
 impl Block {
+    fn new(kind: Kind, line: usize, text: String) -> Self {
+        Self { kind, line, text, leads: Vec::new(), struck: false }
+    }
+
     /// Whether it says something: a comment does not.
     pub(super) fn says_something(&self) -> bool {
         self.kind != Kind::Comment && !self.is_blank()
@@ -145,8 +149,10 @@ struct Reader<'t> {
     items: usize,
     /// How many items and quotes are open: a heading inside of one begins no section.
     containers: usize,
-    /// How many emphases are open that the open block begins with.
+    /// How many emphases are open, of which the outermost began a line.
     lead: usize,
+    /// Whether nothing was read of the current line of a block.
+    line_begins: bool,
     in_code: bool,
 }
 
@@ -154,7 +160,7 @@ impl<'t> Reader<'t> {
     fn new(text: &'t str) -> Self {
         let document = Markdown { sections: vec![Section { line: 1, ..Section::default() }], marks: Vec::new() };
         let (lines, open, in_code) = (Lines::of(text), None, false);
-        Self { text, lines, document, open, items: 0, containers: 0, lead: 0, in_code }
+        Self { text, lines, document, open, items: 0, containers: 0, lead: 0, line_begins: true, in_code }
     }
 
     fn take(&mut self, event: Event<'_>, range: Range<usize>) {
@@ -176,7 +182,10 @@ impl<'t> Reader<'t> {
                 }
             }
             Event::InlineHtml(html) => self.inline_html(&html, &range),
-            Event::SoftBreak | Event::HardBreak => self.push(" "),
+            Event::SoftBreak | Event::HardBreak => {
+                self.push(" ");
+                self.line_begins = true;
+            }
             Event::TaskListMarker(is_checked) => {
                 if let Some(Open::Block(Block { kind: Kind::Item { checked, .. }, .. })) = &mut self.open {
                     *checked = Some(is_checked);
@@ -213,11 +222,13 @@ impl<'t> Reader<'t> {
             Tag::HtmlBlock => self.begin(Open::Html(String::new(), line)),
             Tag::MetadataBlock(_) => self.begin(Open::Nothing),
             Tag::List(_) => self.close(),
-            Tag::Emphasis | Tag::Strong if self.lead > 0 || self.is_at_its_beginning() => {
-                self.lead += 1;
-                if let Some(Open::Block(block)) = &mut self.open {
-                    block.lead.get_or_insert_default();
+            Tag::Emphasis | Tag::Strong if self.lead > 0 || self.line_begins => {
+                if self.lead == 0
+                    && let Some(Open::Block(block)) = &mut self.open
+                {
+                    block.leads.push(block.text.len()..block.text.len());
                 }
+                self.lead += 1;
             }
             Tag::Strikethrough if self.is_at_its_beginning() => {
                 if let Some(Open::Block(block)) = &mut self.open {
@@ -261,7 +272,7 @@ impl<'t> Reader<'t> {
         self.push(&text);
         let line = self.line(range);
         for comment in comments {
-            self.add(Block { kind: Kind::Comment, line, text: comment, lead: None, struck: false });
+            self.add(Block::new(Kind::Comment, line, comment));
         }
     }
 
@@ -269,12 +280,13 @@ impl<'t> Reader<'t> {
     fn push(&mut self, text: &str) {
         match &mut self.open {
             Some(Open::Block(block)) => {
-                if self.lead > 0
-                    && let Some(lead) = &mut block.lead
-                {
-                    lead.push_str(text);
-                }
                 block.text.push_str(text);
+                self.line_begins &= text.trim().is_empty();
+                if self.lead > 0
+                    && let Some(lead) = block.leads.last_mut()
+                {
+                    lead.end = block.text.len();
+                }
             }
             Some(Open::Heading(section)) => section.title.push_str(text),
             Some(Open::Html(..) | Open::Nothing) | None => {}
@@ -290,7 +302,8 @@ impl<'t> Reader<'t> {
     }
 
     fn block(&mut self, kind: Kind, line: usize) {
-        self.begin(Open::Block(Block { kind, line, text: String::new(), lead: None, struck: false }));
+        self.begin(Open::Block(Block::new(kind, line, String::new())));
+        self.line_begins = true;
     }
 
     fn begin(&mut self, open: Open) {
@@ -306,10 +319,10 @@ impl<'t> Reader<'t> {
             Some(Open::Html(html, line)) => {
                 let (text, comments) = comments::apart(&html);
                 for comment in comments {
-                    self.add(Block { kind: Kind::Comment, line, text: comment, lead: None, struck: false });
+                    self.add(Block::new(Kind::Comment, line, comment));
                 }
                 if !text.trim().is_empty() {
-                    self.add(Block { kind: Kind::Paragraph, line, text, lead: None, struck: false });
+                    self.add(Block::new(Kind::Paragraph, line, text));
                 }
             }
             Some(Open::Nothing) | None => {}

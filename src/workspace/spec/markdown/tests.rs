@@ -55,11 +55,20 @@ fn sections_are_found_by_their_titles() {
 }
 
 #[test]
-fn a_block_knows_how_it_begins() {
-    let document =
-        Markdown::read("**Choice:** this\n\n*D1 — that.* Since.\n\nNo **lead**\n\n- ~~Old~~ new\n- new ~~old~~\n");
-    let blocks: Vec<_> = document.blocks().map(|(_, block)| (block.lead.as_deref(), block.struck)).collect();
-    let expected = [(Some("Choice:"), false), (Some("D1 — that."), false), (None, false), (None, true), (None, false)];
+fn a_block_knows_how_its_lines_begin() {
+    let text =
+        "**Choice:** this\n**Why:**\nsince\n\n*D1 — **that**.* Since.\n\nNo **lead**\n\n- ~~Old~~ new\n- new ~~old~~\n";
+    let document = Markdown::read(text);
+    let leads = |block: &Block| block.leads.iter().map(|lead| block.text[lead.clone()].to_owned()).collect::<Vec<_>>();
+    let blocks: Vec<_> = document.blocks().map(|(_, block)| (leads(block), block.struck)).collect();
+    let lead = |leads: &[&str], struck| (leads.iter().map(|lead| (*lead).to_owned()).collect::<Vec<_>>(), struck);
+    let expected = [
+        lead(&["Choice:", "Why:"], false),
+        lead(&["D1 — that."], false),
+        lead(&[], false),
+        lead(&[], true),
+        lead(&[], false),
+    ];
     assert_eq!(blocks, expected);
 }
 
