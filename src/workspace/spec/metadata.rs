@@ -6,6 +6,9 @@ use std::ops::Range;
 use serde_json::Value;
 use serde_saphyr::{Location, Spanned};
 
+/// The file of the metadata, in the folder of its spec.
+pub(super) const FILE: &str = ".openspec.yaml";
+
 /// The schema that a new spec names: OpenSpec's own.
 const SCHEMA: &str = "spec-driven";
 
@@ -60,6 +63,11 @@ impl Metadata {
             read.created = None;
         }
         read
+    }
+
+    /// Returns metadata that cannot be read, for this reason.
+    pub(super) fn unreadable(why: &str) -> Self {
+        Self { faults: vec![Fault { line: 1, message: why.to_owned() }], ..Self::default() }
     }
 
     /// Returns the text of a key; another kind of value is a fault, and none stands for a key that is missing.
