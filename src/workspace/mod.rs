@@ -9,6 +9,7 @@ pub mod manifest;
 mod names;
 mod parallel;
 pub mod root;
+pub mod spec;
 mod step;
 
 use crate::op::{Domain, Entry, Group, Listed};
@@ -22,8 +23,11 @@ pub const GROUP: &str = "workspace";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS],
-    commands: &[("workspace", "Change several git repositories as one")],
+    operations: &[OPS, spec::OPS],
+    commands: &[
+        ("workspace", "Change several git repositories as one"),
+        ("spec", "Specs of what is to be changed, in the workspace and its repositories"),
+    ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(in_workspace),

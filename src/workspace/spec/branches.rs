@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::error::Result;
-use crate::git;
+use crate::git::{self, Git, refs};
 use crate::op::Context;
-use crate::process::Limits;
 use crate::workspace::manifest::Repo;
+use crate::workspace::parallel;
 use crate::workspace::root::Workspace;
 
 /// Where git keeps the branches of this clone.
@@ -56,18 +56,13 @@ impl Branches {
     pub(super) fn of(context: &Context, workspace: &Workspace) -> Self {
         let mut all = Self { repos: Vec::new(), warnings: Vec::new() };
         let repos = &workspace.manifest.repos;
-        let asked = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                repos.iter().map(|repo| scope.spawn(move || of_repo(context, workspace, repo))).collect();
-            threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect::<Vec<_>>()
-        });
+        let asked = parallel::each(repos, |_, repo| of_repo(context, workspace, repo));
         for (repo, asked) in repos.iter().zip(asked) {
             match asked {
-                Ok(Ok(Some(refs))) => all.repos.push(OfRepo { name: repo.name.clone(), refs }),
+                Ok(Some(refs)) => all.repos.push(OfRepo { name: repo.name.clone(), refs }),
                 // It is not cloned yet, which `workspace status` tells.
-                Ok(Ok(None)) => {}
-                Ok(Err(error)) => all.warnings.push(format!("the branches of '{}' cannot be read: {error}", repo.name)),
-                Err(_) => all.warnings.push(format!("the branches of '{}' cannot be read", repo.name)),
+                Ok(None) => {}
+                Err(error) => all.warnings.push(format!("the branches of '{}' cannot be read: {error}", repo.name)),
             }
         }
         all
@@ -92,28 +87,21 @@ fn of_repo(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Opti
     if git::folder(&folder).is_none() {
         return Ok(None);
     }
-    let limits = Limits::new(git::LOCAL, &context.cancelled);
-    let ask = |more: &[&str]| {
-        let args = [&["for-each-ref", "--format=%(objectname) %(refname)"], more, &["--", LOCAL, REMOTE]].concat();
-        git::run(&folder, &args, &limits)
-    };
-    let mut refs: HashMap<String, Ref> = lines(&ask(&[])?)
-        .map(|(commit, name)| (name.to_owned(), Ref { commit: commit.to_owned(), merged: false }))
+    let git = Git::of(&folder, &context.cancelled);
+    let mut refs: HashMap<String, Ref> = refs::list(&git, &[LOCAL, REMOTE])?
+        .into_iter()
+        .map(|found| (found.name, Ref { commit: found.id, merged: false }))
         .collect();
     let develop = &workspace.manifest.flow.develop_branch;
     let names = [format!("{LOCAL}{develop}"), format!("{REMOTE}{develop}")];
     let Some(target) = names.into_iter().find(|name| refs.contains_key(name)) else { return Ok(Some(refs)) };
     let tip = refs[&target].commit.clone();
-    let merged = ask(&[&format!("--merged={target}")])?;
-    for (_, name) in lines(&merged) {
+    let merged = format!("--merged={target}");
+    let printed = git.text(&["for-each-ref", "--format=%(refname)", &merged, "--", LOCAL, REMOTE])?;
+    for name in printed.lines() {
         if let Some(found) = refs.get_mut(name) {
             found.merged = found.commit != tip;
         }
     }
     Ok(Some(refs))
-}
-
-fn lines(printed: &[u8]) -> impl Iterator<Item = (&str, &str)> {
-    // A branch whose name is no UTF-8 is no spec's.
-    printed.split(|byte| *byte == b'\n').filter_map(|line| str::from_utf8(line).ok()?.split_once(' '))
 }

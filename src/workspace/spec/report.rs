@@ -23,6 +23,9 @@ pub(super) struct Finding {
     pub(super) line: Option<usize>,
     /// What is wrong with it, or missing.
     pub(super) message: String,
+    /// Whether it is an open task or question.
+    #[serde(skip)]
+    pub(super) is_open: bool,
 }
 
 impl Finding {
@@ -65,7 +68,7 @@ struct Checks<'s> {
 
 impl Checks<'_> {
     fn finding(&self, file: &str, line: Option<usize>, message: impl Into<String>) -> Finding {
-        Finding { file: format!("{}/{file}", self.spec.folder), line, message: message.into() }
+        Finding { file: format!("{}/{file}", self.spec.folder), line, message: message.into(), is_open: false }
     }
 
     fn refuse(&mut self, file: &str, line: Option<usize>, message: impl Into<String>) {
@@ -76,6 +79,11 @@ impl Checks<'_> {
     fn warn(&mut self, file: &str, line: Option<usize>, message: impl Into<String>) {
         let finding = self.finding(file, line, message);
         self.report.warnings.push(finding);
+    }
+
+    fn open(&mut self, file: &str, line: usize, what: &str, text: &str) {
+        let finding = self.finding(file, Some(line), format!("{what}: {}", short(text)));
+        self.report.warnings.push(Finding { is_open: true, ..finding });
     }
 
     fn metadata(&mut self) {
@@ -127,14 +135,15 @@ impl Checks<'_> {
                 self.warn(file, Some(decision.line), format!("the decision has {}", decision.lacks()));
             }
         } else if let Some(decision) = found.first() {
-            let message = format!("the decision has {}; write them after **Choice:** and **Rationale:**", decision.lacks());
+            let message =
+                format!("the decision has {}; write them after **Choice:** and **Rationale:**", decision.lacks());
             self.refuse(file, Some(decision.line), message);
         } else {
             let line = design.titled(decisions::TITLE).next().map_or(1, |sections| sections[0].line);
             self.refuse(file, Some(line), "has no decision with a choice and a rationale below 'Decisions'");
         }
         for question in self.spec.questions() {
-            self.warn(file, Some(question.line), format!("open question: {}", short(&question.text)));
+            self.open(file, question.line, "open question", &question.text);
         }
     }
 
@@ -145,7 +154,7 @@ impl Checks<'_> {
             self.refuse(file, Some(1), "has no task: an item with a checkbox, such as `- [ ] 1.1 Read the file`");
         }
         for task in tasks.iter().filter(|task| !task.done) {
-            self.warn(file, Some(task.line), format!("open task: {}", short(&task.text)));
+            self.open(file, task.line, "open task", &task.text);
         }
     }
 

@@ -8,7 +8,7 @@ use super::opened::{Document, Spec};
 use super::report::{self, Report};
 use super::trees::Trees;
 use crate::disk;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::workspace::root::Workspace;
 
@@ -104,21 +104,24 @@ impl Status {
     }
 }
 
-/// Returns how far each spec of a workspace is, and what could not be read.
-///
-/// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
-pub(super) fn all(context: &Context, workspace: &Workspace) -> Result<(Vec<Status>, Vec<String>)> {
+/// Returns how far each spec of a workspace is, and what could not be read, a line each.
+pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec<String>) {
     let mut trees = Trees::of(workspace);
     let branches = Branches::of(context, workspace);
-    let mut all = Vec::new();
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
     for found in trees.all() {
-        all.push(Status::of(&Spec::open(&mut trees, found)?, workspace, &branches));
+        let name = found.qualified();
+        match Spec::open(&mut trees, found) {
+            Ok(spec) => all.push(Status::of(&spec, workspace, &branches)),
+            // It was archived or deleted a moment ago.
+            Err(error) if error.code() == Code::NotFound => {}
+            Err(error) => unread.push(format!("the spec '{name}' cannot be read: {error}")),
+        }
     }
-    Ok((all, [trees.refused(), branches.warnings].concat()))
+    (all, [trees.refused(), unread, branches.warnings].concat())
 }
 
-/// Returns how far the spec is that a name means, and what could not be read.
+/// Returns how far the spec is that a name means, and what could not be read, a line each.
 ///
 /// # Errors
 /// As [`Trees::find`] and [`Spec::open`].

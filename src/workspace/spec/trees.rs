@@ -204,6 +204,11 @@ impl Trees {
         self.open(path)?.ok_or_else(|| Error::internal("a folder that was made is not there"))
     }
 
+    /// Removes those folders that are empty, the deepest first; the others are left.
+    pub(super) fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
+        self.folders.remove_empty(paths);
+    }
+
     /// Returns a path relative to the root, with `/` between its parts.
     pub(super) fn relative(&self, path: &Path) -> String {
         crate::disk::posix(path.strip_prefix(&self.root).unwrap_or(path))
@@ -249,7 +254,9 @@ mod tests {
     fn a_day_before_a_name_is_told_from_the_name() {
         assert_eq!(undated("2026-02-11-login"), Some("login"));
         assert_eq!(undated("2026-02-11-2026-02-11-a"), Some("2026-02-11-a"));
-        for other in ["login", "2026-02-11", "2026-02-11-", "2026-13-11-a", "2026-2-11-ab", "é026-02-11-a", "2026-02-11xa"] {
+        for other in
+            ["login", "2026-02-11", "2026-02-11-", "2026-13-11-a", "2026-2-11-ab", "é026-02-11-a", "2026-02-11xa"]
+        {
             assert_eq!(undated(other), None, "{other}");
         }
     }
