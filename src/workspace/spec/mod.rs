@@ -10,6 +10,8 @@ mod metadata;
 mod named;
 mod opened;
 mod operations;
+#[cfg(test)]
+mod properties;
 mod questions;
 mod report;
 mod scaffold;

@@ -7,11 +7,11 @@ const WORDS: [&str; 3] = ["TODO", "FIXME", "TBD"];
 
 /// A word that says that something is left to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::workspace::spec) struct Mark {
+pub struct Mark {
     /// The word.
-    pub(in crate::workspace::spec) word: &'static str,
+    pub word: &'static str,
     /// Its line, from 1.
-    pub(in crate::workspace::spec) line: usize,
+    pub line: usize,
 }
 
 /// Returns the marks in a range of a text, each with its byte. A part of a longer word is none.

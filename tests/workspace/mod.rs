@@ -1,0 +1,3 @@
+//! Contract 003: workspaces of several git repositories.
+
+mod spec;
