@@ -2,6 +2,8 @@
 
 mod carry;
 mod clone;
+mod completions;
+pub mod flow;
 mod init;
 mod journal;
 mod lock;
@@ -12,7 +14,9 @@ pub mod root;
 pub mod spec;
 mod step;
 
-use crate::op::{Domain, Entry, Group, Listed};
+use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
+
+use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::Db;
 use crate::store::flow_runs;
 use crate::store::projects::Selection;
@@ -20,19 +24,27 @@ use crate::store::projects::Selection;
 /// The group of this domain.
 pub const GROUP: &str = "workspace";
 
+/// How its operations answer.
+const SHAPE: Shape = Shape::Rpc;
+
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, spec::OPS],
+    operations: &[OPS, flow::OPS, spec::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
-        ("spec", "Specs of what is to be changed, in the workspace and its repositories"),
+        ("flow", "Features, releases and hotfixes over all repositories"),
+        ("flow feature", "What is merged into develop"),
+        ("flow release", "What is merged into main and develop, and tagged"),
+        ("flow hotfix", "What begins at main, and ends as a release"),
+        ("spec", "What is to be changed, why and how: in the workspace and in each repository"),
     ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(in_workspace),
         // Its repositories are nobody's project.
         within_project: false,
+        named_over_network: true,
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],

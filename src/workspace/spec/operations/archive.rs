@@ -51,7 +51,7 @@ impl Operation for Archive {
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec archive login", "mcpkg spec archive api:login --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: crate::op::Changes = CHANGES;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> =

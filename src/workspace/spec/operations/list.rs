@@ -22,7 +22,7 @@ impl Operation for List {
     const ABOUT: &'static str = "List the specs of the workspace and of each of its repositories";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec list", "mcpkg spec list --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("specs");

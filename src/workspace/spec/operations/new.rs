@@ -46,7 +46,7 @@ impl Operation for New {
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: crate::op::Changes = CHANGES;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

@@ -32,7 +32,7 @@ impl Operation for Status {
         the branch that features are merged into.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec status login", "mcpkg spec status api:login --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

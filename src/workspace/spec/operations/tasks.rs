@@ -35,7 +35,7 @@ impl Operation for Tasks {
     const HELP: &'static str = "A task is an item with a checkbox in tasks.md. It is done when its box is checked.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec tasks login", "mcpkg spec tasks api:login --open --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("tasks");

@@ -37,7 +37,7 @@ impl Operation for Validate {
         an error.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg spec validate login", "mcpkg spec validate api:login --json"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> =
