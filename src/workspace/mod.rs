@@ -17,6 +17,7 @@ mod prune;
 mod remove;
 pub mod root;
 pub mod status;
+pub mod spec;
 mod step;
 mod sync;
 pub mod worktree;
@@ -37,7 +38,7 @@ const SHAPE: Shape = Shape::Rpc;
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, worktree::OPS, flow::OPS],
+    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
         ("worktree", "Work trees of several repositories for one change"),
@@ -45,6 +46,7 @@ pub const DOMAIN: Domain = Domain {
         ("flow feature", "What is merged into develop"),
         ("flow release", "What is merged into main and develop, and tagged"),
         ("flow hotfix", "What begins at main, and ends as a release"),
+        ("spec", "What is to be changed, why and how: in the workspace and in each repository"),
     ],
     groups: &[Group {
         name: GROUP,

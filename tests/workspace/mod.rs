@@ -7,3 +7,4 @@ mod killed;
 mod release;
 mod shop;
 mod undo;
+mod spec;
