@@ -16,3 +16,4 @@ mod store;
 mod support;
 mod sync;
 mod tools;
+mod workspace;

@@ -116,8 +116,9 @@ fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
 
 fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     let sql = sql!(beyond!(), " ORDER BY id LIMIT ?4");
-    let params = params![limits.before(now), limits.most(), now.saturating_sub(LONGEST), most];
-    let runs: Vec<i64> = db.all(sql, params, |row| row.get(0))?;
+    let running_since = now.saturating_sub(LONGEST);
+    let runs: Vec<i64> =
+        db.all(sql, params![limits.before(now), limits.most(), running_since, most], |row| row.get(0))?;
     for run in &runs {
         let sql = sql!("SELECT DISTINCT blob_id FROM build_row WHERE run_id = ?1 AND blob_id IS NOT NULL");
         let outputs: Vec<i64> = db.all(sql, params![run], |row| row.get(0))?;
@@ -160,17 +161,7 @@ pub fn end(db: &Db<'_>, ended: &Ended<'_>) -> Result<()> {
                 "INSERT INTO build_row (run_id, seq, repo, step, success, skipped, exit_code, duration_ms, blob_id)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
             ),
-            params![
-                run,
-                seq,
-                row.repo,
-                row.step,
-                row.success,
-                row.skipped,
-                row.exit_code,
-                row.duration_ms,
-                output
-            ],
+            params![run, seq, row.repo, row.step, row.success, row.skipped, row.exit_code, row.duration_ms, output],
         )?;
     }
     delete(db, GROWING.limits(db)?, ended.ended_at, u32::MAX).map(drop)

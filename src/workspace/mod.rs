@@ -1,5 +1,6 @@
 //! Contract 003: changes that span several git repositories, all or none.
 
+pub mod build;
 mod carry;
 mod clone;
 mod init;
@@ -13,6 +14,7 @@ mod step;
 
 use crate::op::{Domain, Entry, Group, Listed};
 use crate::store::Db;
+use crate::store::builds;
 use crate::store::flow_runs;
 use crate::store::projects::Selection;
 
@@ -22,8 +24,11 @@ pub const GROUP: &str = "workspace";
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS],
-    commands: &[("workspace", "Change several git repositories as one")],
+    operations: &[OPS, build::OPS],
+    commands: &[
+        ("workspace", "Change several git repositories as one"),
+        ("builds", "Look at the builds of a workspace"),
+    ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(in_workspace),
@@ -32,7 +37,7 @@ pub const DOMAIN: Domain = Domain {
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],
-    growing: &[flow_runs::GROWING],
+    growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
     ..Domain::EMPTY
 };

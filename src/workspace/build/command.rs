@@ -75,7 +75,8 @@ pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled:
     let ended = match command.folder.is_dir() {
         true => start(command, log, grace, cancelled),
         false => {
-            let why = format!("`{}` is not there; `mcpkg workspace sync` clones what is missing", command.folder.display());
+            let why =
+                format!("`{}` is not there; `mcpkg workspace sync` clones what is missing", command.folder.display());
             Ended::Failed(why)
         }
     };

@@ -116,7 +116,10 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_taken_out() {
-        assert_eq!(kept(&[b"\x1b[31mred\x1b[0m\tand \x07bell\x1b]0;title\x07\r\n10%\r20%\n"]), "red\tand bell\n10%\n20%\n");
+        assert_eq!(
+            kept(&[b"\x1b[31mred\x1b[0m\tand \x07bell\x1b]0;title\x07\r\n10%\r20%\n"]),
+            "red\tand bell\n10%\n20%\n"
+        );
         assert_eq!(kept(&[b"\xff\n"]), "\u{fffd}\n");
     }
 

@@ -20,5 +20,4 @@ mod show;
 use crate::op::Entry;
 
 /// The operations on builds, in documentation order.
-pub const OPS: &[Entry] =
-    &[Entry::of::<operation::Build>(), Entry::of::<list::List>(), Entry::of::<show::Show>()];
+pub const OPS: &[Entry] = &[Entry::of::<operation::Build>(), Entry::of::<list::List>(), Entry::of::<show::Show>()];

@@ -81,7 +81,9 @@ impl Operation for Build {
     const SHAPE: Shape = Shape::Json(None);
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
-    const SCHEMA: Option<&'static str> = Some(include_str!("schema.json"));
+    const SCHEMA: Option<&'static str> = Some(
+        r#"{"type":"object","properties":{"repo":{"type":"string","description":"Specific repo to build (default: all)"},"parallel":{"type":"boolean","default":false},"test":{"type":"boolean","default":false},"clean":{"type":"boolean","default":false}}}"#,
+    );
     type Output = NoOutput;
 
     fn subject(&self) -> String {

@@ -64,8 +64,13 @@ mod tests {
 
     #[test]
     fn a_level_depends_on_those_before_it_and_keeps_the_manifests_order() {
-        let repos =
-            [repo("web", &["api", "lib"]), repo("docs", &[]), repo("api", &["lib"]), repo("lib", &[]), repo("cli", &["lib"])];
+        let repos = [
+            repo("web", &["api", "lib"]),
+            repo("docs", &[]),
+            repo("api", &["lib"]),
+            repo("lib", &[]),
+            repo("cli", &["lib"]),
+        ];
         let all: Vec<&Repo> = repos.iter().collect();
         let levels: Vec<_> = levels(&all).iter().map(|level| names(level)).collect();
         assert_eq!(levels, [vec!["docs", "lib"], vec!["api", "cli"], vec!["web"]]);

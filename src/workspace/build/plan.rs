@@ -117,7 +117,8 @@ impl Plan {
             let commands = steps.filter(|(_, argv)| !argv.is_empty()).map(command).collect();
             Ok(Job { repo: repo.name.clone(), depends_on: repo.depends_on.clone(), commands })
         };
-        let levels = order::levels(&chosen).iter().map(|level| level.iter().map(job).collect()).collect::<Result<_>>()?;
+        let levels =
+            order::levels(&chosen).iter().map(|level| level.iter().map(job).collect()).collect::<Result<_>>()?;
         Ok(Self { levels })
     }
 

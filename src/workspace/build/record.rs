@@ -6,9 +6,9 @@ use uuid::Uuid;
 use super::report::Report;
 use crate::clock::Millis;
 use crate::error::Result;
-use crate::machine;
 use crate::op::Context;
-use crate::store::{builds, workspaces};
+use crate::store::builds;
+use crate::workspace::journal;
 use crate::workspace::root::Workspace;
 
 /// Notes that a build begins; returns its id.
@@ -17,18 +17,10 @@ use crate::workspace::root::Workspace;
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_STORAGE`.
 pub fn begin(context: &Context, workspace: &Workspace, options: &Value) -> Result<Uuid> {
     let (uuid, now) = (context.clock.uuid(), context.clock.now());
-    let (machine, root) = (machine::id(None), workspace.root.display().to_string());
-    let known = workspaces::New {
-        uuid: context.clock.uuid(),
-        machine: &machine,
-        root: &root,
-        name: &workspace.manifest.name,
-        now,
-    };
     context.store.write(|db| {
         let begun = builds::Begun {
             uuid,
-            workspace: workspaces::add(db, &known)?,
+            workspace: journal::key(context, db, &workspace.root, &workspace.manifest.name)?,
             actor: context.caller.actor(),
             options: &options.to_string(),
             started_at: now,
@@ -65,8 +57,7 @@ pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> 
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn key(context: &Context, workspace: &Workspace) -> Result<Option<i64>> {
-    let root = workspace.root.display().to_string();
-    context.store.read(|db| workspaces::find(db, &machine::id(None), &root))
+    context.store.read(|db| journal::known(db, &workspace.root))
 }
 
 /// Returns how long a build took, where it has ended.

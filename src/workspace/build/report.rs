@@ -224,7 +224,10 @@ mod tests {
             "api: build failed with status 2 (1 of 3 commands passed, 1 skipped)\ncc main.c\nmain.c:1: error"
         );
         let details = error.details().expect("details");
-        assert_eq!((&details["repo"], &details["step"], &details["exit_code"]), (&json!("api"), &json!("build"), &json!(2)));
+        assert_eq!(
+            (&details["repo"], &details["step"], &details["exit_code"]),
+            (&json!("api"), &json!("build"), &json!(2))
+        );
         assert_eq!(details["results"].as_array().expect("rows").len(), 3);
         assert_eq!(details["results"][2]["skipped"], true);
         assert!(details["stderr_tail"].is_string() && details["suggestion"].is_string(), "{details}");

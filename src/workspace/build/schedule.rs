@@ -57,11 +57,13 @@ pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Syn
             true => !is_cancelled && !job.depends_on.iter().any(|name| unbuilt.contains(name.as_str())),
             false => unbuilt.is_empty(),
         };
-        let (wanted, stops): (Vec<bool>, bool) = (level.iter().map(begins).collect(), !manner.keep_going && !manner.parallel);
+        let (wanted, stops): (Vec<bool>, bool) =
+            (level.iter().map(begins).collect(), !manner.keep_going && !manner.parallel);
         let built = run_level(level, &wanted, manner.jobs.max(1), stops, run);
         for (job, outcomes) in level.iter().zip(built) {
             is_cancelled |= outcomes.iter().any(|outcome| outcome.ended == Ended::Cancelled);
-            let is_built = outcomes.len() == job.commands.len() && outcomes.iter().all(|outcome| outcome.ended.is_success());
+            let is_built =
+                outcomes.len() == job.commands.len() && outcomes.iter().all(|outcome| outcome.ended.is_success());
             if !is_built {
                 unbuilt.insert(&job.repo);
             }
@@ -210,9 +212,8 @@ mod tests {
             *most.lock().expect("a lock") = (*most.lock().expect("a lock")).max(state.0);
             changed.notify_all();
             // Each of the first three waits for the two others, so that they overlap whatever the machine does.
-            let (mut state, _) = changed
-                .wait_timeout_while(state, Duration::from_secs(10), |(_, begun)| *begun < 3)
-                .expect("a lock");
+            let (mut state, _) =
+                changed.wait_timeout_while(state, Duration::from_secs(10), |(_, begun)| *begun < 3).expect("a lock");
             state.0 -= 1;
             ended(Ended::Exited(0))
         });

@@ -1,0 +1,5 @@
+//! Contract 003: workspaces of several git repositories.
+
+mod build;
+mod building;
+mod builds;
