@@ -19,7 +19,7 @@ pub enum Blame {
 }
 
 macro_rules! codes {
-    ($($variant:ident $name:literal $exit:literal $rpc:literal $blame:ident $reason:literal [$($action:literal)*] $about:literal;)*) => {
+    ($($variant:ident $name:literal $exit:literal $rpc:literal $smctl:literal $blame:ident $reason:literal [$($action:literal)*] $about:literal;)*) => {
         /// A stable name for a kind of failure. The table in this file is the only place that lists them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
@@ -43,6 +43,11 @@ macro_rules! codes {
             /// The JSON-RPC code when an MCP method other than `tools/call` fails.
             pub const fn rpc(self) -> i32 {
                 match self { $(Code::$variant => $rpc,)* }
+            }
+
+            /// The JSON-RPC code when a tool or a resource of contract 003 fails.
+            pub const fn smctl(self) -> i32 {
+                match self { $(Code::$variant => $smctl,)* }
             }
 
             /// Whose fault it is.
@@ -69,116 +74,116 @@ macro_rules! codes {
 }
 
 codes! {
-    // variant, name, exit, rpc, blame, reason_code, next_actions, about
-    InvalidArgument      "E_INVALID_ARGUMENT"              2 -32602 Caller  "invalid_argument" ["fix_arguments" "retry_command"] "An argument is missing, malformed, or does not fit the others.";
-    NoProject            "E_NO_PROJECT"                    1 -32602 Caller  "no_project" ["select_project" "retry_command"] "No project is selected and the call needs one.";
-    NotFound             "E_NOT_FOUND"                     1 -32602 Caller  "not_found" [] "The project, prompt, resource, revision or file named does not exist.";
-    AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 Caller  "already_exists" [] "The name or URI is taken.";
-    ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
-    ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite what differs, or two files want one name; nothing was imported.";
-    Cancelled            "E_CANCELLED"                   130 -32603 Caller  "cancelled" [] "The user gave up before anything was changed.";
-    Timeout              "E_TIMEOUT"                       1 -32603 Machine "timeout" ["retry_command"] "A read for a client took longer than it may, or nobody waited for it any more; nothing was changed.";
-    TooLarge             "E_TOO_LARGE"                     1 -32602 Caller  "too_large" [] "The content is larger than one answer may be.";
-    TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
-    EditorFailed         "E_EDITOR_FAILED"                 1 -32602 Caller  "editor_failed" [] "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";
-    ConfirmTokenRequired "E_CONFIRM_TOKEN_REQUIRED"        1 -32602 Caller  "confirm_token_required" ["call_deploy" "retry_deploy_apply"] "An apply was confirmed without the token that a deploy gives.";
-    ConfirmTokenExpired  "E_CONFIRM_TOKEN_EXPIRED"         1 -32602 Caller  "confirm_token_expired" ["call_deploy" "retry_deploy_apply"] "The confirm token is older than ten minutes, or the clock went back behind it.";
-    ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is unknown, used, or of other inputs or another plan; details.mismatch_kind says which.";
-    ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 Caller  "consent_required" ["ask_user" "retry_command"] "A person has to consent first; details.consent is the id of the request that was stored, details.command what the person runs.";
-    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
-    ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
-    TooMany              "E_TOO_MANY"                      1 -32602 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent wait for a person already that no other is stored; nothing was changed.";
-    TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
-    AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be changed or deleted.";
-    DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";
-    DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 Machine "deploy_undone" ["fix_permissions" "retry_command"] "An apply failed in the middle, and what it had written was put back; details.kept names what was changed meanwhile and left.";
-    DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; they are rolled back before it is deleted.";
-    RootRequired         "E_ROOT_REQUIRED"                 1 -32602 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
-    PlanChanged          "E_PLAN_CHANGED"                  1 -32602 Caller  "plan_changed" ["retry_command"] "What would be written is not what was shown any more; nothing was written.";
-    Unapproved           "E_UNAPPROVED"                    1 -32602 Caller  "unapproved" ["ask_user"] "The database asks for something that this user never approved on this machine, such as writing below a folder that was never deployed to; a person at a terminal can.";
-    SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
-    SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it was undone or pruned, or is being applied.";
-    ConfigMissing        "E_CONFIG_MISSING"                1 -32602 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";
-    SkillInvalid         "E_SKILL_INVALID"                 1 -32602 Caller  "skill_invalid" ["fix_skill" "retry_command"] "A skill breaks a rule; details name each file and line.";
-    ConfigInvalid        "E_CONFIG_INVALID"                1 -32602 Caller  "config_invalid" ["fix_config" "retry_command"] "The config repo, a module or an overlay breaks a rule; details name it.";
-    ConfigVersion        "E_CONFIG_UNSUPPORTED_VERSION"    1 -32602 Caller  "config_unsupported_version" ["fix_config_version" "retry_command"] "agentpack.yaml is of a version that mcpkg does not know.";
-    LockfileMissing      "E_LOCKFILE_MISSING"              1 -32602 Caller  "lockfile_missing" ["fix_config" "retry_command"] "agentpack.lock.json is needed and missing.";
-    LockfileInvalid      "E_LOCKFILE_INVALID"              1 -32602 Caller  "lockfile_invalid_json" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is damaged, or a module differs from what it pins.";
-    LockfileVersion      "E_LOCKFILE_UNSUPPORTED_VERSION"  1 -32602 Caller  "lockfile_unsupported_version" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is of a version that mcpkg does not know.";
-    TargetUnsupported    "E_TARGET_UNSUPPORTED"            1 -32602 Caller  "target_filter_unsupported" ["inspect_help_json" "retry_with_supported_target"] "No target has this name.";
-    DesiredStateConflict "E_DESIRED_STATE_CONFLICT"        1 -32602 Caller  "desired_state_conflict" ["resolve_desired_state_conflict" "retry_command"] "Two modules want different bytes in one file.";
-    OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch of an overlay does not apply.";
-    GitNotFound          "E_GIT_NOT_FOUND"                 1 -32602 Caller  "git_not_found" ["install_git" "retry_command"] "git is needed and not installed.";
-    GitFailed            "E_GIT_FAILED"                    1 -32602 Caller  "git_failed" ["retry_command"] "git answered with an error; the message is its own.";
-    GitTooOld            "E_GIT_TOO_OLD"                   1 -32602 Caller  "git_too_old" ["install_git" "retry_command"] "The installed git is older than what merges without moving anything; details name both versions.";
-    GitLocked            "E_GIT_LOCKED"                    1 -32602 Caller  "git_locked" ["retry_command"] "Another git has locked what was to be changed, and did not end in time; nothing was changed.";
-    GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
-    GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
-    GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
-    SecretMissing        "E_SECRET_MISSING"                1 -32602 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
-    RunnerUnavailable    "E_RUNNER_UNAVAILABLE"            1 -32603 Machine "runner_unavailable" ["ask_user"] "Nothing on this machine can run a tool in a sandbox; details.runners say why. Nothing is run without one.";
-    ImageMissing         "E_IMAGE_MISSING"                 1 -32603 Machine "image_missing" ["ask_user" "retry_command"] "The image that a tool runs in is not on this machine, and is not fetched; details.pull is the command that brings it.";
-    ToolInput            "E_TOOL_INPUT"                    1 -32602 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
-    ToolEnv              "E_TOOL_ENV"                      1 -32602 Caller  "tool_env" ["ask_user" "retry_command"] "A variable that the tool needs is not set, or its value cannot be read; details.names names them.";
-    ToolFailed           "E_TOOL_FAILED"                   1 -32602 Caller  "tool_failed" ["fix_arguments" "retry_command"] "The tool ended with a status other than 0, or by a signal; details.stderr is the end of what it said.";
-    ToolTimeout          "E_TOOL_TIMEOUT"                  1 -32602 Caller  "tool_timeout" ["retry_command"] "The tool ran for longer than it may, and was ended.";
-    ToolLimit            "E_TOOL_LIMIT"                    1 -32602 Caller  "tool_limit" ["retry_command"] "The tool reached a limit and was ended, or so many runs wait that no other may; details.limit names it.";
-    ToolOutput           "E_TOOL_OUTPUT"                   1 -32602 Caller  "tool_output" ["ask_user"] "What the tool printed is not the one JSON value that its output schema says.";
-    ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
-    ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or breaks a rule; details.errors has each error with its place.";
-    ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 Caller  "archive_invalid" [] "A package holds, or would hold, what no archive may; details.entry and details.rule name it.";
-    SourceChanged        "E_SOURCE_CHANGED"                1 -32602 Caller  "source_changed" ["ask_user" "retry_command"] "A source is not what it was: its history was rewritten, a tag was moved, or a file is not the one that was locked; nothing was written.";
-    TrustRequired        "E_TRUST_REQUIRED"                1 -32602 Caller  "trust_required" ["ask_user"] "A tool is not verified, and the policy asks for it; details.attestations say of each why it counts or not.";
-    TrustFailed          "E_TRUST_FAILED"                  1 -32602 Caller  "trust_failed" ["ask_user"] "Somebody whom this user trusts speaks against a tool: an audit failed, or what they signed is another archive; no policy lets it through.";
-    TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 Caller  "trust_unsupported" ["ask_user"] "An attestation or identity is of a kind that this mcpkg does not check, such as a bundle of Sigstore's.";
-    KeyInvalid           "E_KEY_INVALID"                   1 -32602 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key as OpenSSH writes it, or others may read it.";
-    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 Caller  "tool_not_found" ["retry_command"] "No registry has a tool of this name.";
-    VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 Caller  "version_not_found" ["retry_command"] "The tool has no such version, or none but yanked and pre-releases; details.versions names those there are.";
-    VersionYanked        "E_VERSION_YANKED"                1 -32602 Caller  "version_yanked" ["ask_user" "retry_command"] "Its publisher took the version back; details.reason says why, details.replacement which one to use instead.";
-    DigestMismatch       "E_DIGEST_MISMATCH"               1 -32602 Caller  "digest_mismatch" ["ask_user"] "The archive is not the one that its registry named: its SHA-256 is another; nothing of it was used.";
-    DigestChanged        "E_DIGEST_CHANGED"                1 -32602 Caller  "digest_changed" ["ask_user"] "A registry has another archive as a version than it had before; nothing of it was used.";
-    RegistryUnreachable  "E_REGISTRY_UNREACHABLE"          1 -32603 Machine "registry_unreachable" ["retry_command"] "A registry cannot be reached, or did not answer in time.";
-    RegistryRefused      "E_REGISTRY_REFUSED"              1 -32602 Caller  "registry_refused" ["ask_user"] "A registry refused the request; details.status and details.code are its own.";
-    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 Machine "registry_answer" [] "A registry answered something that is no answer of a registry, or that breaks a limit.";
-    NamespaceMismatch    "E_NAMESPACE_MISMATCH"            1 -32602 Caller  "namespace_mismatch" ["ask_user"] "The key or token may not publish in this namespace.";
-    PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
-    InvalidPath          "E_IO_INVALID_PATH"               1 -32603 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
-    PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
-    FileFailed           "E_FILE_FAILED"                   1 -32603 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
-    NotDatabase          "E_DB_CORRUPT"                    1 -32603 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
-    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 Machine "db_foreign" [] "The file is another application's SQLite database, or holds objects that mcpkg does not make; it was left untouched.";
-    NewerDatabase        "E_DB_NEWER"                      1 -32603 Machine "db_newer" [] "The database was written by a newer mcpkg; it was left untouched.";
-    MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 Machine "migration_diverged" [] "The database's migration history is not this program's; it was left untouched.";
-    Unavailable          "E_DB_UNAVAILABLE"                1 -32603 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
-    ReadOnly             "E_READ_ONLY"                     1 -32603 Machine "read_only" [] "The database or its disk is read-only; reads go on, the write was refused.";
-    DiskFull             "E_DISK_FULL"                     1 -32603 Machine "disk_full" ["free_disk_space" "retry_command"] "The disk is full; reads go on, the write was refused and changed nothing.";
-    Busy                 "E_DB_BUSY"                       1 -32603 Machine "db_busy" ["retry_command"] "Another process held the database for longer than the busy time.";
-    Replaced             "E_DB_REPLACED"                   1 -32603 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
-    InUse                "E_DB_IN_USE"                     1 -32603 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
-    Damaged              "E_DAMAGED"                       1 -32603 Machine "damaged" [] "Stored content does not match its SHA-256, or a row its checksum; it was not served.";
-    Storage              "E_STORAGE"                       1 -32603 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
-    KeyRequired          "E_KEY_REQUIRED"                  1 -32602 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
-    MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
-    Address              "E_ADDRESS"                       1 -32603 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
-    Internal             "E_INTERNAL"                     70 -32603 Us      "internal" [] "A bug in mcpkg.";
-    PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 Caller  "publisher_changed" ["ask_user" "retry_command"] "Somebody else published this version than the one before; nothing was installed.";
-    NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
-    WorkspaceNotFound    "E_WORKSPACE_NOT_FOUND"           4 -32602 Caller  "workspace_not_found" ["init_workspace" "retry_command"] "The folder lies in no workspace: neither it nor a folder above it has .smctl/workspace.toml.";
-    WorkspaceInvalid     "E_WORKSPACE_INVALID"             4 -32602 Caller  "workspace_invalid" ["fix_config" "retry_command"] "A workspace's manifest is malformed or breaks a rule; details.findings has each finding with its place.";
-    WorkspaceExists      "E_WORKSPACE_EXISTS"              4 -32602 Caller  "workspace_exists" [] "A workspace is there already, in the folder or above it, or a folder that it would make; nothing was changed.";
-    WorkspaceBusy        "E_WORKSPACE_BUSY"                1 -32603 Caller  "workspace_busy" ["retry_command"] "Another process works in the workspace, or one with another database was killed in the middle; details.holder names it.";
-    FlowConflict         "E_FLOW_CONFLICT"                 1 -32602 Caller  "flow_conflict" ["resolve_conflicts" "retry_command"] "Branches cannot be merged without a person; details.conflicts has the paths of every repository. Nothing was moved.";
-    FlowDirty            "E_FLOW_DIRTY"                    1 -32602 Caller  "flow_dirty" ["commit_changes" "retry_command"] "A work tree has changes, or an operation of git's is in progress there; nothing was moved.";
-    FlowMoved            "E_FLOW_MOVED"                    1 -32602 Caller  "flow_moved" ["retry_command"] "A branch, tag or work tree is not where it was when the change was planned, or left; nothing was moved.";
-    FlowPushed           "E_FLOW_PUSHED"                   1 -32602 Caller  "flow_pushed" [] "What a run made was pushed, so that it is not taken back.";
-    FlowUndone           "E_FLOW_UNDONE"                   1 -32603 Machine "flow_undone" ["retry_command"] "A change failed in the middle, and all repositories were put back; details.kept names what was moved meanwhile and left.";
-    BranchInUse          "E_BRANCH_IN_USE"                 1 -32602 Caller  "branch_in_use" ["retry_command"] "A branch is checked out in another work tree, or is there already.";
-    BranchNotFound       "E_BRANCH_NOT_FOUND"              1 -32602 Caller  "branch_not_found" ["retry_command"] "No repository of the workspace has the branch.";
-    TagExists            "E_TAG_EXISTS"                    1 -32602 Caller  "tag_exists" [] "The tag is there already, in the repositories that details.repos name; nothing was moved.";
-    WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree that would be removed has what is not committed; no worktree of the set was touched.";
-    RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 Machine "remote_failed" ["retry_command"] "Another repository could not be cloned, fetched from or pushed to; details say which and why.";
-    SpecInvalid          "E_SPEC_INVALID"                  5 -32602 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is not complete; details have each finding with its file and line.";
-    BuildFailed          "E_BUILD_FAILED"                  6 -32602 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
+    // variant, name, exit, rpc, smctl, blame, reason_code, next_actions, about
+    InvalidArgument      "E_INVALID_ARGUMENT"              2 -32602 -32602 Caller  "invalid_argument" ["fix_arguments" "retry_command"] "An argument is missing, malformed, or does not fit the others.";
+    NoProject            "E_NO_PROJECT"                    1 -32602 -32000 Caller  "no_project" ["select_project" "retry_command"] "No project is selected and the call needs one.";
+    NotFound             "E_NOT_FOUND"                     1 -32602 -32000 Caller  "not_found" [] "The project, prompt, resource, revision or file named does not exist.";
+    AlreadyExists        "E_ALREADY_EXISTS"                1 -32602 -32000 Caller  "already_exists" [] "The name or URI is taken.";
+    ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 -32000 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
+    ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 -32000 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite what differs, or two files want one name; nothing was imported.";
+    Cancelled            "E_CANCELLED"                   130 -32603 -32000 Caller  "cancelled" [] "The user gave up before anything was changed.";
+    Timeout              "E_TIMEOUT"                       1 -32603 -32000 Machine "timeout" ["retry_command"] "A read for a client took longer than it may, or nobody waited for it any more; nothing was changed.";
+    TooLarge             "E_TOO_LARGE"                     1 -32602 -32000 Caller  "too_large" [] "The content is larger than one answer may be.";
+    TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 -32000 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
+    EditorFailed         "E_EDITOR_FAILED"                 1 -32602 -32000 Caller  "editor_failed" [] "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";
+    ConfirmTokenRequired "E_CONFIRM_TOKEN_REQUIRED"        1 -32602 -32000 Caller  "confirm_token_required" ["call_deploy" "retry_deploy_apply"] "An apply was confirmed without the token that a deploy gives.";
+    ConfirmTokenExpired  "E_CONFIRM_TOKEN_EXPIRED"         1 -32602 -32000 Caller  "confirm_token_expired" ["call_deploy" "retry_deploy_apply"] "The confirm token is older than ten minutes, or the clock went back behind it.";
+    ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 -32000 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is unknown, used, or of other inputs or another plan; details.mismatch_kind says which.";
+    ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 -32000 Caller  "consent_required" ["ask_user" "retry_command"] "A person has to consent first; details.consent is the id of the request that was stored, details.command what the person runs.";
+    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
+    ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 -32000 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
+    TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent wait for a person already that no other is stored; nothing was changed.";
+    TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 -32000 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
+    AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 -32000 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be changed or deleted.";
+    DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 -32000 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";
+    DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 -32000 Machine "deploy_undone" ["fix_permissions" "retry_command"] "An apply failed in the middle, and what it had written was put back; details.kept names what was changed meanwhile and left.";
+    DeployedFiles        "E_DEPLOYED_FILES"                1 -32602 -32000 Caller  "deployed_files" ["rollback_to_pristine" "retry_command"] "The project has deployed files; they are rolled back before it is deleted.";
+    RootRequired         "E_ROOT_REQUIRED"                 1 -32602 -32000 Caller  "root_required" ["bind_folder" "retry_with_root"] "No deploy root is known: the folder is the home folder or an agent's own.";
+    PlanChanged          "E_PLAN_CHANGED"                  1 -32602 -32000 Caller  "plan_changed" ["retry_command"] "What would be written is not what was shown any more; nothing was written.";
+    Unapproved           "E_UNAPPROVED"                    1 -32602 -32000 Caller  "unapproved" ["ask_user"] "The database asks for something that this user never approved on this machine, such as writing below a folder that was never deployed to; a person at a terminal can.";
+    SnapshotNotFound     "E_SNAPSHOT_NOT_FOUND"            1 -32602 -32000 Caller  "snapshot_not_found" ["list_snapshots" "retry_command"] "No snapshot has this id, or it is of another source, machine or root.";
+    SnapshotUnusable     "E_SNAPSHOT_UNUSABLE"             1 -32602 -32000 Caller  "snapshot_unusable" ["list_snapshots" "retry_command"] "The snapshot cannot be rolled back to: it was undone or pruned, or is being applied.";
+    ConfigMissing        "E_CONFIG_MISSING"                1 -32602 -32000 Caller  "config_missing" ["retry_with_repo" "retry_command"] "The config repo has no agentpack.yaml.";
+    SkillInvalid         "E_SKILL_INVALID"                 1 -32602 -32000 Caller  "skill_invalid" ["fix_skill" "retry_command"] "A skill breaks a rule; details name each file and line.";
+    ConfigInvalid        "E_CONFIG_INVALID"                1 -32602 -32000 Caller  "config_invalid" ["fix_config" "retry_command"] "The config repo, a module or an overlay breaks a rule; details name it.";
+    ConfigVersion        "E_CONFIG_UNSUPPORTED_VERSION"    1 -32602 -32000 Caller  "config_unsupported_version" ["fix_config_version" "retry_command"] "agentpack.yaml is of a version that mcpkg does not know.";
+    LockfileMissing      "E_LOCKFILE_MISSING"              1 -32602 -32000 Caller  "lockfile_missing" ["fix_config" "retry_command"] "agentpack.lock.json is needed and missing.";
+    LockfileInvalid      "E_LOCKFILE_INVALID"              1 -32602 -32000 Caller  "lockfile_invalid_json" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is damaged, or a module differs from what it pins.";
+    LockfileVersion      "E_LOCKFILE_UNSUPPORTED_VERSION"  1 -32602 -32000 Caller  "lockfile_unsupported_version" ["regenerate_lockfile" "retry_command"] "agentpack.lock.json is of a version that mcpkg does not know.";
+    TargetUnsupported    "E_TARGET_UNSUPPORTED"            1 -32602 -32000 Caller  "target_filter_unsupported" ["inspect_help_json" "retry_with_supported_target"] "No target has this name.";
+    DesiredStateConflict "E_DESIRED_STATE_CONFLICT"        1 -32602 -32000 Caller  "desired_state_conflict" ["resolve_desired_state_conflict" "retry_command"] "Two modules want different bytes in one file.";
+    OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 -32000 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch of an overlay does not apply.";
+    GitNotFound          "E_GIT_NOT_FOUND"                 1 -32602 -32002 Caller  "git_not_found" ["install_git" "retry_command"] "git is needed and not installed.";
+    GitFailed            "E_GIT_FAILED"                    1 -32602 -32002 Caller  "git_failed" ["retry_command"] "git answered with an error; the message is its own.";
+    GitTooOld            "E_GIT_TOO_OLD"                   1 -32602 -32002 Caller  "git_too_old" ["install_git" "retry_command"] "The installed git is older than what merges without moving anything; details name both versions.";
+    GitLocked            "E_GIT_LOCKED"                    1 -32602 -32002 Caller  "git_locked" ["retry_command"] "Another git has locked what was to be changed, and did not end in time; nothing was changed.";
+    GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 -32002 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
+    GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 -32002 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
+    GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 -32002 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
+    SecretMissing        "E_SECRET_MISSING"                1 -32602 -32000 Caller  "secret_missing" ["ask_user" "retry_command"] "A secret is not where its reference says: no such variable or file, a file that others may read, or a program that failed.";
+    RunnerUnavailable    "E_RUNNER_UNAVAILABLE"            1 -32603 -32000 Machine "runner_unavailable" ["ask_user"] "Nothing on this machine can run a tool in a sandbox; details.runners say why. Nothing is run without one.";
+    ImageMissing         "E_IMAGE_MISSING"                 1 -32603 -32000 Machine "image_missing" ["ask_user" "retry_command"] "The image that a tool runs in is not on this machine, and is not fetched; details.pull is the command that brings it.";
+    ToolInput            "E_TOOL_INPUT"                    1 -32602 -32000 Caller  "tool_input" ["fix_arguments" "retry_command"] "Arguments do not fit what the tool takes; details.errors has each with its path.";
+    ToolEnv              "E_TOOL_ENV"                      1 -32602 -32000 Caller  "tool_env" ["ask_user" "retry_command"] "A variable that the tool needs is not set, or its value cannot be read; details.names names them.";
+    ToolFailed           "E_TOOL_FAILED"                   1 -32602 -32000 Caller  "tool_failed" ["fix_arguments" "retry_command"] "The tool ended with a status other than 0, or by a signal; details.stderr is the end of what it said.";
+    ToolTimeout          "E_TOOL_TIMEOUT"                  1 -32602 -32000 Caller  "tool_timeout" ["retry_command"] "The tool ran for longer than it may, and was ended.";
+    ToolLimit            "E_TOOL_LIMIT"                    1 -32602 -32000 Caller  "tool_limit" ["retry_command"] "The tool reached a limit and was ended, or so many runs wait that no other may; details.limit names it.";
+    ToolOutput           "E_TOOL_OUTPUT"                   1 -32602 -32000 Caller  "tool_output" ["ask_user"] "What the tool printed is not the one JSON value that its output schema says.";
+    ClientInvalid        "E_CLIENT_CONFIG_INVALID"         1 -32602 -32000 Caller  "client_config_invalid" ["fix_config" "retry_command"] "An agent's configuration file is malformed, or cannot take the entry; it was left untouched.";
+    ManifestInvalid      "E_MANIFEST_INVALID"              1 -32602 -32000 Caller  "manifest_invalid" ["fix_manifest" "retry_command"] "A tool's manifest is missing, malformed or breaks a rule; details.errors has each error with its place.";
+    ArchiveInvalid       "E_ARCHIVE_INVALID"               1 -32602 -32000 Caller  "archive_invalid" [] "A package holds, or would hold, what no archive may; details.entry and details.rule name it.";
+    SourceChanged        "E_SOURCE_CHANGED"                1 -32602 -32000 Caller  "source_changed" ["ask_user" "retry_command"] "A source is not what it was: its history was rewritten, a tag was moved, or a file is not the one that was locked; nothing was written.";
+    TrustRequired        "E_TRUST_REQUIRED"                1 -32602 -32000 Caller  "trust_required" ["ask_user"] "A tool is not verified, and the policy asks for it; details.attestations say of each why it counts or not.";
+    TrustFailed          "E_TRUST_FAILED"                  1 -32602 -32000 Caller  "trust_failed" ["ask_user"] "Somebody whom this user trusts speaks against a tool: an audit failed, or what they signed is another archive; no policy lets it through.";
+    TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 -32000 Caller  "trust_unsupported" ["ask_user"] "An attestation or identity is of a kind that this mcpkg does not check, such as a bundle of Sigstore's.";
+    KeyInvalid           "E_KEY_INVALID"                   1 -32602 -32000 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key as OpenSSH writes it, or others may read it.";
+    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 -32000 Caller  "tool_not_found" ["retry_command"] "No registry has a tool of this name.";
+    VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 -32000 Caller  "version_not_found" ["retry_command"] "The tool has no such version, or none but yanked and pre-releases; details.versions names those there are.";
+    VersionYanked        "E_VERSION_YANKED"                1 -32602 -32000 Caller  "version_yanked" ["ask_user" "retry_command"] "Its publisher took the version back; details.reason says why, details.replacement which one to use instead.";
+    DigestMismatch       "E_DIGEST_MISMATCH"               1 -32602 -32000 Caller  "digest_mismatch" ["ask_user"] "The archive is not the one that its registry named: its SHA-256 is another; nothing of it was used.";
+    DigestChanged        "E_DIGEST_CHANGED"                1 -32602 -32000 Caller  "digest_changed" ["ask_user"] "A registry has another archive as a version than it had before; nothing of it was used.";
+    RegistryUnreachable  "E_REGISTRY_UNREACHABLE"          1 -32603 -32000 Machine "registry_unreachable" ["retry_command"] "A registry cannot be reached, or did not answer in time.";
+    RegistryRefused      "E_REGISTRY_REFUSED"              1 -32602 -32000 Caller  "registry_refused" ["ask_user"] "A registry refused the request; details.status and details.code are its own.";
+    RegistryAnswer       "E_REGISTRY_ANSWER"               1 -32603 -32000 Machine "registry_answer" [] "A registry answered something that is no answer of a registry, or that breaks a limit.";
+    NamespaceMismatch    "E_NAMESPACE_MISMATCH"            1 -32602 -32000 Caller  "namespace_mismatch" ["ask_user"] "The key or token may not publish in this namespace.";
+    PermissionDenied     "E_IO_PERMISSION_DENIED"          1 -32603 -32000 Machine "io_permission_denied" ["fix_permissions" "retry_command"] "A file or folder of the user's may not be written.";
+    InvalidPath          "E_IO_INVALID_PATH"               1 -32603 -32000 Machine "io_invalid_path" ["fix_path" "retry_command"] "A path leaves its folder, or the disk does not take it.";
+    PathTooLong          "E_IO_PATH_TOO_LONG"              1 -32603 -32000 Machine "io_path_too_long" ["shorten_path" "retry_command"] "A path is longer than the disk takes.";
+    FileFailed           "E_FILE_FAILED"                   1 -32603 -32000 Machine "file_failed" ["fix_permissions" "retry_command"] "A file of the user's could not be read or written.";
+    NotDatabase          "E_DB_CORRUPT"                    1 -32603 -32000 Machine "db_corrupt" [] "The file is not a database, is empty, or is damaged; it was left untouched.";
+    ForeignDatabase      "E_DB_FOREIGN"                    1 -32603 -32000 Machine "db_foreign" [] "The file is another application's SQLite database, or holds objects that mcpkg does not make; it was left untouched.";
+    NewerDatabase        "E_DB_NEWER"                      1 -32603 -32000 Machine "db_newer" [] "The database was written by a newer mcpkg; it was left untouched.";
+    MigrationDiverged    "E_MIGRATION_DIVERGED"            1 -32603 -32000 Machine "migration_diverged" [] "The database's migration history is not this program's; it was left untouched.";
+    Unavailable          "E_DB_UNAVAILABLE"                1 -32603 -32000 Machine "db_unavailable" [] "The database cannot be opened: its folder is missing, unreadable or not writable.";
+    ReadOnly             "E_READ_ONLY"                     1 -32603 -32000 Machine "read_only" [] "The database or its disk is read-only; reads go on, the write was refused.";
+    DiskFull             "E_DISK_FULL"                     1 -32603 -32000 Machine "disk_full" ["free_disk_space" "retry_command"] "The disk is full; reads go on, the write was refused and changed nothing.";
+    Busy                 "E_DB_BUSY"                       1 -32603 -32000 Machine "db_busy" ["retry_command"] "Another process held the database for longer than the busy time.";
+    Replaced             "E_DB_REPLACED"                   1 -32603 -32000 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
+    InUse                "E_DB_IN_USE"                     1 -32603 -32000 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
+    Damaged              "E_DAMAGED"                       1 -32603 -32000 Machine "damaged" [] "Stored content does not match its SHA-256, or a row its checksum; it was not served.";
+    Storage              "E_STORAGE"                       1 -32603 -32000 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
+    KeyRequired          "E_KEY_REQUIRED"                  1 -32602 -32000 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
+    MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 -32000 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";
+    Address              "E_ADDRESS"                       1 -32603 -32000 Machine "address_unavailable" ["retry_with_port"] "The address cannot be listened at: another server is there, or the machine does not have it.";
+    Internal             "E_INTERNAL"                     70 -32603 -32603 Us      "internal" [] "A bug in mcpkg.";
+    PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 -32000 Caller  "publisher_changed" ["ask_user" "retry_command"] "Somebody else published this version than the one before; nothing was installed.";
+    NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 -32000 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
+    WorkspaceNotFound    "E_WORKSPACE_NOT_FOUND"           4 -32602 -32001 Caller  "workspace_not_found" ["init_workspace" "retry_command"] "The folder lies in no workspace: neither it nor a folder above it has .smctl/workspace.toml.";
+    WorkspaceInvalid     "E_WORKSPACE_INVALID"             4 -32602 -32000 Caller  "workspace_invalid" ["fix_config" "retry_command"] "A workspace's manifest is malformed or breaks a rule; details.findings has each finding with its place.";
+    WorkspaceExists      "E_WORKSPACE_EXISTS"              4 -32602 -32000 Caller  "workspace_exists" [] "A workspace is there already, in the folder or above it, or a folder that it would make; nothing was changed.";
+    WorkspaceBusy        "E_WORKSPACE_BUSY"                1 -32603 -32000 Caller  "workspace_busy" ["retry_command"] "Another process works in the workspace, or one with another database was killed in the middle; details.holder names it.";
+    FlowConflict         "E_FLOW_CONFLICT"                 1 -32602 -32002 Caller  "flow_conflict" ["resolve_conflicts" "retry_command"] "Branches cannot be merged without a person; details.conflicts has the paths of every repository. Nothing was moved.";
+    FlowDirty            "E_FLOW_DIRTY"                    1 -32602 -32002 Caller  "flow_dirty" ["commit_changes" "retry_command"] "A work tree has changes, or an operation of git's is in progress there; nothing was moved.";
+    FlowMoved            "E_FLOW_MOVED"                    1 -32602 -32002 Caller  "flow_moved" ["retry_command"] "A branch, tag or work tree is not where it was when the change was planned, or left; nothing was moved.";
+    FlowPushed           "E_FLOW_PUSHED"                   1 -32602 -32002 Caller  "flow_pushed" [] "What a run made was pushed, so that it is not taken back.";
+    FlowUndone           "E_FLOW_UNDONE"                   1 -32603 -32002 Machine "flow_undone" ["retry_command"] "A change failed in the middle, and all repositories were put back; details.kept names what was moved meanwhile and left.";
+    BranchInUse          "E_BRANCH_IN_USE"                 1 -32602 -32002 Caller  "branch_in_use" ["retry_command"] "A branch is checked out in another work tree, or is there already.";
+    BranchNotFound       "E_BRANCH_NOT_FOUND"              1 -32602 -32000 Caller  "branch_not_found" ["retry_command"] "No repository of the workspace has the branch.";
+    TagExists            "E_TAG_EXISTS"                    1 -32602 -32002 Caller  "tag_exists" [] "The tag is there already, in the repositories that details.repos name; nothing was moved.";
+    WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 -32002 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree that would be removed has what is not committed; no worktree of the set was touched.";
+    RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 -32002 Machine "remote_failed" ["retry_command"] "Another repository could not be cloned, fetched from or pushed to; details say which and why.";
+    SpecInvalid          "E_SPEC_INVALID"                  5 -32602 -32003 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is not complete; details have each finding with its file and line.";
+    BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.
@@ -322,6 +327,11 @@ mod tests {
                 _ => 1,
             };
             assert_eq!(code.exit(), expected, "{}", code.name());
+            match code {
+                Code::InvalidArgument => assert_eq!(code.smctl(), -32602),
+                Code::Internal => assert_eq!(code.smctl(), -32603),
+                _ => assert!((-32005..=-32000).contains(&code.smctl()), "{}", code.name()),
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod context;
 mod domain;
 mod entry;
 mod finding;
+mod live;
 mod names;
 mod namespace;
 mod projected;
@@ -28,6 +29,7 @@ pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Pr
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use live::{Live, Ring, Watching};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
 pub use projected::{Audience, Hints, Projected, Projections, Run};
@@ -94,6 +96,9 @@ pub enum Shape {
     /// One JSON object, as text and as structuredContent, and a typed error object where it fails (contracts 002 to
     /// 004); each begins with this `schema_version`, where there is one.
     Json(Option<&'static str>),
+    /// The same where it succeeds; where it fails, a JSON-RPC error of contract 003, in the revisions that let a tool
+    /// answer one.
+    Rpc,
     /// What a tool that is data put out: its text and its files as blocks, its data as structuredContent as it stands, and
     /// the facts of the run in `_meta`.
     Output,

@@ -49,6 +49,7 @@ pub const DOMAIN: Domain = Domain {
             name: GROUP,
             listed: Listed::Always,
             within_project: true,
+            named_over_network: false,
             instructions: "mcpkg serves the prompts, documents, images and skills that the user keeps for the selected \
                 project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource and \
                 search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
@@ -58,6 +59,7 @@ pub const DOMAIN: Domain = Domain {
             name: skills::GROUP,
             listed: Listed::Where(skills::any),
             within_project: true,
+            named_over_network: false,
             instructions: "A skill stands at skill://NAME/SKILL.md, and list_skills names them.",
         },
     ],

@@ -19,6 +19,7 @@ pub(super) const PROMPT: Resource = Resource {
     description: "The text of a stored prompt by its name, as it was written: a template is not rendered",
     mime_type: MARKDOWN,
     shown: Shown::Template,
+    live: None,
     read: |asked, contents| {
         let name = asked.values.get("name");
         let found = prompts::with(asked.db, asked.selection, name, |prompt| {
@@ -42,6 +43,7 @@ pub(super) const RESOURCE: Resource = Resource {
     description: "A stored resource by its name",
     mime_type: None,
     shown: Shown::Template,
+    live: None,
     read: |asked, contents| {
         let key = Key::Name(asked.values.get("name"));
         let found = resources::with(asked.db, asked.selection, key, |resource| {
@@ -66,6 +68,7 @@ pub(super) const HISTORY: Resource = Resource {
                   resource",
     mime_type: JSON,
     shown: Shown::Template,
+    live: None,
     read: history,
     validator: |asked| {
         let newest = revisions_of(asked, 1)?;

@@ -14,6 +14,7 @@ pub(super) const EVENTS: Resource = Resource {
     description: "The newest changes in the project, refused ones too: what, by whom, when; without contents",
     mime_type: Some("application/json"),
     shown: Shown::Template,
+    live: None,
     read: |asked, contents| {
         let rows = events::last_of(asked.db, asked.selection, PAGE + 1)?;
         if rows.is_empty() && projects::served(asked.db, asked.selection)?.is_none() {

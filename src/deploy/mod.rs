@@ -31,6 +31,7 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Where(source::has_root),
         // Deploys reach beyond a project: folders, config repos.
         within_project: false,
+        named_over_network: false,
         instructions: "mcpkg deploys prompts, skills and instructions to where Codex, Claude Code, Cursor and VS Code read \
             them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
             user, and pass its confirm_token to deploy_apply with yes=true; rollback takes it back. evolve_propose takes \

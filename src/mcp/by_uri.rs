@@ -8,6 +8,7 @@ use super::Config;
 use super::era::Era;
 use super::lookup::not_found;
 use super::resources::{self, stored};
+use super::{live, tools};
 use crate::content::answer::too_large;
 use crate::error::Result;
 use crate::op::{Asked, Contents, Shown, Validator};
@@ -15,9 +16,18 @@ use crate::store::blobs::Blob;
 use crate::store::resources::Key;
 use crate::store::{Db, validators};
 
-/// Returns what resources/templates/list answers.
-pub(super) fn templates(config: &Config) -> Vec<ResourceTemplate> {
-    let shown = config.providers.resources().filter(|resource| resource.shown == Shown::Template);
+/// Returns what resources/templates/list answers. Those of live resources are shown where the tools of their group are.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemplate>> {
+    let groups = tools::listed_groups(db, config)?;
+    let shown = config.providers.resources().filter(|resource| match &resource.live {
+        // What has no variable stands in the list of such a server.
+        Some(_) if live::only(config) => resource.variable().is_some(),
+        Some(live) => groups.contains(&live.group),
+        None => resource.shown == Shown::Template && !live::only(config),
+    });
     let template = |resource: &crate::op::Resource| {
         let template = ResourceTemplate::new(resource.uri, resource.name)
             .with_title(resource.title)
@@ -27,7 +37,7 @@ pub(super) fn templates(config: &Config) -> Vec<ResourceTemplate> {
             None => template,
         }
     };
-    shown.map(template).collect()
+    Ok(shown.map(template).collect())
 }
 
 /// Whether a URI may be one of a domain's.
@@ -50,7 +60,7 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
 
 /// Appends the result of resources/read where a domain has the URI and there is such a thing; returns whether it did.
 fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
-    for resource in config.providers.resources() {
+    for resource in of_rows(config) {
         let Some(values) = resource.values(uri) else { continue };
         let asked = Asked { db, selection: &config.selection, uri, values, max_answer: config.max_answer };
         if (resource.read)(&asked, &mut ReadResult { config, uri, era, out })? {
@@ -70,7 +80,7 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
     if let Some(stored) = validators::resource(db, selection, Key::Uri(uri))? {
         return Validator::of(&stored).map(Some);
     }
-    for resource in config.providers.resources() {
+    for resource in of_rows(config) {
         let Some(values) = resource.values(uri) else { continue };
         let asked = Asked { db, selection, uri, values, max_answer: config.max_answer };
         if let Some(validator) = (resource.validator)(&asked)? {
@@ -78,6 +88,11 @@ pub(super) fn validator(db: &Db<'_>, config: &Config, uri: &str) -> Result<Optio
         }
     }
     Ok(None)
+}
+
+/// Returns the resources that are made of rows.
+fn of_rows(config: &Config) -> impl Iterator<Item = &'static crate::op::Resource> {
+    config.providers.resources().filter(|resource| resource.live.is_none())
 }
 
 /// The result of resources/read, which takes the contents of a resource from its domain.
@@ -243,7 +258,8 @@ mod tests {
         assert_eq!(uris, ["file:///doc", "flow://status"]);
         let told = answer(&|db, out| read(db, &config, "flow://status", Era::Legacy, out));
         assert_eq!(told["contents"][0]["text"], "clean");
-        assert!(!templates(&config).iter().any(|template| template.uri_template == "flow://status"));
+        let shown = store.read(|db| templates(db, &config)).unwrap();
+        assert!(!shown.iter().any(|template| template.uri_template == "flow://status"));
     }
 
     #[test]

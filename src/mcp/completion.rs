@@ -2,8 +2,8 @@
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-use super::Config;
 use super::lookup::not_found;
+use super::{Config, live};
 use crate::content::template;
 use crate::error::{Code, Error, Result};
 use crate::op::Completing;
@@ -15,7 +15,7 @@ use crate::store::{Db, blobs, prompts};
 /// the template does not declare one, they are the names of prompts. The variables of a resource template are names too.
 pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestParams) -> Result<CompleteResult> {
     let typed = request.argument.value.as_str();
-    let mut values = match &request.r#ref {
+    let values = match &request.r#ref {
         Reference::Prompt(reference) => {
             let argument = request.argument.name.as_str();
             of_prompt(db, config, &reference.name, argument, typed)?
@@ -30,6 +30,11 @@ pub(super) fn complete(db: &Db<'_>, config: &Config, request: &CompleteRequestPa
         }
         _ => Vec::new(),
     };
+    result(values, typed)
+}
+
+/// Returns those of the values that begin with what was typed, as far as an answer takes them.
+pub(super) fn result(mut values: Vec<String>, typed: &str) -> Result<CompleteResult> {
     values.retain(|value| value.to_lowercase().starts_with(&typed.to_lowercase()));
     let total = u32::try_from(values.len()).unwrap_or(u32::MAX);
     let more = values.len() > CompletionInfo::MAX_VALUES;
@@ -65,14 +70,16 @@ fn of_prompt(db: &Db<'_>, config: &Config, name: &str, argument: &str, typed: &s
 }
 
 fn of_template(config: &Config, template: &str, completing: &Completing<'_>) -> Result<Vec<String>> {
-    let Some(resource) = config.providers.resources().find(|resource| resource.uri == template) else {
+    let mut of_rows = config.providers.resources().filter(|resource| resource.live.is_none() && !live::only(config));
+    let Some(resource) = of_rows.find(|resource| resource.uri == template) else {
         let why = format!("There is no resource template '{}'", template.escape_debug());
         return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template })));
     };
-    (resource.complete)(completing)?.ok_or_else(|| {
-        let variable = completing.variable;
-        let why = format!("The resource template '{template}' has no variable '{variable}'");
-        Error::new(Code::InvalidArgument, why)
-            .with_details(serde_json::json!({ "uri": template, "argument": variable }))
-    })
+    (resource.complete)(completing)?.ok_or_else(|| no_variable(template, completing.variable))
+}
+
+/// Returns the failure of completing a variable that a template does not have.
+pub(super) fn no_variable(template: &str, variable: &str) -> Error {
+    let why = format!("The resource template '{template}' has no variable '{variable}'");
+    Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template, "argument": variable }))
 }

@@ -49,7 +49,10 @@ pub struct Config {
 impl Config {
     /// Whether the tools of a group are served.
     pub(in crate::mcp) fn serves_group(&self, group: &str) -> bool {
-        self.groups.as_ref().is_none_or(|names| names.iter().any(|name| name == group))
+        match &self.groups {
+            Some(names) => names.iter().any(|name| name == group),
+            None => self.connection == Connection::Stdio || !named_over_network(group),
+        }
     }
 
     /// Whether a tool of this group and effect is served.
@@ -109,7 +112,14 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
         Identity::Mcpkg => None,
         Identity::Agentpack => Some(crate::deploy::GROUP),
         Identity::Enact => Some(crate::registry::GROUP),
+        Identity::Smctl => Some("workspace"),
     }
+}
+
+/// Whether a server that listens on a network serves a group only where it was named.
+fn named_over_network(group: &str) -> bool {
+    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+    groups.into_iter().any(|known| known.named_over_network && known.name == group)
 }
 
 /// Returns the names of the groups that agents can be given, in documentation order.

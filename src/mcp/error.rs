@@ -4,11 +4,23 @@ use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 
 use crate::error::{Blame, Error};
+use crate::present;
 
 /// Returns a failure as a JSON-RPC error: the table's code, the public message, the details.
 pub(super) fn error_data(error: &Error) -> ErrorData {
+    log_bug(error);
+    ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
+}
+
+/// Returns a failure of contract 003 as a JSON-RPC error.
+pub(super) fn smctl_error(error: &Error) -> ErrorData {
+    log_bug(error);
+    let present::Rpc { code, message, data } = present::rpc(error);
+    ErrorData::new(ErrorCode(code), message, Some(data))
+}
+
+fn log_bug(error: &Error) {
     if error.code().blame() == Blame::Us {
         tracing::error!(%error, cause = ?std::error::Error::source(error), "a bug");
     }
-    ErrorData::new(ErrorCode(error.code().rpc()), error.public_message().to_owned(), error.details().cloned())
 }

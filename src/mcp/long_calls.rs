@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::CallToolResult;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::asker::Asker;
@@ -52,16 +51,16 @@ impl LongCalls {
 }
 
 /// Runs `call` on a thread, and hands what it answers to `deliver` there.
-pub(super) fn run(
+pub(super) fn run<T: 'static>(
     permit: Permit,
-    call: impl FnOnce() -> CallToolResult + Send + 'static,
-    deliver: impl FnOnce(Result<CallToolResult, ErrorData>) + Clone + Send + 'static,
+    call: impl FnOnce() -> Result<T, ErrorData> + Send + 'static,
+    deliver: impl FnOnce(Result<T, ErrorData>) + Clone + Send + 'static,
 ) {
     let not_started = deliver.clone();
     let started = spawn("long call", move || {
-        let answered = catch_unwind(AssertUnwindSafe(call)).map_err(|_| {
+        let answered = catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
             tracing::error!("a long call ended abnormally");
-            error_data(&Error::internal("a handler ended abnormally"))
+            Err(error_data(&Error::internal("a handler ended abnormally")))
         });
         drop(permit);
         deliver(answered);

@@ -63,10 +63,17 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Whether a server that says it is `identity` has a method: those of contracts 000 and 002 have tools and nothing else.
+/// Whether a server that says it is `identity` has a method: those of contracts 000 and 002 have tools and nothing else, that
+/// of contract 003 has resources too.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
-    let content = ["prompts/", "resources/", "skills/", "completion/", "logging/", "tasks/"];
-    identity == Identity::Mcpkg || !content.iter().any(|noun| method.starts_with(noun))
+    let without: &[&str] = match identity {
+        Identity::Mcpkg => &[],
+        Identity::Agentpack | Identity::Enact => {
+            &["prompts/", "resources/", "skills/", "completion/", "logging/", "tasks/"]
+        }
+        Identity::Smctl => &["prompts/", "resources/directory/", "skills/", "tasks/"],
+    };
+    !without.iter().any(|noun| method.starts_with(noun))
 }
 
 /// The methods that 2026-07-28 gave up.

@@ -14,6 +14,7 @@ mod error;
 mod front;
 mod in_flight;
 mod limits;
+mod live;
 mod long_calls;
 mod lookup;
 mod methods;

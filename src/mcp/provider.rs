@@ -168,6 +168,11 @@ impl Providers {
         crate::resources().chain(self.0.iter().flat_map(|provider| provider.resources()))
     }
 
+    /// Whether a program adds none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns what answers prompts/get for this name in place of what is stored.
     pub(super) fn prompt(&self, name: &str) -> Option<Arc<Talk<GetPromptRequestParams, GetPromptResponse>>> {
         self.0.iter().find_map(|provider| provider.prompt(name))

@@ -5,6 +5,7 @@
 //! slow client costs no memory.
 
 mod feed;
+mod live;
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -17,9 +18,11 @@ use tokio_util::sync::CancellationToken;
 use super::Config;
 use super::tasks::{self, Followed};
 use crate::error::{Error, Result};
+use crate::op::Validator;
 use crate::store::watch::{Change, Position};
 use crate::store::{Store, watch::Watch};
 use feed::Feed;
+use live::LiveResources;
 
 pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 
@@ -29,13 +32,16 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Watches the store and notifies subscribers.
 pub(super) struct Hub {
     store: Store,
-    feeds: Mutex<Vec<Weak<Feed>>>,
+    feeds: Arc<Mutex<Vec<Weak<Feed>>>>,
+    live: LiveResources,
     closed: CancellationToken,
 }
 
 impl Hub {
     pub(super) fn new(store: Store) -> Self {
-        Self { store, feeds: Mutex::default(), closed: CancellationToken::new() }
+        let closed = CancellationToken::new();
+        let live = LiveResources::new(store.clone(), closed.clone());
+        Self { store, feeds: Arc::default(), live, closed }
     }
 
     /// Looks for changes after `position` until [`Hub::close`]; runs on a thread of its own.
@@ -85,7 +91,33 @@ impl Hub {
         if feeds.is_empty() {
             return Ok(());
         }
+        if concerns_live(&change) && !self.live.ring() {
+            // Nobody is subscribed to one; clients are told of their list all the same.
+            feeds.iter().filter(|feed| feed.listed().is_some()).for_each(|feed| self.live.look(feed, true));
+        }
         self.store.read(|db| feeds.iter().try_for_each(|feed| feed.take(db, &change)))
+    }
+
+    /// Keeps what resources/list answered where it is a list of live resources: clients are told when it answers something
+    /// else.
+    pub(super) fn listed(&self, config: &Arc<Config>, now: Validator) {
+        let found = self.feeds().iter().filter_map(Weak::upgrade).find(|feed| feed.config.serves_as(config));
+        if let Some(feed) = found {
+            feed.set_listed(now);
+        }
+    }
+
+    /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come. It may take as long
+    /// as a read does.
+    pub(super) fn subscribe_one(&self, subscriber: &Subscriber, config: &Config, uri: &str) -> bool {
+        let Some(found) = crate::mcp::live::find(config, uri) else { return subscriber.subscribe(&self.store, uri) };
+        if subscriber.is_subscribed(uri) {
+            return true;
+        }
+        let (now, watched, missed) = self.live.subscribe(&self.feeds, config, &found, uri);
+        let subscribed = subscriber.subscribe_live(uri, now, watched);
+        missed.ring();
+        subscribed
     }
 
     /// Ends the watch, the notifications of sessions, and every listen stream.
@@ -110,7 +142,7 @@ impl Hub {
     pub(super) fn subscribe_to<'a>(&self, config: &Arc<Config>, uris: impl Iterator<Item = &'a String>) -> Subscriber {
         let subscriber = self.subscribe(config);
         for uri in uris {
-            subscriber.subscribe(&self.store, uri);
+            self.subscribe_one(&subscriber, config, uri);
         }
         subscriber
     }
@@ -136,8 +168,17 @@ impl Hub {
     }
 
     /// Serves one listen stream until it is cancelled or the server ends.
-    pub(super) async fn listen(&self, context: SubscriptionContext, config: &Arc<Config>, mut tasks: Followed) {
-        let subscriber = self.subscribe_to(config, context.accepted().resource_subscriptions.iter().flatten());
+    pub(super) async fn listen(
+        self: &Arc<Self>,
+        context: SubscriptionContext,
+        config: &Arc<Config>,
+        mut tasks: Followed,
+    ) {
+        let (hub, reach) = (Arc::clone(self), Arc::clone(config));
+        let uris = context.accepted().resource_subscriptions.clone();
+        // The database is asked, and git, which may take a while.
+        let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&reach, uris.iter().flatten()));
+        let Ok(subscriber) = subscribing.await else { return };
         let mut changed = subscriber.changed();
         loop {
             for notification in notifications(subscriber.news().within(context.accepted())) {
@@ -163,6 +204,17 @@ impl Hub {
     fn feeds(&self) -> std::sync::MutexGuard<'_, Vec<Weak<Feed>>> {
         self.feeds.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether a change may be one of what live resources are made of.
+fn concerns_live(change: &Change) -> bool {
+    let Change::Events(events) = change else { return true };
+    let groups: Vec<_> = crate::resources().filter_map(|resource| resource.live.map(|live| live.group)).collect();
+    events.iter().filter(|event| event.outcome == "ok").any(|event| {
+        // A newer version may have operations that are not known here.
+        let operation = crate::operations().find(|entry| entry.is_kind(&event.kind));
+        operation.is_none_or(|entry| groups.contains(&entry.group))
+    })
 }
 
 /// Returns what of a filter is taken: as many URIs as one client may subscribe to.

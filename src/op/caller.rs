@@ -47,6 +47,8 @@ pub enum Identity {
     Agentpack,
     /// Contract 002: the tools of registries only.
     Enact,
+    /// Contract 003: the tools and resources of workspaces only.
+    Smctl,
 }
 
 /// Whom an install of a client's is for, where the server says it.
@@ -227,7 +229,7 @@ impl Grant {
 
 impl Identity {
     /// Every identity.
-    pub const ALL: [Identity; 3] = [Identity::Mcpkg, Identity::Agentpack, Identity::Enact];
+    pub const ALL: [Identity; 4] = [Identity::Mcpkg, Identity::Agentpack, Identity::Enact, Identity::Smctl];
 
     /// The name that `serve --as` takes.
     pub const fn name(self) -> &'static str {
@@ -235,13 +237,14 @@ impl Identity {
             Identity::Mcpkg => "mcpkg",
             Identity::Agentpack => "agentpack",
             Identity::Enact => "enact",
+            Identity::Smctl => "smctl",
         }
     }
 
     /// The name in serverInfo.
     pub const fn server_name(self) -> &'static str {
         match self {
-            Identity::Mcpkg | Identity::Agentpack => self.name(),
+            Identity::Mcpkg | Identity::Agentpack | Identity::Smctl => self.name(),
             Identity::Enact => "enact-mcp-server",
         }
     }

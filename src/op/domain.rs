@@ -2,7 +2,7 @@
 //!
 //! `crate::domains` chains the tables. A face walks them and names no domain.
 
-use super::{Context, Entry, Finding, Projections, Resource, Served};
+use super::{Context, Entry, Finding, Projections, Resource, Ring, Served, Watching};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::limits::Growing;
@@ -20,6 +20,8 @@ pub struct Domain {
     pub commands: &'static [(&'static str, &'static str)],
     /// Its resources.
     pub resources: &'static [Resource],
+    /// Watches what its live resources are made of, where it has some: rings when one of them may answer something else.
+    pub watch: Option<fn(&Context, Ring) -> Box<dyn Watching>>,
     /// Its tools that are data, where it has some.
     pub tools: Option<Projections>,
     /// What it answers over HTTP beside MCP, where it answers anything.
@@ -40,6 +42,7 @@ impl Domain {
         groups: &[],
         commands: &[],
         resources: &[],
+        watch: None,
         tools: None,
         served: None,
         growing: &[],
@@ -61,6 +64,8 @@ pub struct Group {
     pub listed: Listed,
     /// Whether what its tools do stays inside one project, so that a key of that project may call them.
     pub within_project: bool,
+    /// Whether a server that listens on a network serves it only where `--groups` or `--as` names it.
+    pub named_over_network: bool,
     /// What an agent is told of it when it connects: plain sentences.
     pub instructions: &'static str,
 }

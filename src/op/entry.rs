@@ -179,7 +179,8 @@ impl Entry {
                 .hint(format!("it takes {}", takes.join(", ")))
         };
         if let Some(unknown) = self.unknown(&arguments) {
-            return Err(invalid(format!("unknown field `{unknown}`")));
+            let near = self.nearest_argument(&unknown).map(|near| format!(", did you mean `{near}`?"));
+            return Err(invalid(format!("unknown field `{unknown}`{}", near.unwrap_or_default())));
         }
         (self.from_agent)(&arguments).map_err(|error| {
             // serde does not say which of the fields was wrong.
@@ -214,10 +215,18 @@ impl Entry {
         wrong.iter().find(|(_, value)| !value.is_null()).or(wrong.first()).map(|(name, _)| (*name).clone())
     }
 
-    /// The first argument that a schema which is closed does not list.
+    /// The argument that a mistyped one was probably meant to be.
+    fn nearest_argument(&self, unknown: &str) -> Option<String> {
+        let schema = self.input_schema();
+        let known = schema["properties"].as_object()?;
+        crate::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
+    }
+
+    /// The first argument that a schema which is closed does not list. Contract 003's are closed, though they do not say so:
+    /// a mistyped `no_delete` must not delete.
     fn unknown(&self, arguments: &Value) -> Option<String> {
         let schema = self.schema.map(|_| self.input_schema())?;
-        let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));
+        let closed = self.shape == Shape::Rpc || schema.get("additionalProperties") == Some(&Value::Bool(false));
         arguments.as_object().filter(|_| closed)?.keys().find(|key| schema["properties"].get(*key).is_none()).cloned()
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::PAGE;
+use super::{Live, PAGE};
 use crate::error::{Error, Result};
 use crate::store::Db;
 use crate::store::blobs::Blob;
@@ -25,6 +25,8 @@ pub struct Resource {
     pub mime_type: Option<&'static str>,
     /// Where clients find it.
     pub shown: Shown,
+    /// How it is read where it is not made of rows; `read`, `validator` and `complete` are not asked then.
+    pub live: Option<Live>,
     /// Hands over what it holds; returns whether there is such a thing.
     pub read: fn(&Asked<'_>, &mut dyn Contents) -> Result<bool>,
     /// Returns what differs exactly when a read does; `None` where a read finds nothing.
@@ -132,10 +134,16 @@ impl Resource {
         description: "",
         mime_type: None,
         shown: Shown::Template,
+        live: None,
         read: |_, _| Ok(false),
         validator: |_| Ok(None),
         complete: |_| Ok(None),
     };
+
+    /// Returns the name of the first variable of the template.
+    pub fn variable(&self) -> Option<&'static str> {
+        self.uri.split('/').find_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+    }
 
     /// Returns the values of the template's variables where `uri` is one of its URIs. The URI is cut at its slashes
     /// first, and each part is decoded once.
@@ -213,6 +221,7 @@ mod tests {
         assert!(EVENTS.values("mcpkg://events/").is_none());
         assert_eq!(SKILL.values("skill://a-b/SKILL.md").unwrap().get("name"), "a-b");
         assert!(SKILL.values("skill://a-b/other.md").is_none());
+        assert_eq!((SKILL.variable(), EVENTS.variable()), (Some("name"), None));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod columns;
 mod envelope;
 mod json;
+mod rpc;
 mod table;
 
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::op::{Body, Media, Reply, Shape};
 
+pub use rpc::{Rpc, rpc};
 pub use table::{aligned, separated};
 
 use table::below;
@@ -68,6 +70,7 @@ pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
         Shape::Sentence | Shape::Output => reply.data.clone(),
         Shape::Envelope => envelope::envelope(command, reply),
         Shape::Json(version) => json::reply(version, reply),
+        Shape::Rpc => json::reply(None, reply),
     }
 }
 
@@ -77,6 +80,7 @@ pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
         Shape::Sentence | Shape::Output => error(failed),
         Shape::Envelope => envelope::failure(command, failed),
         Shape::Json(version) => json::failure(version, failed),
+        Shape::Rpc => json::failure(None, failed),
     }
 }
 

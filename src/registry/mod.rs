@@ -47,6 +47,7 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Always,
         // What is installed, and where from, is everybody's.
         within_project: false,
+        named_over_network: false,
         instructions: "Where a tool is missing, enact__search finds one, enact__learn shows what it does and enact__install \
             makes it a tool of its own, which runs in a sandbox. Nothing unsigned is shown or run: where the answer is \
             E_CONSENT_REQUIRED, the user decides with `mcpkg consent approve ID`.",

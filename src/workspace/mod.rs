@@ -1,8 +1,10 @@
 //! Contract 003: changes that span several git repositories, all or none.
 
-pub mod build;
+mod build;
 mod carry;
 mod clone;
+mod completions;
+pub mod flow;
 mod init;
 mod journal;
 mod lock;
@@ -12,7 +14,9 @@ mod parallel;
 pub mod root;
 mod step;
 
-use crate::op::{Domain, Entry, Group, Listed};
+use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
+
+use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::Db;
 use crate::store::builds;
 use crate::store::flow_runs;
@@ -21,12 +25,19 @@ use crate::store::projects::Selection;
 /// The group of this domain.
 pub const GROUP: &str = "workspace";
 
+/// How its operations answer.
+const SHAPE: Shape = Shape::Rpc;
+
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, build::OPS],
+    operations: &[OPS, flow::OPS, build::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
+        ("flow", "Features, releases and hotfixes over all repositories"),
+        ("flow feature", "What is merged into develop"),
+        ("flow release", "What is merged into main and develop, and tagged"),
+        ("flow hotfix", "What begins at main, and ends as a release"),
         ("builds", "Look at the builds of a workspace"),
     ],
     groups: &[Group {
@@ -34,6 +45,7 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Where(in_workspace),
         // Its repositories are nobody's project.
         within_project: false,
+        named_over_network: true,
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],

@@ -25,15 +25,17 @@ pub(super) fn check(name: &str, text: &str) {
 fn docs_of_the_errors_are_current() {
     let mut page = String::from(
         "# Errors\n\nThe shell prints `error:` and `hint:` lines on stderr, or with `--json` an object with `code`, `message`,\n\
-         `hints` and `details` on stdout ([json.md](../json.md)). A tool answers isError; any other MCP method the JSON-RPC code.\n\n\
+         `hints` and `details` on stdout ([json.md](../json.md)). A tool answers isError; any other MCP method the JSON-RPC code.\n\
+         The tools of workspaces answer contract 003's code, as a JSON-RPC error in the revisions before 2026-07-28.\n\n\
          The deploy commands answer contract 000's envelope, whose error carries `reason_code` and `next_actions` in its\n\
          details; a failure that knows better than this table says so there.\n\n\
-         | code | exit | JSON-RPC | meaning | reason_code | next_actions |\n| --- | --- | --- | --- | --- | --- |\n",
+         | code | exit | JSON-RPC | contract 003 | meaning | reason_code | next_actions |\n| --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for code in Code::ALL {
         let (name, exit, rpc, about, reason) = (code.name(), code.exit(), code.rpc(), code.about(), code.reason());
         let actions = code.next_actions().join(", ");
-        writeln!(page, "| `{name}` | {exit} | {rpc} | {about} | {reason} | {actions} |").expect("text");
+        writeln!(page, "| `{name}` | {exit} | {rpc} | {} | {about} | {reason} | {actions} |", code.smctl())
+            .expect("text");
     }
     check("errors.md", &page);
 }

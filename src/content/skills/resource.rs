@@ -13,6 +13,7 @@ pub(in crate::content) const RESOURCE: Resource = Resource {
     description: "A prompt as the skill that it stands for",
     mime_type: Some("text/markdown"),
     shown: Shown::Elsewhere,
+    live: None,
     read,
     validator,
     ..Resource::EMPTY

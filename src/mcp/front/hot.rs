@@ -5,10 +5,10 @@ use std::borrow::Borrow;
 use serde_json::value::RawValue;
 
 use crate::error::Result;
-use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::reads::{self, Read};
 use crate::mcp::tools::HotCall;
+use crate::mcp::{Config, live};
 use crate::op::Context;
 use crate::store::{Db, Reader};
 
@@ -37,8 +37,8 @@ pub(in crate::mcp) fn may_be_hot(method: &str) -> bool {
 }
 
 impl<'a> Hot<'a> {
-    /// Takes the parameters of a method that can be hot; `None` where rmcp's handler has to answer it, which tells what is
-    /// wrong with a tool call, too.
+    /// Takes the parameters of a method that can be hot; `None` where rmcp's handler has to answer it, which reads live
+    /// resources, and tells what is wrong with a tool call, too.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` that names the parameter of a read that is wrong.
@@ -50,7 +50,13 @@ impl<'a> Hot<'a> {
         if method == "tools/call" {
             return Ok(HotCall::parse(parameters, config).map(Box::new).map(Hot::Call));
         }
-        Read::parse(method, parameters).map(Hot::Read).map(Some)
+        let read = Read::parse(method, parameters)?;
+        let is_live = match &read {
+            Read::Resource { uri } => live::only(config) || live::find(config, uri).is_some(),
+            Read::Resources { .. } => live::only(config),
+            Read::Prompts { .. } | Read::Prompt { .. } | Read::Tools { .. } => false,
+        };
+        Ok((!is_live).then_some(Hot::Read(read)))
     }
 
     /// The name or URI that a request of 2026-07-28 has to repeat in a header.

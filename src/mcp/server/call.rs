@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, JsonObject};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::mcp::era::Era;
 use crate::mcp::notes::Notes;
 use crate::mcp::tickets::Ticket;
 use crate::mcp::tools::{self, Tool};
@@ -16,13 +18,14 @@ pub(super) struct Call {
     pub(super) arguments: Option<JsonObject>,
     pub(super) context: Context,
     pub(super) notes: Notes,
+    pub(super) era: Era,
     pub(super) held: Arc<Held>,
 }
 
 impl Call {
     /// Runs the tool; later requests of its client go on when it has ended, also where its client gave up.
-    pub(super) fn run(self) -> CallToolResult {
-        let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes);
+    pub(super) fn run(self) -> Result<CallToolResult, ErrorData> {
+        let result = tools::call(&self.tool, self.arguments, &self.context, &self.notes, self.era);
         self.held.release();
         result
     }

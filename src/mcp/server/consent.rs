@@ -56,8 +56,8 @@ pub(super) async fn call(
         }
         _ => false,
     };
-    let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request).await?;
-    let Some(wanted) = wanted.filter(|_| !answered) else { return Ok(result) };
+    let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request).await;
+    let Some(wanted) = wanted.filter(|_| !answered) else { return result };
     let asked = load(server, operation, config, request, wanted).await?;
     let question = elicitation::question(&asked);
     if era == Era::Modern {
@@ -67,8 +67,8 @@ pub(super) async fn call(
     }
     let answer = tokio::select! {
         answer = request.peer.create_elicitation_with_timeout(question, Some(ANSWER_TIMEOUT)) => answer,
-        () = request.ct.cancelled() => return Ok(result),
-        () = server.ending.cancelled() => return Ok(result),
+        () = request.ct.cancelled() => return result,
+        () = server.ending.cancelled() => return result,
     };
     let answer = match answer {
         Ok(answer) => elicitation::answer(&serde_json::to_value(answer).unwrap_or_default()),
@@ -78,10 +78,10 @@ pub(super) async fn call(
         }
     };
     if answer == Answer::Nothing {
-        return Ok(result);
+        return result;
     }
     decide(server, operation, config, request, wanted, answer).await?;
-    run(server, tool, arguments, config, request).await.map(|(result, _)| result)
+    run(server, tool, arguments, config, request).await.0
 }
 
 /// Runs the tool, and returns the id of the request that it needs consent for, where it does. What has become a task
@@ -92,15 +92,15 @@ async fn run(
     arguments: Option<rmcp::model::JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
-) -> Result<(CallToolResponse, Option<Uuid>), ErrorData> {
+) -> (Result<CallToolResponse, ErrorData>, Option<Uuid>) {
     let wanted: Arc<Mutex<Option<Uuid>>> = Arc::default();
     let elicit: Arc<Elicit> = {
         let wanted = Arc::clone(&wanted);
         Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
     };
-    let result = run::run(server, tool, arguments, config, request, Some(elicit)).await?;
+    let result = run::run(server, tool, arguments, config, request, Some(elicit)).await;
     let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
-    Ok((result, wanted))
+    (result, wanted)
 }
 
 /// Returns the request that the client shall ask its user about: one of the same caller, for the same operation.

@@ -49,7 +49,7 @@ impl ServerHandler for Server {
     }
 
     async fn subscribe(&self, params: SubscribeRequestParams, request: Request) -> Result<()> {
-        subscriptions::subscribe(self, &params, &request)
+        subscriptions::subscribe(self, &params, &request).await
     }
 
     async fn unsubscribe(&self, params: UnsubscribeRequestParams, request: Request) -> Result<()> {
@@ -73,7 +73,7 @@ impl ServerHandler for Server {
     }
 
     async fn list_resource_templates(&self, page: Page, request: Request) -> Result<ListResourceTemplatesResult> {
-        resources::list_templates(self, page, &request)
+        resources::list_templates(self, page, &request).await
     }
 
     async fn read_resource(&self, params: ReadResourceRequestParams, request: Request) -> Result<ReadResourceResponse> {

@@ -26,6 +26,13 @@ pub(super) fn info(server: &Server) -> ServerConfig {
         Identity::Agentpack | Identity::Enact => {
             ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build()
         }
+        Identity::Smctl => ServerCapabilities::builder()
+            .enable_logging()
+            .enable_resources()
+            .enable_resources_list_changed()
+            .enable_resources_subscribe()
+            .enable_tools()
+            .build(),
         Identity::Mcpkg => ServerCapabilities::builder()
             .enable_completions()
             .enable_logging()
@@ -73,7 +80,12 @@ fn instructions(config: &Config) -> String {
 
 /// Answers server/discover.
 pub(super) fn discover(server: &Server) -> DiscoverResult {
-    DiscoverResult::from_server_info(server.supported_protocol_versions().into_owned(), info(server))
+    let mut info = info(server);
+    if server.config.identity == Identity::Smctl {
+        // The revision that has this method gave up logging.
+        info.capabilities.logging = None;
+    }
+    DiscoverResult::from_server_info(server.supported_protocol_versions().into_owned(), info)
         .with_ttl_ms(LASTING)
         .with_cache_scope(CacheScope::Private)
 }

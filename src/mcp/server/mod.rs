@@ -4,6 +4,7 @@ mod call;
 mod consent;
 mod handler;
 mod lifecycle;
+mod live;
 mod long;
 mod prompts;
 mod read;

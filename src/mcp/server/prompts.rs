@@ -10,7 +10,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::Server;
+use super::{Server, live};
 use crate::error::{Code, Error};
 use crate::mcp::completion;
 use crate::mcp::error::error_data;
@@ -53,5 +53,8 @@ pub(super) async fn complete(
     params: CompleteRequestParams,
     request: &RequestContext<RoleServer>,
 ) -> Result<CompleteResult, ErrorData> {
+    if let Some(completed) = live::complete(server, &params, request).await {
+        return completed;
+    }
     server.read(request, move |db, config| completion::complete(db, config, &params)).await
 }

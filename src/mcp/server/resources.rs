@@ -7,10 +7,10 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
-use super::{Server, lasting};
-use crate::mcp::by_uri;
+use super::{Server, era, lasting};
 use crate::mcp::methods::only_page;
 use crate::mcp::reads::Read;
+use crate::mcp::{by_uri, live};
 
 /// Answers resources/list.
 pub(super) async fn list(
@@ -18,18 +18,22 @@ pub(super) async fn list(
     page: Option<PaginatedRequestParams>,
     request: &RequestContext<RoleServer>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let cursor = page.and_then(|page| page.cursor).map(Into::into);
+    let cursor = page.and_then(|page| page.cursor);
+    if live::only(&server.config) {
+        return super::live::list(server, cursor, request).await;
+    }
+    let cursor = cursor.map(Into::into);
     server.answer(request, Read::Resources { cursor }).await
 }
 
 /// Answers resources/templates/list.
-pub(super) fn list_templates(
+pub(super) async fn list_templates(
     server: &Server,
     page: Option<PaginatedRequestParams>,
     request: &RequestContext<RoleServer>,
 ) -> Result<ListResourceTemplatesResult, ErrorData> {
     only_page(page.and_then(|page| page.cursor))?;
-    let templates = by_uri::templates(&server.config(&request.extensions));
+    let templates = server.read(request, by_uri::templates).await?;
     Ok(lasting!(request, ListResourceTemplatesResult::with_all_items(templates)))
 }
 
@@ -39,6 +43,12 @@ pub(super) async fn read(
     params: ReadResourceRequestParams,
     request: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResponse, ErrorData> {
+    let config = server.config(&request.extensions);
+    match live::find(&config, &params.uri) {
+        Some(found) => return super::live::read(server, found, params.uri, request).await,
+        None if live::only(&config) => return Err(live::failure(&live::not_found(&params.uri), era(request))),
+        None => {}
+    }
     let read = Read::Resource { uri: params.uri.into() };
     server.answer::<ReadResourceResult>(request, read).await.map(Into::into)
 }

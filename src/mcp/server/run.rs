@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{Call, Held};
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
-use super::{Server, lifecycle, long};
+use super::{Server, era, lifecycle, long};
 use crate::mcp::limits::limited;
 use crate::mcp::notes::Notes;
 use crate::mcp::tasks::RunningTask;
@@ -54,7 +54,7 @@ pub(super) async fn run(
         ..tools::context(store, config, client.as_deref())
     };
     let asker = config.asker();
-    let call = Call { tool, arguments, context, notes, held };
+    let call = Call { tool, arguments, context, notes, era: era(request), held };
     if call.tool.is_long() {
         return long::run(server, call, long::Request { asker, cancelled, task, config, context: request }, sending)
             .await;
@@ -69,7 +69,7 @@ pub(super) async fn run(
     };
     let result = or_cancelled(request, &server.ending, &cancelled, working).await?;
     sending.end().await;
-    Ok(result.into())
+    result.map(Into::into)
 }
 
 /// Returns where long work reports to: the client that waits for its answer, and once it is a task, the task.

@@ -30,12 +30,14 @@ pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Res
 }
 
 /// Tells this session of changes of one resource.
-pub(super) fn subscribe(
+pub(super) async fn subscribe(
     server: &Server,
     params: &SubscribeRequestParams,
     request: &RequestContext<RoleServer>,
 ) -> Result<(), ErrorData> {
-    if server.subscriber(&request.extensions).subscribe(&server.store, &params.uri) {
+    let (subscriber, hub) = (Arc::clone(server.subscriber(&request.extensions)), Arc::clone(&server.hub));
+    let (config, uri) = (server.config(&request.extensions), params.uri.clone());
+    if blocking(move || hub.subscribe_one(&subscriber, &config, &uri)).await? {
         return Ok(());
     }
     let why = format!("A client may subscribe to {MAX_URIS} resources at once, of {LONGEST_URI} bytes each at most");

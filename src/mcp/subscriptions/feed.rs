@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use super::live::Watched as LiveWatched;
 use crate::error::Result;
-use crate::mcp::Config;
 use crate::mcp::by_uri::validator;
 use crate::mcp::tools::{self, ToolsValidator};
+use crate::mcp::{Config, live};
 use crate::op::{Changes, Reach, Validator};
 use crate::store::events::Event;
 use crate::store::lists::{self, List};
@@ -51,6 +52,8 @@ struct State {
     watched: HashMap<String, Watched>,
     /// Sessions that may have installs of their own, by their numbers.
     sessions: HashMap<u64, OfSession>,
+    /// What decides what resources/list answers of live resources, once a client asked for it.
+    listed: Option<Validator>,
 }
 
 /// The tools of a session.
@@ -105,6 +108,8 @@ struct Watched {
     validator: Option<Validator>,
     changes: u64,
     subscribers: usize,
+    /// Keeps the watch on, where it is a live resource: no transaction reads it.
+    live: Option<Arc<LiveWatched>>,
 }
 
 /// What of the committed events is about one project.
@@ -148,8 +153,13 @@ impl Feed {
             let project = projects::served(db, &config.selection)?;
             Served::of(db, &config, project.as_ref(), Changes::SELECTION, None)
         });
-        let state =
-            State { served: served.ok(), lists: Lists::default(), watched: HashMap::new(), sessions: HashMap::new() };
+        let state = State {
+            served: served.ok(),
+            lists: Lists::default(),
+            watched: HashMap::new(),
+            sessions: HashMap::new(),
+            listed: None,
+        };
         Self { config, state: Mutex::new(state), changed: watch::Sender::new(()) }
     }
 
@@ -171,6 +181,8 @@ impl Feed {
         }
         let now = Served::of(db, &self.config, project.as_ref(), relevant.changes, before.as_ref())?;
         let lists = match (&before, change) {
+            // Its lists are those of live resources, and tools that stay as they are.
+            _ if live::only(&self.config) => Lists::default(),
             (Some(before), Change::Events(_)) => Lists {
                 prompts: u64::from(now.prompts != before.prompts),
                 resources: u64::from(now.resources != before.resources),
@@ -183,8 +195,7 @@ impl Feed {
             false => Vec::new(),
         };
         // Reading validators takes a while; the lock is not held meanwhile.
-        let watched: Vec<(String, Option<Validator>)> =
-            self.state().watched.iter().map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect();
+        let watched = self.watched(|watched| watched.live.is_none());
         let mut updated = Vec::new();
         if !watched.is_empty() {
             // Which project is served is known by now: each validator needs to look up its name only.
@@ -213,15 +224,54 @@ impl Feed {
         state.lists.prompts += lists.prompts;
         state.lists.resources += lists.resources;
         state.lists.tools += lists.tools;
-        for (uri, now) in updated {
-            if let Some(watched) = state.watched.get_mut(&uri) {
-                watched.validator = now;
-                watched.changes += 1;
-            }
-        }
+        state.update(updated);
         drop(state);
         self.changed.send_replace(());
         Ok(())
+    }
+
+    /// Returns the live resources that clients subscribed to, with what decided their answers at the last look.
+    pub(super) fn live(&self) -> Vec<(String, Option<Validator>)> {
+        self.watched(|watched| watched.live.is_some())
+    }
+
+    /// Returns what decided at the last look what resources/list answers of live resources, where a client asked for it.
+    pub(super) fn listed(&self) -> Option<Validator> {
+        self.state().listed.clone()
+    }
+
+    /// Keeps what resources/list answered.
+    pub(super) fn set_listed(&self, now: Validator) {
+        let mut state = self.state();
+        let differs = state.listed.as_ref().is_some_and(|before| *before != now);
+        state.listed = Some(now);
+        // One client sees what others were not told of yet.
+        if differs {
+            state.lists.resources += 1;
+            drop(state);
+            self.changed.send_replace(());
+        }
+    }
+
+    /// Counts what changed of the live resources, and wakes the subscribers where anything did.
+    pub(super) fn update_live(&self, updated: Vec<(String, Option<Validator>)>, listed: Option<Validator>) {
+        if updated.is_empty() && listed.is_none() {
+            return;
+        }
+        let mut state = self.state();
+        if let Some(listed) = listed {
+            state.listed = Some(listed);
+            state.lists.resources += 1;
+        }
+        state.update(updated);
+        drop(state);
+        self.changed.send_replace(());
+    }
+
+    fn watched(&self, which: impl Fn(&Watched) -> bool) -> Vec<(String, Option<Validator>)> {
+        let state = self.state();
+        let watched = state.watched.iter().filter(|(_, watched)| which(watched));
+        watched.map(|(uri, watched)| (uri.clone(), watched.validator.clone())).collect()
     }
 
     /// Returns the sessions whose tools are not what they were, with what they are now; all of them where nothing is known of
@@ -309,6 +359,16 @@ impl Subscriber {
 
     /// Subscribes to a URI; returns whether there was room for it. One that is not there yet may come.
     pub(in crate::mcp) fn subscribe(&self, store: &Store, uri: &str) -> bool {
+        let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
+        self.subscribe_with(uri, || Watched { validator: now(), changes: 0, subscribers: 0, live: None })
+    }
+
+    /// The same to a live resource, which is watched and answers what `now` says.
+    pub(super) fn subscribe_live(&self, uri: &str, now: Option<Validator>, live: Arc<LiveWatched>) -> bool {
+        self.subscribe_with(uri, || Watched { validator: now, changes: 0, subscribers: 0, live: Some(live) })
+    }
+
+    fn subscribe_with(&self, uri: &str, watched: impl FnOnce() -> Watched) -> bool {
         let mut seen = self.seen();
         if seen.uris.contains_key(uri) {
             return true;
@@ -316,16 +376,11 @@ impl Subscriber {
         if seen.uris.len() >= MAX_URIS || uri.len() > LONGEST_URI {
             return false;
         }
-        let now = || store.read(|db| validator(db, &self.feed.config, uri)).ok().flatten();
         let mut state = self.feed.state();
         if state.watched.len() >= MAX_WATCHED && !state.watched.contains_key(uri) {
             return false;
         }
-        let watched = state.watched.entry(uri.to_owned()).or_insert_with(|| Watched {
-            validator: now(),
-            changes: 0,
-            subscribers: 0,
-        });
+        let watched = state.watched.entry(uri.to_owned()).or_insert_with(watched);
         watched.subscribers += 1;
         seen.uris.insert(uri.to_owned(), watched.changes);
         true
@@ -389,6 +444,15 @@ impl State {
         match session.and_then(|session| self.sessions.get(&session)) {
             Some(session) => Lists { tools: session.changes, ..self.lists },
             None => self.lists,
+        }
+    }
+
+    fn update(&mut self, updated: Vec<(String, Option<Validator>)>) {
+        for (uri, now) in updated {
+            if let Some(watched) = self.watched.get_mut(&uri) {
+                watched.validator = now;
+                watched.changes += 1;
+            }
         }
     }
 

@@ -5,12 +5,15 @@
 use std::time::Instant;
 
 use base64::Engine;
+use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Tool;
 use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
+use crate::mcp::era::Era;
+use crate::mcp::error::smctl_error;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
 use crate::op::{Body, Context, Entry, Reply, Shape};
@@ -18,12 +21,16 @@ use crate::present;
 use crate::store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
+///
+/// # Errors
+/// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
 pub(in crate::mcp) fn call(
     tool: &Tool,
     arguments: Option<JsonObject>,
     context: &Context,
     notes: &Notes,
-) -> CallToolResult {
+    era: Era,
+) -> Result<CallToolResult, ErrorData> {
     let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
     let (form, command, outcome) = match tool {
@@ -47,7 +54,10 @@ pub(in crate::mcp) fn call(
     for warning in outcome.iter().flat_map(|reply| &reply.warnings) {
         notes.log(LoggingLevel::Warning, Value::String(warning.clone()));
     }
-    result(&form, &command, outcome)
+    match (form.shape, era, outcome) {
+        (Shape::Rpc, Era::Legacy, Err(error)) => Err(smctl_error(&error)),
+        (_, _, outcome) => Ok(result(&form, &command, outcome)),
+    }
 }
 
 /// Returns what tools run in for an agent; `client` is what it calls itself.
@@ -78,7 +88,7 @@ pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply
     match form.shape {
         Shape::Sentence => sentence(form, outcome),
         Shape::Output => output(form, outcome),
-        Shape::Envelope | Shape::Json(_) => object(form, command, outcome),
+        Shape::Envelope | Shape::Json(_) | Shape::Rpc => object(form, command, outcome),
     }
 }
 
@@ -117,7 +127,10 @@ fn object(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallT
         Ok(reply) => present::object(form.shape, command, reply),
         Err(error) => {
             log_bug(form, error);
-            present::failure(form.shape, command, error)
+            match form.shape {
+                Shape::Rpc => json!({ "error": present::rpc(error).object() }),
+                shape => present::failure(shape, command, error),
+            }
         }
     };
     let text = if form.shape == Shape::Envelope { format!("{object:#}") } else { object.to_string() };

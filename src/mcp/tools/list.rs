@@ -11,7 +11,7 @@ use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::provider::{Projected, Provider, hints};
-use crate::op::{Entry, Group, Identity, Listed, Shape, Validator};
+use crate::op::{Connection, Entry, Group, Identity, Listed, Shape, Validator};
 use crate::store::Db;
 use crate::store::projects;
 
@@ -192,7 +192,10 @@ pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsVal
 }
 
 /// Returns the groups whose tools are all listed.
-fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub(in crate::mcp) fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     let mut listed = Vec::new();
     for group in groups().filter(|group| config.serves_group(group.name)) {
         let is_listed = match group.listed {
@@ -209,7 +212,8 @@ fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
 
 /// Returns the operations of `groups` as tools/list shows them whole, for the reference page and the tests.
 pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
-    let config = Config { groups: groups.map(<[String]>::to_vec), ..Config::default() };
+    let connection = Connection::Stdio;
+    let config = Config { groups: groups.map(<[String]>::to_vec), connection, ..Config::default() };
     let served = OPERATIONS.iter().filter(|Described { entry, .. }| config.serves(entry.group, entry.effect));
     serde_json::to_value(served.map(|described| &described.whole).collect::<Vec<_>>()).unwrap_or_default()
 }
@@ -235,7 +239,7 @@ impl Described {
         whole.annotations = Some(hints);
         let mut short = whole.clone();
         // The schemas of answers that are objects of many fields are as long as all else together.
-        if matches!(entry.shape, Shape::Json(_)) {
+        if matches!(entry.shape, Shape::Json(_) | Shape::Rpc) {
             short.output_schema = None;
         }
         Self { entry, whole, short }
@@ -245,7 +249,7 @@ impl Described {
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
-            Identity::Agentpack | Identity::Enact => &self.whole,
+            Identity::Agentpack | Identity::Enact | Identity::Smctl => &self.whole,
         }
     }
 }

@@ -9,4 +9,4 @@ pub(super) use call::{call, context};
 pub(super) use find::{Tool, find, may_write, operation, writes};
 pub(super) use hot::{HotCall, log_again};
 pub use list::listed_tools;
-pub(super) use list::{ToolsValidator, names, push_list, validator};
+pub(super) use list::{ToolsValidator, listed_groups, names, push_list, validator};

@@ -70,7 +70,7 @@ pub(super) async fn answer(
 fn listens(headers: &HeaderMap, method: &str, parameters: Option<&RawValue>, config: &Config) -> bool {
     method == "subscriptions/listen"
         && config.front
-        && config.identity == Identity::Mcpkg
+        && matches!(config.identity, Identity::Mcpkg | Identity::Smctl)
         && takes_both(headers)
         && only(headers, &VERSION) == Some(front::MODERN)
         && only(headers, &METHOD) == Some(method)

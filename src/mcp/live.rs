@@ -1,0 +1,159 @@
+//! Live resources: made of files and of what programs say of them. No transaction is open while one is read.
+
+use std::sync::LazyLock;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rmcp::ErrorData;
+use rmcp::model::{ErrorCode, Resource as Listed, ResourceContents};
+use serde_json::json;
+
+use super::era::Era;
+use super::error::smctl_error;
+use super::{Config, Identity};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Live, Resource, Validator, Values};
+use crate::{disk, hex};
+
+/// What a value of a template's variable is written with: RFC 6570 keeps the unreserved characters alone.
+const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// How the URIs of live resources begin, without those that a program adds.
+static SCHEMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let live = crate::resources().filter(|resource| resource.live.is_some());
+    let mut schemes: Vec<_> =
+        live.filter_map(|resource| resource.uri.split_once("//")).map(|(scheme, _)| scheme).collect();
+    schemes.dedup();
+    schemes
+});
+
+/// A live resource that a URI names.
+pub(super) struct Found {
+    resource: &'static Resource,
+    live: Live,
+    values: Values,
+}
+
+/// Whether the resources of a server are live ones alone.
+pub(super) fn only(config: &Config) -> bool {
+    config.identity == Identity::Smctl
+}
+
+/// Returns the live resource that a URI names, where it is served.
+pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
+    if config.providers.is_empty() && !SCHEMES.iter().any(|scheme| uri.starts_with(scheme)) {
+        return None;
+    }
+    served(config).find_map(|(resource, live)| resource.values(uri).map(|values| Found { resource, live, values }))
+}
+
+/// Returns the live resources that are served, in their order.
+fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
+    let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
+    live.filter(|(_, live)| config.serves_group(live.group))
+}
+
+impl Found {
+    /// Whether it may become another one without a ring.
+    pub(super) fn is_looked_at_again(&self) -> bool {
+        self.live.looked_at_again
+    }
+
+    /// Returns its text.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` where there is no such thing; `E_TOO_LARGE`; what its domain answers.
+    pub(super) fn read(&self, uri: &str, context: &Context) -> Result<String> {
+        let text = (self.live.read)(context, &self.values)?.ok_or_else(|| not_found(uri))?;
+        let (size, limit) = (text.len() as u64, context.max_answer);
+        if size > limit {
+            let why = format!("Resource '{uri}' is {size} bytes, more than one answer carries ({limit} bytes)");
+            return Err(Error::new(Code::TooLarge, why)
+                .hint("`mcpkg serve --max-answer BYTES` raises the limit")
+                .with_details(json!({ "uri": uri, "size": size, "limit": limit })));
+        }
+        Ok(text)
+    }
+
+    /// Returns what resources/read says of its text.
+    pub(super) fn contents(&self, uri: &str, text: String) -> ResourceContents {
+        let contents = ResourceContents::text(text, uri);
+        match self.resource.mime_type {
+            Some(mime_type) => contents.with_mime_type(mime_type),
+            None => contents,
+        }
+    }
+
+    /// Returns what differs exactly when a read answers something else, a failure too; fails where nothing is known since the
+    /// read was given up.
+    pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
+        match self.read(uri, context) {
+            Ok(text) => Validator::of(&hex::encode(&disk::sha256(text.as_bytes()))),
+            Err(error) if matches!(error.code(), Code::Cancelled | Code::Timeout) => Err(error),
+            Err(error) => Validator::of(&(error.code().name(), error.message())),
+        }
+    }
+}
+
+/// Returns the live resources that are there now: those without a variable, then for each value of the variable all that
+/// have it.
+pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
+    let (templates, fixed): (Vec<_>, Vec<_>) = served(config).partition(|(resource, _)| resource.variable().is_some());
+    let mut listed: Vec<Listed> = fixed
+        .into_iter()
+        .map(|(resource, _)| entry(resource, resource.uri.to_owned(), resource.name.to_owned()))
+        .collect();
+    let Some((_, first)) = templates.first() else { return Ok(listed) };
+    for name in (first.names)(context)? {
+        for (resource, _) in &templates {
+            let variable = format!("{{{}}}", resource.variable().unwrap_or_default());
+            let uri = resource.uri.replace(&variable, &utf8_percent_encode(&name, VALUE).to_string());
+            listed.push(entry(resource, uri, format!("{name} {}", resource.name)));
+        }
+    }
+    Ok(listed)
+}
+
+/// Returns what differs exactly when [`list`] answers something else.
+pub(super) fn list_validator(listed: &[Listed]) -> Result<Validator> {
+    Validator::of(&listed.iter().map(|resource| &resource.uri).collect::<Vec<_>>())
+}
+
+fn entry(resource: &Resource, uri: String, name: String) -> Listed {
+    let mut listed = Listed::new(uri, name);
+    listed.title = Some(resource.title.to_owned());
+    listed.description = Some(resource.description.to_owned());
+    listed.mime_type = resource.mime_type.map(str::to_owned);
+    listed
+}
+
+/// Returns what the variable of a template has for values; `None` where it is not the template of a live resource.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the template has no such variable; what the domain answers.
+pub(super) fn complete(
+    config: &Config,
+    template: &str,
+    variable: &str,
+) -> Option<Result<fn(&Context) -> Result<Vec<String>>>> {
+    let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
+    Some(match resource.variable() {
+        Some(known) if known == variable => Ok(live.names),
+        _ => Err(super::completion::no_variable(template, variable)),
+    })
+}
+
+/// Returns the failure of a read where there is no such thing.
+pub(super) fn not_found(uri: &str) -> Error {
+    Error::new(Code::NotFound, format!("Resource '{}' not found", uri.escape_debug()))
+        .with_details(json!({ "uri": uri }))
+}
+
+/// Returns a failure of a live resource as a JSON-RPC error: with contract 003's number, except for the newest revision, which
+/// keeps such numbers for itself.
+pub(super) fn failure(error: &Error, era: Era) -> ErrorData {
+    let failed = smctl_error(error);
+    match era {
+        Era::Legacy => failed,
+        Era::Modern => ErrorData { code: ErrorCode(error.code().rpc()), ..failed },
+    }
+}

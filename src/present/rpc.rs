@@ -1,0 +1,74 @@
+//! Contract 003: a failure as a JSON-RPC error, whose message is all that many clients show.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Error;
+
+/// The `error` member of a JSON-RPC response.
+#[derive(Debug)]
+pub struct Rpc {
+    /// The contract's number.
+    pub code: i32,
+    /// What failed, and what to do about it.
+    pub message: String,
+    /// The details, with the name of the failure under `code` and what to do under `suggestion`.
+    pub data: Value,
+}
+
+impl Rpc {
+    /// Returns it as an object.
+    pub fn object(self) -> Value {
+        json!({ "code": self.code, "message": self.message, "data": self.data })
+    }
+}
+
+/// Returns a failure as contract 003 has it.
+///
+/// Where the details carry a `suggestion`, the message is the error's own, word for word; else the first hint follows it and
+/// is the suggestion.
+pub fn rpc(error: &Error) -> Rpc {
+    let code = error.code();
+    let mut data = match error.details() {
+        Some(Value::Object(details)) => details.clone(),
+        Some(other) => Map::from_iter([("value".to_owned(), other.clone())]),
+        None => Map::new(),
+    };
+    let mut message = error.public_message().to_owned();
+    if let (false, Some(hint)) = (data.contains_key("suggestion"), error.hints().first()) {
+        message = format!("{message}; {hint}");
+        data.insert("suggestion".to_owned(), json!(hint));
+    }
+    data.insert("code".to_owned(), json!(code.name()));
+    Rpc { code: code.smctl(), message, data: Value::Object(data) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn the_message_stands_alone_and_the_data_names_the_failure() {
+        let missing = Error::new(Code::NotFound, "There is no repo 'lbi'").hint("did you mean 'lib'?");
+        assert_eq!(
+            rpc(&missing).object().to_string(),
+            r#"{"code":-32000,"message":"There is no repo 'lbi'; did you mean 'lib'?","data":{"suggestion":"did you mean 'lib'?","code":"E_NOT_FOUND"}}"#
+        );
+        let worded = Error::new(Code::GitFailed, "git said no")
+            .hint("look at it")
+            .with_details(json!({ "repo": "lib", "suggestion": "Run smctl_flow_feature_start first" }));
+        let worded = rpc(&worded);
+        assert_eq!((worded.code, worded.message.as_str()), (-32002, "git said no"));
+        assert_eq!(
+            worded.data,
+            json!({ "repo": "lib", "suggestion": "Run smctl_flow_feature_start first", "code": "E_GIT_FAILED" })
+        );
+    }
+
+    #[test]
+    fn a_bug_keeps_its_internals() {
+        let bug = rpc(&Error::internal("row 7"));
+        assert_eq!(bug.code, -32603);
+        assert!(!bug.object().to_string().contains("row 7"));
+    }
+}
