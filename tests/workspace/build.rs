@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{memory, reset_peak};
-use crate::workspace::builds::{Builds, build};
+use crate::workspace::builds::{Builds, build, refused};
 
 /// A command that writes the repository's name into the workspace's file `order`.
 fn told(name: &str, step: &str) -> String {
@@ -77,10 +77,11 @@ fn x5_a_failed_build_is_an_error_in_the_shell_and_over_mcp() {
     assert_eq!(shown(details), "+lib -api .web");
     assert!(details["suggestion"].as_str().is_some_and(|said| said.contains("smctl_build")), "{details:#}");
     let Some(mut client) = shop.trusted_server() else { return };
-    let answer = build(&mut client, json!({ "test": true }));
-    let is_error = answer["error"].is_object() || answer["result"]["isError"] == true;
-    let said = answer.to_string();
-    assert!(is_error && said.contains("E_BUILD_FAILED") && said.contains("broken.c:1"), "{answer:#}");
+    let error = refused(&mut client, json!({ "test": true }), "E_BUILD_FAILED");
+    assert_eq!((&error["code"], &error["data"]["step"]), (&json!(-32004), &json!("build")), "{error:#}");
+    let said = error["message"].as_str().expect("a message");
+    assert!(said.starts_with("api: build failed with status 3") && said.ends_with("broken.c:1"), "{said}");
+    assert_eq!(shown(&error["data"]), "+lib +lib (test) -api .api (test) .web .web (test)");
     client.finish();
 }
 
@@ -114,16 +115,15 @@ fn x9_an_unknown_repository_is_refused_with_the_nearest_name_and_nothing_runs() 
     }
     let mut client = shop.server();
     for parallel in [false, true] {
-        let said = build(&mut client, json!({ "repo": "apy", "parallel": parallel })).to_string();
-        assert!(said.contains("E_INVALID_ARGUMENT") && said.contains("api"), "{said}");
+        let error = refused(&mut client, json!({ "repo": "apy", "parallel": parallel }), "E_INVALID_ARGUMENT");
+        assert!(error["message"].as_str().is_some_and(|said| said.contains("did you mean 'api'?")), "{error:#}");
     }
     // What only the shell has, and what nobody has, is refused.
     for unknown in
         [json!({ "jobs": 2 }), json!({ "keep_going": true }), json!({ "dry_run": true }), json!({ "tests": true })]
     {
-        let answer = build(&mut client, unknown.clone());
-        let is_error = answer["error"].is_object() || answer["result"]["isError"] == true;
-        assert!(is_error && answer.to_string().contains("unknown field"), "{unknown}: {answer:#}");
+        let error = refused(&mut client, unknown.clone(), "E_INVALID_ARGUMENT");
+        assert_eq!(error["code"], -32602, "{unknown}: {error:#}");
     }
     client.finish();
     assert_eq!(shop.read("order"), "");

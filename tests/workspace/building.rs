@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::{Client, Wait, eventually, signal};
-use crate::workspace::builds::{Builds, assert_gone, build, runs};
+use crate::workspace::builds::{Builds, assert_gone, build, refused, runs};
 
 /// A command that starts another one, whose id it writes to the workspace's file `child`, and waits for it.
 const PARENT: &str = "build_cmd = \"sh -c 'sleep 1000 & echo $! > ../new; mv ../new ../child; wait'\"\n";
@@ -99,7 +99,7 @@ fn two_builds_at_once_are_both_kept() {
     let keys = "build_cmd = \"sh -c 'echo x >> ../begun; while test $(wc -l < ../begun) -lt 2; do sleep 0.01; done'\"";
     let shop = Builds::new(&[("lib", keys)]);
     // Each waits for the other to begin.
-    let mut begin = || {
+    let begin = || {
         let mut command = shop.command();
         command.args(["--json", "build"]).stdout(Stdio::piped()).spawn().expect("mcpkg starts")
     };
@@ -131,9 +131,9 @@ fn an_agents_first_build_needs_a_persons_consent_and_so_does_one_of_other_comman
     assert_eq!(shop.json(&["build"]).0, 0);
     assert_eq!(shop.read("ran"), "\n");
     let mut client = shop.server();
-    let refused = build(&mut client, json!({})).to_string();
-    assert!(refused.contains("E_CONSENT_REQUIRED") && refused.contains("mcpkg consent approve"), "{refused}");
-    assert!(refused.contains("echo >> ../ran") && refused.contains("https://example.org/lib.git"), "{refused}");
+    let said = refused(&mut client, json!({}), "E_CONSENT_REQUIRED").to_string();
+    assert!(said.contains("mcpkg consent approve") && said.contains("https://example.org/lib.git"), "{said}");
+    assert!(said.contains("build: sh -c 'echo >> ../ran'") && said.contains("test: cargo test"), "{said}");
     assert_eq!(shop.read("ran"), "\n", "nothing was run");
     if !shop.consent() {
         return;
@@ -146,9 +146,9 @@ fn an_agents_first_build_needs_a_persons_consent_and_so_does_one_of_other_comman
     shop.write(&[("lib", "build_cmd = \"sh -c 'echo >> ../ran'\""), ("api", "build_cmd = \"true more\"")]);
     let answer = build(&mut client, json!({ "repo": "lib" }));
     assert_eq!(answer["result"]["isError"], false, "{answer:#}");
-    let refused = build(&mut client, json!({})).to_string();
-    assert!(refused.contains("E_CONSENT_REQUIRED") && refused.contains("true more"), "{refused}");
-    assert!(!refused.contains("lib.git"), "what was approved is not asked for again: {refused}");
+    let said = refused(&mut client, json!({}), "E_CONSENT_REQUIRED").to_string();
+    assert!(said.contains("build: true more"), "{said}");
+    assert!(!said.contains("lib.git"), "what was approved is not asked for again: {said}");
     client.finish();
 }
 

@@ -92,8 +92,7 @@ impl Builds {
     /// Starts a server for whose client a person has consented to the builds; none where there is no terminal to be had.
     pub fn trusted_server(&self) -> Option<Client> {
         let mut client = self.server();
-        let refused = build(&mut client, json!({}));
-        assert!(refused.to_string().contains("E_CONSENT_REQUIRED"), "{refused:#}");
+        refused(&mut client, json!({}), "E_CONSENT_REQUIRED");
         self.consent().then_some(client)
     }
 
@@ -108,6 +107,14 @@ impl Builds {
 #[track_caller]
 pub fn build(client: &mut Client, arguments: Value) -> Value {
     client.request("tools/call", json!({ "name": "smctl_build", "arguments": arguments }))
+}
+
+/// Calls smctl_build, which fails, and returns the JSON-RPC error.
+#[track_caller]
+pub fn refused(client: &mut Client, arguments: Value, code: &str) -> Value {
+    let mut answer = build(client, arguments);
+    assert_eq!(answer["error"]["data"]["code"], code, "{answer:#}");
+    answer["error"].take()
 }
 
 /// Whether a process runs; one that has ended and was not waited for does not.

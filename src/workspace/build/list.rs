@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::store::builds::{self, Run};
 use crate::store::page::Page;
-use crate::workspace::GROUP;
 use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
 
 /// List builds of the workspace
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ impl Operation for List {
     const EXAMPLES: &'static [&'static str] = &["mcpkg builds list", "mcpkg builds list -n 5"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("builds");

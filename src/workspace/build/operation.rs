@@ -15,8 +15,9 @@ use super::schedule::{self, Manner};
 use super::{approval, command, record};
 use crate::error::Result;
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::workspace::GROUP;
+use crate::workspace::completions::REPOS;
 use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
 
 /// How long a command has to end by itself once it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -29,6 +30,7 @@ const SERVED: Duration = Duration::from_secs(3);
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// Specific repo to build (default: all)
+    #[arg(add = REPOS)]
     #[serde(default)]
     repo: Option<String>,
     /// Build at the same time what does not depend on each other
@@ -78,7 +80,7 @@ impl Operation for Build {
     const CHANGES: Changes = Changes::NO_LIST;
     const LONG: bool = true;
     const MAY_NEED_CONSENT: bool = true;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

@@ -12,8 +12,9 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape};
 use crate::store::builds::{self, Row, Run};
 use crate::store::page::Page;
-use crate::workspace::GROUP;
+use crate::workspace::completions::REPOS;
 use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
 
 /// The newest builds, as a shell completes them.
 const BUILDS: Names = Names::Stored(|typed| {
@@ -29,7 +30,7 @@ pub struct Show {
     #[arg(add = BUILDS)]
     id: Option<String>,
     /// Only the commands of this repository
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = REPOS)]
     repo: Option<String>,
 }
 
@@ -43,7 +44,7 @@ impl Operation for Show {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg builds show", "mcpkg builds show 3f2a1b4c5d6e", "mcpkg builds show --repo api"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = Shape::Json(None);
+    const SHAPE: Shape = SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
