@@ -2,4 +2,4 @@
 
 mod build;
 mod building;
-mod builds;
+pub mod builds;
