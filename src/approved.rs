@@ -42,6 +42,8 @@ pub enum Kind {
     Trust,
     /// A change of a workspace's repositories that this machine began; the SHA-256 is of its steps.
     Flow,
+    /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
+    WorkspaceBuild,
 }
 
 impl Kind {
@@ -59,6 +61,7 @@ impl Kind {
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
             Kind::Flow => "flows",
+            Kind::WorkspaceBuild => "workspace-builds",
         }
     }
 }

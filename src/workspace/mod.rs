@@ -1,6 +1,7 @@
 //! Contract 003: changes that span several git repositories, all or none.
 
 mod add;
+mod build;
 mod carry;
 mod clone;
 mod completions;
@@ -26,6 +27,7 @@ use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
 use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::Db;
+use crate::store::builds;
 use crate::store::flow_runs;
 use crate::store::projects::Selection;
 
@@ -38,7 +40,7 @@ const SHAPE: Shape = Shape::Rpc;
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS],
+    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
         ("worktree", "Work trees of several repositories for one change"),
@@ -47,6 +49,7 @@ pub const DOMAIN: Domain = Domain {
         ("flow release", "What is merged into main and develop, and tagged"),
         ("flow hotfix", "What begins at main, and ends as a release"),
         ("spec", "What is to be changed, why and how: in the workspace and in each repository"),
+        ("builds", "Look at the builds of a workspace"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -57,7 +60,7 @@ pub const DOMAIN: Domain = Domain {
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],
-    growing: &[flow_runs::GROWING],
+    growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
     ..Domain::EMPTY
 };

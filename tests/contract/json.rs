@@ -238,6 +238,13 @@ fn every_command_keeps_to_the_schema() {
         &["tool", "validate", "hello"],
         &["tool", "pack", "hello"],
     ]);
+    scratch.file("shop/lib/file", "");
+    scratch.file("shop/.smctl/workspace.toml", crate::workspace::builds::ONE);
+    let steps = steps.chain::<&[&[&str]]>(&[
+        &["build", "-w", "shop"],
+        &["builds", "list", "-w", "shop"],
+        &["builds", "show", "-w", "shop"],
+    ]);
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {
         let mut command = scratch.command();

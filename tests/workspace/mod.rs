@@ -8,3 +8,6 @@ mod release;
 mod shop;
 mod undo;
 mod spec;
+mod build;
+mod building;
+pub mod builds;
