@@ -40,6 +40,8 @@ pub enum Kind {
     ToolSecret,
     /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
     Trust,
+    /// A change of a workspace's repositories that this machine began; the SHA-256 is of its steps.
+    Flow,
 }
 
 impl Kind {
@@ -56,6 +58,7 @@ impl Kind {
             Kind::ToolSetting => "tool-settings",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
+            Kind::Flow => "flows",
         }
     }
 }

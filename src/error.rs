@@ -115,6 +115,8 @@ codes! {
     OverlayPatchFailed   "E_OVERLAY_PATCH_APPLY_FAILED"    1 -32602 -32000 Caller  "overlay_patch_apply_failed" ["regenerate_patch" "switch_to_dir_overlay" "retry_command"] "A patch of an overlay does not apply.";
     GitNotFound          "E_GIT_NOT_FOUND"                 1 -32602 -32002 Caller  "git_not_found" ["install_git" "retry_command"] "git is needed and not installed.";
     GitFailed            "E_GIT_FAILED"                    1 -32602 -32002 Caller  "git_failed" ["retry_command"] "git answered with an error; the message is its own.";
+    GitTooOld            "E_GIT_TOO_OLD"                   1 -32602 -32002 Caller  "git_too_old" ["install_git" "retry_command"] "The installed git is older than what merges without moving anything; details name both versions.";
+    GitLocked            "E_GIT_LOCKED"                    1 -32602 -32002 Caller  "git_locked" ["retry_command"] "Another git has locked what was to be changed, and did not end in time; nothing was changed.";
     GitRepoRequired      "E_GIT_REPO_REQUIRED"             1 -32602 -32002 Caller  "git_repo_required" ["init_git_repo" "retry_command"] "The config repo is no git repository.";
     GitDirty             "E_GIT_WORKTREE_DIRTY"            1 -32602 -32002 Caller  "git_worktree_dirty" ["commit_or_stash" "retry_command"] "The config repo has changes that are not committed.";
     GitDetached          "E_GIT_DETACHED_HEAD"             1 -32602 -32002 Caller  "git_detached_head" ["checkout_branch" "retry_command"] "The config repo is on no branch.";
@@ -166,6 +168,22 @@ codes! {
     Internal             "E_INTERNAL"                     70 -32603 -32603 Us      "internal" [] "A bug in mcpkg.";
     PublisherChanged     "E_PUBLISHER_CHANGED"             1 -32602 -32000 Caller  "publisher_changed" ["ask_user" "retry_command"] "Somebody else published this version than the one before; nothing was installed.";
     NotInToolset         "E_NOT_IN_TOOLSET"                1 -32602 -32000 Caller  "not_in_toolset" ["ask_user"] "The toolset that narrows what agents see has no such tool.";
+    WorkspaceNotFound    "E_WORKSPACE_NOT_FOUND"           4 -32602 -32001 Caller  "workspace_not_found" ["init_workspace" "retry_command"] "The folder lies in no workspace: neither it nor a folder above it has .smctl/workspace.toml.";
+    WorkspaceInvalid     "E_WORKSPACE_INVALID"             4 -32602 -32000 Caller  "workspace_invalid" ["fix_config" "retry_command"] "A workspace's manifest is malformed or breaks a rule; details.findings has each finding with its place.";
+    WorkspaceExists      "E_WORKSPACE_EXISTS"              4 -32602 -32000 Caller  "workspace_exists" [] "A workspace is there already, in the folder or above it, or a folder that it would make; nothing was changed.";
+    WorkspaceBusy        "E_WORKSPACE_BUSY"                1 -32603 -32000 Caller  "workspace_busy" ["retry_command"] "Another process works in the workspace, or one with another database was killed in the middle; details.holder names it.";
+    FlowConflict         "E_FLOW_CONFLICT"                 1 -32602 -32002 Caller  "flow_conflict" ["resolve_conflicts" "retry_command"] "Branches cannot be merged without a person; details.conflicts has the paths of every repository. Nothing was moved.";
+    FlowDirty            "E_FLOW_DIRTY"                    1 -32602 -32002 Caller  "flow_dirty" ["commit_changes" "retry_command"] "A work tree has changes, or an operation of git's is in progress there; nothing was moved.";
+    FlowMoved            "E_FLOW_MOVED"                    1 -32602 -32002 Caller  "flow_moved" ["retry_command"] "A branch, tag or work tree is not where it was when the change was planned, or left; nothing was moved.";
+    FlowPushed           "E_FLOW_PUSHED"                   1 -32602 -32002 Caller  "flow_pushed" [] "What a run made was pushed, so that it is not taken back.";
+    FlowUndone           "E_FLOW_UNDONE"                   1 -32603 -32002 Machine "flow_undone" ["retry_command"] "A change failed in the middle, and all repositories were put back; details.kept names what was moved meanwhile and left.";
+    BranchInUse          "E_BRANCH_IN_USE"                 1 -32602 -32002 Caller  "branch_in_use" ["retry_command"] "A branch is checked out in another work tree, or is there already.";
+    BranchNotFound       "E_BRANCH_NOT_FOUND"              1 -32602 -32000 Caller  "branch_not_found" ["retry_command"] "No repository of the workspace has the branch.";
+    TagExists            "E_TAG_EXISTS"                    1 -32602 -32002 Caller  "tag_exists" [] "The tag is there already, in the repositories that details.repos name; nothing was moved.";
+    WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 -32002 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree that would be removed has what is not committed; no worktree of the set was touched.";
+    RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 -32002 Machine "remote_failed" ["retry_command"] "Another repository could not be cloned, fetched from or pushed to; details say which and why.";
+    SpecInvalid          "E_SPEC_INVALID"                  5 -32602 -32003 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is not complete; details have each finding with its file and line.";
+    BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.
@@ -301,6 +319,11 @@ mod tests {
                 Code::InvalidArgument => 2,
                 Code::Internal => 70,
                 Code::Cancelled => 130,
+                // Those of contract 003's original.
+                Code::WorkspaceNotFound | Code::WorkspaceInvalid | Code::WorkspaceExists => 4,
+                Code::SpecInvalid => 5,
+                Code::BuildFailed => 6,
+                Code::RemoteFailed => 7,
                 _ => 1,
             };
             assert_eq!(code.exit(), expected, "{}", code.name());

@@ -21,6 +21,7 @@ pub mod git;
 pub mod hex;
 pub mod http;
 mod json;
+pub mod machine;
 pub mod mcp;
 pub mod mcp_servers;
 pub mod op;
@@ -33,6 +34,7 @@ pub mod schema;
 pub mod secret;
 pub mod shell;
 pub mod store;
+pub mod workspace;
 
 use op::{Domain, Entry, Resource};
 
@@ -41,6 +43,7 @@ pub const DOMAINS: &[&Domain] = &[
     &content::DOMAIN,
     &deploy::DOMAIN,
     &registry::DOMAIN,
+    &workspace::DOMAIN,
     &client::DOMAIN,
     &access::DOMAIN,
     &consent::DOMAIN,

@@ -15,6 +15,7 @@ pub(super) struct Globals {
     pub(super) db: Option<PathBuf>,
     pub(super) project: Option<String>,
     pub(super) project_by: &'static str,
+    pub(super) workspace: Option<PathBuf>,
     pub(super) json: bool,
     pub(super) quiet: bool,
     pub(super) verbose: u8,
@@ -49,6 +50,7 @@ impl Globals {
             db: innermost.get_one("db").cloned().or_else(|| std::env::var_os("MCPKG_DB").map(PathBuf::from)),
             project: project.filter(|name| !name.is_empty()),
             project_by,
+            workspace: innermost.get_one("workspace").cloned().or_else(workspace_of_environment),
             json: innermost.get_flag("json"),
             quiet: innermost.get_flag("quiet"),
             verbose: innermost.get_count("verbose"),
@@ -91,8 +93,18 @@ impl Globals {
             named: self.project.clone(),
             named_by: self.project_by,
             directory: working_directory().unwrap_or_default(),
+            workspace: self
+                .workspace
+                .as_deref()
+                .and_then(|folder| Selection::folder(&std::path::absolute(folder).ok()?)),
         }
     }
+}
+
+/// Returns the workspace that the environment names; `SMCTL_WORKSPACE` is that of contract 003's original.
+fn workspace_of_environment() -> Option<PathBuf> {
+    let named = ["MCPKG_WORKSPACE", "SMCTL_WORKSPACE"].into_iter().find_map(std::env::var_os);
+    named.filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
 /// The working directory as the database keeps it, links resolved.
@@ -103,7 +115,7 @@ fn working_directory() -> Option<String> {
 /// Returns the flags as clap takes them.
 ///
 /// The environment is read by [`Globals::from`]: clap would show a variable that is set in the usage of every failure.
-pub(super) fn args() -> [Arg; 7] {
+pub(super) fn args() -> [Arg; 8] {
     let global = |name: &'static str| Arg::new(name).long(name).global(true).help_heading("Global options");
     [
         global("db")
@@ -116,6 +128,12 @@ pub(super) fn args() -> [Arg; 7] {
             .value_parser(clap::builder::NonEmptyStringValueParser::new())
             .add(Names::PROJECTS)
             .help("Project to use"),
+        global("workspace")
+            .short('w')
+            .value_name("FOLDER")
+            .value_parser(value_parser!(PathBuf))
+            .value_hint(clap::ValueHint::DirPath)
+            .help("Workspace to use [default: the one that the current folder lies in]"),
         global("json").action(ArgAction::SetTrue).help("Print the data as JSON, errors too"),
         global("quiet").short('q').action(ArgAction::SetTrue).help("Print no hints and no progress"),
         global("verbose").short('v').action(ArgAction::Count).help("Log more to stderr, and show causes of errors"),
@@ -146,9 +164,9 @@ pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
     ColorChoice::Auto
 }
 
-/// Returns a command line with those of `words` alone that are `--db`, `--project` or `-p`, each with its value.
+/// Returns a command line with those of `words` alone that say which database, project and workspace, each with its value.
 fn globals_among(words: &[OsString]) -> Vec<OsString> {
-    const FLAGS: [&str; 3] = ["--db", "--project", "-p"];
+    const FLAGS: [&str; 5] = ["--db", "--project", "-p", "--workspace", "-w"];
     let mut among = vec![OsString::from("mcpkg")];
     let mut words = words.iter();
     while let Some(word) = words.next() {

@@ -299,7 +299,8 @@ macro_rules! unreferenced {
                             AND NOT EXISTS (SELECT 1 FROM sync_write WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM source_item WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM tool_package WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM tool_build WHERE blob_id = blob.id)"
+                            AND NOT EXISTS (SELECT 1 FROM tool_build WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM build_row WHERE blob_id = blob.id)"
     };
 }
 

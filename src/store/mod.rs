@@ -11,6 +11,7 @@ pub mod check;
 pub mod consents;
 pub mod deploys;
 pub mod events;
+pub mod flow_runs;
 pub mod items;
 pub mod limits;
 pub mod links;
@@ -35,6 +36,7 @@ pub mod tasks;
 pub mod tools;
 pub mod validators;
 pub mod watch;
+pub mod workspaces;
 
 mod ahead;
 mod compact;

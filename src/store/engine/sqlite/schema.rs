@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 11;
+pub const SCHEMA_VERSION: u32 = 12;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -30,6 +30,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
     "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
     "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
+    "498f1e5e51f2365bdc7d1358cb1a3c08510034f11b29bb66894ff26468ea9016",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -48,6 +49,7 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
         "V011__tool_keys_builds_aliases",
         include_str!("../../../../migrations/sqlite/V011__tool_keys_builds_aliases.sql"),
     ),
+    ("V012__workspace", include_str!("../../../../migrations/sqlite/V012__workspace.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.

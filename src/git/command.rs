@@ -1,0 +1,300 @@
+//! git as a program: what it is told each time, and what becomes of what it prints.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::failure::{ended, failed, is_locked, locked, printed, shown};
+use crate::error::{Error, Result};
+use crate::process::{Capture, Environment, Failure, Limits, Output, Program, Tell};
+
+/// Variables that would make git work on something else than the folder it is run in, as they are set inside a hook.
+const MISLEADING: [&str; 6] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
+
+/// How long a git may run that asks no other host.
+pub const LOCAL: Duration = Duration::from_secs(60);
+
+/// How long a lock of another git is waited for.
+const LOCKED: Duration = Duration::from_secs(1);
+
+/// The pause between two tries to get what another git has locked.
+const RETRY: Duration = Duration::from_millis(50);
+
+/// Said to every git: no monitor, no helper of a foreign transport, no upkeep that runs on.
+const QUIET: [&str; 8] =
+    ["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
+
+/// Said to every git but a push.
+const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
+
+/// Said where nothing is to be signed, whatever the user's configuration says.
+const UNSIGNED: [&str; 2] = ["-c", "commit.gpgsign=false"];
+
+/// The most that git may print where it speaks of a whole repository.
+const WHOLE: Capture = Capture { head: 64 << 20, tail: 64 << 10 };
+
+/// git in one folder. The caller puts `--` before what users wrote, or makes full ref names of it.
+#[derive(Clone, Debug)]
+pub struct Git<'a> {
+    folder: &'a Path,
+    limits: Limits<'a>,
+    lock: Option<&'a File>,
+    variables: Vec<(&'static str, OsString)>,
+    is_repository: bool,
+    runs_hooks: bool,
+}
+
+impl<'a> Git<'a> {
+    /// Returns git in any folder, inside of a repository or not; what it commits is not signed.
+    pub fn new(folder: &'a Path, limits: Limits<'a>) -> Self {
+        Self { folder, limits, lock: None, variables: Vec::new(), is_repository: false, runs_hooks: false }
+    }
+
+    /// Returns git in the top folder of a repository, for [`LOCAL`] at most. No repository around it is taken for it, and it
+    /// signs where its configuration says so.
+    pub fn of(folder: &'a Path, cancelled: &'a CancellationToken) -> Self {
+        Self { is_repository: true, ..Self::new(folder, Limits::new(LOCAL, cancelled)) }
+    }
+
+    /// Sets how long each command may run.
+    #[must_use]
+    pub fn within(mut self, time: Duration) -> Self {
+        self.limits.time = time;
+        self
+    }
+
+    /// Makes an open file the standard input of what [`Git::change`] runs: a lock on it is then held until the last of them
+    /// has ended, also where this process is killed.
+    #[must_use]
+    pub fn holding(mut self, lock: &'a File) -> Self {
+        self.lock = Some(lock);
+        self
+    }
+
+    /// Sets a variable, such as `GIT_INDEX_FILE`.
+    #[must_use]
+    pub fn variable(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((name, value.into()));
+        self
+    }
+
+    /// Lets the repository's hooks run: a push uploads large files by one.
+    #[must_use]
+    pub fn with_hooks(mut self) -> Self {
+        self.runs_hooks = true;
+        self
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &'a Path {
+        self.folder
+    }
+
+    /// What ends each command before it ends by itself.
+    pub fn limits(&self) -> &Limits<'a> {
+        &self.limits
+    }
+
+    /// Runs it, and returns what it printed.
+    ///
+    /// # Errors
+    /// `E_GIT_NOT_FOUND`; `E_GIT_FAILED` with git's own words, cwd, args, status and stderr, or where it did not end in
+    /// time; `E_CANCELLED`.
+    pub fn run<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
+        self.feed(args, &[])
+    }
+
+    /// Runs it, and returns what it printed as text without the line's end.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn text<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<String> {
+        let printed = self.run(args)?;
+        Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
+    }
+
+    /// Runs it with `input` on its standard input, and returns what it printed.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn feed<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
+        self.succeeded(args, self.output(self.program(args), args, input)?)
+    }
+
+    /// Runs it, and returns what it printed, or `None` where it ended with status 1: its way to say no.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Option<Vec<u8>>> {
+        let output = self.output(self.program(args), args, &[])?;
+        match output.status.code() {
+            Some(1) => Ok(None),
+            _ => self.succeeded(args, output).map(Some),
+        }
+    }
+
+    /// Runs what ends with status 1 where it found something, and returns what it printed and whether it did.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn found<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
+        let output = self.output(self.program(args), args, &[])?;
+        match output.status.code() {
+            Some(1) => Ok((printed(args, output)?, true)),
+            _ => Ok((self.succeeded(args, output)?, false)),
+        }
+    }
+
+    /// Runs what changes a work tree or an index, with the file of [`Git::holding`] as its standard input. What another git
+    /// has locked is tried again for a second.
+    ///
+    /// # Errors
+    /// As [`Git::run`]; `E_GIT_LOCKED`.
+    pub fn change<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
+        let began = Instant::now();
+        loop {
+            let mut program = self.program(args);
+            if let Some(lock) = self.lock {
+                program = program.stdin(lock.try_clone().map_err(|error| Error::file("share", self.folder, error))?);
+            }
+            let output = self.output(program, args, &[])?;
+            if output.status.success() || !is_locked(&output.stderr) {
+                return self.succeeded(args, output);
+            }
+            if began.elapsed() >= LOCKED || self.limits.cancelled.is_cancelled() {
+                return Err(locked(self.folder, args, &output.status, &output.stderr));
+            }
+            std::thread::sleep(RETRY);
+        }
+    }
+
+    /// Runs it, and hands `tell` what it prints to its standard error when it comes.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub fn watch<A: AsRef<OsStr>>(&self, args: &[A], tell: Tell) -> Result<Vec<u8>> {
+        self.succeeded(args, self.output(self.program(args).tell(tell), args, &[])?)
+    }
+
+    /// Returns the program, for who talks with it while it runs.
+    pub(super) fn program<A: AsRef<OsStr>>(&self, args: &[A]) -> Program {
+        let mut git = Program::new("git").folder(self.folder).environment(Environment::Inherited).args(QUIET);
+        if !self.runs_hooks {
+            git = git.args(NO_HOOKS);
+        }
+        git = if self.is_repository { git.capture(WHOLE) } else { git.args(UNSIGNED) };
+        git = git.args(args);
+        git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
+        // ssh in a group of its own would be stopped where it asks a terminal.
+        git = git.variable("SSH_ASKPASS_REQUIRE", "force");
+        for variable in MISLEADING {
+            git = git.without(variable);
+        }
+        if let (true, Some(parent)) = (self.is_repository, self.folder.parent()) {
+            git = git.variable("GIT_CEILING_DIRECTORIES", parent);
+        }
+        for (name, value) in &self.variables {
+            git = git.variable(name, value);
+        }
+        tracing::debug!(folder = %self.folder.display(), args = %shown(args), "git");
+        // The credential cache and ssh's shared connection outlive the git that began them.
+        git.leaves_children()
+    }
+
+    fn output<A: AsRef<OsStr>>(&self, program: Program, args: &[A], input: &[u8]) -> Result<Output> {
+        program.run(input, &self.limits).map_err(|failure| ended(self.folder, args, &self.limits, failure))
+    }
+
+    fn succeeded<A: AsRef<OsStr>>(&self, args: &[A], output: Output) -> Result<Vec<u8>> {
+        if output.status.success() {
+            printed(args, output)
+        } else {
+            Err(failed(self.folder, args, &output.status, &output.stderr))
+        }
+    }
+}
+
+/// Runs git in `folder` and returns what it printed. The caller puts `--` before what users wrote.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn run<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Vec<u8>> {
+    Git::new(folder, *limits).run(args)
+}
+
+/// Runs git in `folder` with `input` on its standard input, and returns what it printed.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &Limits<'_>) -> Result<Vec<u8>> {
+    Git::new(folder, *limits).feed(args, input)
+}
+
+/// Runs git in `folder`, and returns what it printed, or `None` where it ended with status 1: its way to say no.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> Result<Option<Vec<u8>>> {
+    Git::new(folder, *limits).ask(args)
+}
+
+/// Runs git in `folder`, and hands `tell` what it prints to its standard error when it comes.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn watch<A: AsRef<OsStr>>(folder: &Path, args: &[A], tell: Tell, limits: &Limits<'_>) -> Result<Vec<u8>> {
+    Git::new(folder, *limits).watch(args, tell)
+}
+
+/// Runs git in `folder` with `input` on its standard input, and lets `f` read what it prints while it runs: for output of
+/// any size. `f` runs on a thread of its own, and reads to the end.
+///
+/// # Errors
+/// As [`Git::run`], and what `f` returns.
+pub fn stream<A: AsRef<OsStr>, T: Send>(
+    folder: &Path,
+    args: &[A],
+    input: Vec<u8>,
+    limits: &Limits<'_>,
+    f: impl FnOnce(&mut dyn Read) -> Result<T> + Send,
+) -> Result<T> {
+    let mut running =
+        Git::new(folder, *limits).program(args).start().map_err(|failure| ended(folder, args, limits, failure))?;
+    let (stdin, stdout) = (running.stdin(), running.stdout());
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A git that ends early says why itself.
+            let _ = stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input));
+        });
+        let reading = scope.spawn(move || match stdout {
+            Some(mut stdout) => f(&mut stdout),
+            None => Err(Error::internal("git has no standard output")),
+        });
+        let until = Instant::now().checked_add(limits.time).unwrap_or_else(Instant::now);
+        let status = match running.wait(until, limits.cancelled) {
+            Ok(Some(status)) => Ok(status),
+            Ok(None) => Err(Failure::TimedOut),
+            Err(failure) => Err(failure),
+        };
+        let stderr = match status {
+            Ok(_) => running.stderr(),
+            Err(_) => {
+                // Its pipes close, so that the threads end.
+                running.end(limits.grace);
+                running.stderr()
+            }
+        };
+        let read = reading.join().map_err(|_| Error::internal("what reads git's output panicked"))?;
+        match status {
+            Err(failure) => Err(ended(folder, args, limits, failure)),
+            Ok(status) if status.success() => read,
+            // A reader that gave up closed the pipe on git.
+            Ok(status) => Err(read.err().unwrap_or_else(|| failed(folder, args, &status, &stderr))),
+        }
+    })
+}

@@ -1,0 +1,113 @@
+//! Why git gave no output, in its own words.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use serde_json::{Value, json};
+
+use crate::error::{Code, Error, Result};
+use crate::process::{Failure, Limits, Output, Printed};
+use crate::redact::redact;
+
+/// Returns why git gave no output.
+pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
+    match failure {
+        Failure::NotStarted(error) => not_started(folder, args, error),
+        Failure::Lost(error) => Error::new(Code::GitFailed, format!("Cannot talk to git: {error}")).with_source(error),
+        Failure::TimedOut => {
+            let seconds = limits.time.as_secs();
+            let what = subcommand(args);
+            Error::new(
+                Code::GitFailed,
+                format!("git {what}: it had not ended after {seconds} seconds, and was stopped"),
+            )
+            .with_details(about(folder, args))
+            .hint("mcpkg answers no question of git's or ssh's; try the same git command by hand")
+        }
+        Failure::Cancelled => {
+            Error::new(Code::Cancelled, format!("git {} was stopped: the call was cancelled", subcommand(args)))
+        }
+    }
+}
+
+/// Returns what git printed, all of it.
+pub(super) fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec<u8>> {
+    output.stdout.whole().ok_or_else(|| {
+        Error::new(Code::GitFailed, format!("git {}: it printed more than mcpkg reads", subcommand(args)))
+    })
+}
+
+pub(super) fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound && folder.is_dir() {
+        return Error::new(Code::GitNotFound, "git is needed, and no program of this name is on the PATH")
+            .with_details(with(about(folder, args), json!({ "hint": "install git" })))
+            .hint("install git");
+    }
+    Error::file("run git in", folder, error)
+}
+
+pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
+    let said = redact(stderr.text().trim());
+    let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
+    let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
+    let more = json!({ "status": status.code(), "stderr": said });
+    Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
+        .with_details(with(about(folder, args), more))
+}
+
+/// Whether git ended since another one has locked what it wanted to change.
+pub(super) fn is_locked(stderr: &Printed) -> bool {
+    let said = stderr.text();
+    said.contains(".lock': File exists") || said.contains("is locked by another process")
+}
+
+/// Returns why something cannot be changed that another git has locked.
+pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
+    let failed = failed(folder, args, status, stderr);
+    let message = format!("Another git works in `{}`", folder.display());
+    let error = Error::new(Code::GitLocked, message).with_details(failed.details().cloned().unwrap_or_default());
+    let file = stderr.text();
+    let file = file.split('\'').find(|part| part.ends_with(".lock")).map(redact);
+    error.hint(match file {
+        Some(file) => format!("wait until it has ended; where none runs, delete `{file}`"),
+        None => "wait until it has ended".to_owned(),
+    })
+}
+
+/// Which git was run where, for an error's details.
+pub(super) fn about<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Value {
+    json!({ "cwd": folder.display().to_string(), "cwd_posix": posix(folder), "args": listed(args) })
+}
+
+pub(super) fn with(mut details: Value, more: Value) -> Value {
+    if let (Value::Object(details), Value::Object(more)) = (&mut details, more) {
+        details.extend(more);
+    }
+    details
+}
+
+/// The word after what is said to every subcommand.
+pub(super) fn subcommand<A: AsRef<OsStr>>(args: &[A]) -> String {
+    let mut words = listed(args).into_iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-c" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            _ => return word,
+        }
+    }
+    String::new()
+}
+
+pub(super) fn listed<A: AsRef<OsStr>>(args: &[A]) -> Vec<String> {
+    args.iter().map(|arg| redact(&arg.as_ref().to_string_lossy())).collect()
+}
+
+pub(super) fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
+    listed(args).join(" ")
+}
+
+pub(super) fn posix(path: &Path) -> String {
+    path.display().to_string().replace('\\', "/")
+}

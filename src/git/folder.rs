@@ -1,0 +1,76 @@
+//! The folders of a repository, found without starting git.
+
+use std::path::{Path, PathBuf};
+
+use crate::file;
+
+/// Returns the top of the git work tree that `folder` is in, without links.
+pub fn toplevel(folder: &Path) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|top| self::folder(top).is_some()).map(Path::to_path_buf)
+}
+
+/// Returns the folder where git keeps what all work trees of the repository share.
+pub fn folder(toplevel: &Path) -> Option<PathBuf> {
+    let own = own_folder(toplevel)?;
+    match file::read_text(&own.join("commondir"), file::TEXT) {
+        Ok(common) => Some(own.join(common.trim())),
+        Err(_) => Some(own),
+    }
+}
+
+/// Returns the folder where git keeps what is of this work tree alone, such as its index.
+pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
+    let git = toplevel.join(".git");
+    let own = if git.is_dir() {
+        git
+    } else {
+        let said = file::read_text(&git, file::TEXT).ok()?;
+        toplevel.join(said.strip_prefix("gitdir:")?.trim())
+    };
+    own.join("HEAD").exists().then_some(own)
+}
+
+/// What somebody began in a work tree and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A merge.
+    Merge,
+    /// A rebase, or a series of patches.
+    Rebase,
+    /// A commit that is taken over from elsewhere.
+    CherryPick,
+    /// A commit that is taken back.
+    Revert,
+    /// A search for the commit that broke something.
+    Bisect,
+}
+
+impl Operation {
+    /// The files and folders that tell of each.
+    const SIGNS: [(&'static str, Operation); 6] = [
+        ("rebase-merge", Operation::Rebase),
+        ("rebase-apply", Operation::Rebase),
+        ("MERGE_HEAD", Operation::Merge),
+        ("CHERRY_PICK_HEAD", Operation::CherryPick),
+        ("REVERT_HEAD", Operation::Revert),
+        ("BISECT_LOG", Operation::Bisect),
+    ];
+
+    /// The name that git's commands give it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Merge => "merge",
+            Operation::Rebase => "rebase",
+            Operation::CherryPick => "cherry-pick",
+            Operation::Revert => "revert",
+            Operation::Bisect => "bisect",
+        }
+    }
+}
+
+/// Returns what was begun and not ended in a work tree, where `own` is its [`own_folder`].
+pub fn operation(own: &Path) -> Option<Operation> {
+    let found = Operation::SIGNS.iter().find(|(sign, _)| own.join(sign).symlink_metadata().is_ok());
+    found.map(|(_, operation)| *operation)
+}

@@ -1,0 +1,21 @@
+//! git: the one place that runs it. It never asks, runs no hooks, and never takes a user's word for an option.
+//!
+//! [`Git`] is git in one folder. What is asked of it stands in a file for each subject: [`refs`] and their
+//! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`remote`].
+
+mod command;
+mod failure;
+mod folder;
+mod paths;
+pub mod refs;
+pub mod status;
+pub mod tags;
+#[cfg(test)]
+mod tests;
+pub mod transaction;
+pub mod trees;
+mod version;
+
+pub use command::{Git, LOCAL, ask, feed, run, stream, watch};
+pub use folder::{Operation, folder, operation, own_folder, toplevel};
+pub use version::{Version, required, version};

@@ -1,0 +1,27 @@
+//! What git prints, separated by NUL.
+
+use std::path::PathBuf;
+
+/// Returns the path that git printed as bytes.
+#[cfg(unix)]
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// Returns the path that git printed as bytes.
+#[cfg(not(unix))]
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Returns a part of what git printed as text.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Returns what stands between the NULs, where each part ends with one.
+pub(super) fn parts(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = printed.strip_suffix(b"\0").unwrap_or(printed);
+    whole.split(|byte| *byte == 0).filter(move |_| !printed.is_empty())
+}

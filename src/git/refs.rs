@@ -1,0 +1,158 @@
+//! Branches, tags and other refs, with where each one is.
+
+use std::path::PathBuf;
+
+use super::command::Git;
+use super::paths::{parts, path, text};
+use crate::error::{Code, Error, Result};
+
+/// A ref and what git knows of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ref {
+    /// Its full name, such as `refs/heads/main`.
+    pub name: String,
+    /// The object that it names: a commit, or an annotated tag.
+    pub id: String,
+    /// The commit, where `id` is an annotated tag.
+    pub peeled: Option<String>,
+    /// The full name of the branch that it follows.
+    pub upstream: Option<String>,
+    /// How it stands to that branch; `None` where it follows none, or was not asked for.
+    pub track: Option<Track>,
+    /// The work tree in which it is checked out.
+    pub worktree: Option<PathBuf>,
+}
+
+/// How a branch stands to the one that it follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Track {
+    /// The other one is not there any more.
+    Gone,
+    /// It has commits that the other one lacks, and lacks some that the other one has.
+    Apart {
+        /// Commits that it has alone.
+        ahead: u64,
+        /// Commits that it lacks.
+        behind: u64,
+    },
+}
+
+impl Ref {
+    /// The commit that it leads to.
+    pub fn commit(&self) -> &str {
+        self.peeled.as_deref().unwrap_or(&self.id)
+    }
+
+    /// Its name without `prefix`, such as `refs/heads/`.
+    pub fn short<'a>(&'a self, prefix: &str) -> &'a str {
+        self.name.strip_prefix(prefix).unwrap_or(&self.name)
+    }
+}
+
+/// Returns the refs that the patterns match, such as `refs/heads/` or `refs/tags/v1`, in the order of their names.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn list(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
+    let mut refs = read(git, patterns, "")?;
+    refs.iter_mut().for_each(|found| found.track = None);
+    Ok(refs)
+}
+
+/// Returns the same with [`Ref::track`], for which git walks the commits of each branch.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn list_tracked(git: &Git<'_>, patterns: &[&str]) -> Result<Vec<Ref>> {
+    read(git, patterns, "%(upstream:track,nobracket)")
+}
+
+/// Returns the ref of this full name, or `None`.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn find(git: &Git<'_>, name: &str) -> Result<Option<Ref>> {
+    Ok(list(git, &[name])?.into_iter().find(|found| found.name == name))
+}
+
+/// Returns the id of the commit that a full ref name, an id or such an expression leads to, or `None`.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>> {
+    let commit = format!("{name}^{{commit}}");
+    let found = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
+    Ok(found.map(|id| text(id.trim_ascii())))
+}
+
+/// Whether every commit of `older` is one of `newer`.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn contains(git: &Git<'_>, newer: &str, older: &str) -> Result<bool> {
+    Ok(git.ask(&["merge-base", "--is-ancestor", older, newer])?.is_some())
+}
+
+/// The fields of a ref, in the order in which `record` reads them.
+const FIELDS: usize = 6;
+
+fn read(git: &Git<'_>, patterns: &[&str], track: &str) -> Result<Vec<Ref>> {
+    // A work tree's path may hold a line's end, so that fields alone separate the records.
+    let format =
+        format!("--format=%(refname)%00%(objectname)%00%(*objectname)%00%(upstream)%00{track}%00%(worktreepath)%00");
+    let printed = git.run(&[&["for-each-ref", &format, "--"], patterns].concat())?;
+    records(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git for-each-ref: its answer cannot be read"))
+}
+
+fn records(printed: &[u8]) -> Option<Vec<Ref>> {
+    let printed = printed.strip_suffix(b"\n").unwrap_or(printed);
+    let fields: Vec<&[u8]> = parts(printed).collect();
+    fields.chunks(FIELDS).map(record).collect()
+}
+
+fn record(fields: &[&[u8]]) -> Option<Ref> {
+    let [name, id, peeled, upstream, track, worktree] = *<&[&[u8]; FIELDS]>::try_from(fields).ok()?;
+    let some = |field: &[u8]| (!field.is_empty()).then(|| text(field));
+    let upstream = some(upstream);
+    Some(Ref {
+        // Each line but the first begins with the end of the one before.
+        name: text(name.strip_prefix(b"\n").unwrap_or(name)),
+        id: text(id),
+        peeled: some(peeled),
+        track: upstream.as_ref().and_then(|_| self::track(&text(track))),
+        upstream,
+        worktree: (!worktree.is_empty()).then(|| path(worktree)),
+    })
+}
+
+/// Reads `ahead 1, behind 2`.
+fn track(said: &str) -> Option<Track> {
+    if said == "gone" {
+        return Some(Track::Gone);
+    }
+    let count = |word: &str| {
+        let part = said.split(", ").find_map(|part| part.strip_prefix(word))?;
+        part.trim().parse::<u64>().ok()
+    };
+    Some(Track::Apart { ahead: count("ahead ").unwrap_or(0), behind: count("behind ").unwrap_or(0) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_whatever_their_paths_hold() {
+        let printed = b"refs/heads/a\0aa\0\0refs/remotes/origin/a\0ahead 1, behind 22\0/x\ny\0\n\
+            refs/heads/b\0bb\0\0refs/remotes/origin/b\0gone\0\0\nrefs/tags/v1\0cc\0dd\0\0\0\0\n";
+        let read = records(printed).unwrap();
+        assert_eq!(read.len(), 3);
+        assert_eq!(read[0].track, Some(Track::Apart { ahead: 1, behind: 22 }));
+        assert_eq!(read[0].worktree.as_deref(), Some(std::path::Path::new("/x\ny")));
+        assert_eq!((read[1].short("refs/heads/"), read[1].track), ("b", Some(Track::Gone)));
+        assert_eq!((read[2].commit(), read[2].track), ("dd", None));
+        assert_eq!(records(b""), Some(Vec::new()));
+        assert_eq!(records(b"refs/heads/a\0aa\0"), None);
+        assert_eq!(track(""), Some(Track::Apart { ahead: 0, behind: 0 }));
+    }
+}

@@ -1,0 +1,177 @@
+//! What a work tree has that its last commit has not, and how its branch stands.
+
+use std::path::{Path, PathBuf};
+
+use super::command::Git;
+use super::paths::{path, text};
+use crate::error::{Code, Error, Result};
+
+/// How a work tree is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The commit that is checked out; `None` before the first one.
+    pub head: Option<String>,
+    /// The branch, without `refs/heads/`; `None` where a commit is checked out by itself.
+    pub branch: Option<String>,
+    /// The branch that it follows, such as `origin/main`.
+    pub upstream: Option<String>,
+    /// Commits that it has and the branch that it follows has not; `None` where that is missing.
+    pub ahead: Option<u64>,
+    /// Commits that it lacks; `None` as `ahead`.
+    pub behind: Option<u64>,
+    /// The files that differ, in git's order.
+    pub entries: Vec<Entry>,
+}
+
+/// A file that differs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// How it differs.
+    pub state: State,
+    /// Its path below the work tree; a folder that is wholly untracked or ignored stands for its files, and ends in `/`.
+    pub path: PathBuf,
+    /// What it was called before it was renamed or copied.
+    pub from: Option<PathBuf>,
+    /// Whether it is a submodule.
+    pub is_submodule: bool,
+}
+
+/// How a file differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It is tracked, and was changed, staged or not.
+    Changed,
+    /// Its merge has conflicts.
+    Conflicted,
+    /// It is not tracked.
+    Untracked,
+    /// It is not tracked, and not looked at either.
+    Ignored,
+}
+
+impl Status {
+    /// How many files are in this state.
+    pub fn count(&self, state: State) -> usize {
+        self.entries.iter().filter(|entry| entry.state == state).count()
+    }
+
+    /// Whether nothing was changed, and no file is untracked; ignored ones do not count.
+    pub fn is_clean(&self) -> bool {
+        self.entries.iter().all(|entry| entry.state == State::Ignored)
+    }
+
+    /// The paths that tracked files have and had that were changed.
+    pub fn changed_paths(&self) -> impl Iterator<Item = &Path> {
+        let changed = self.entries.iter().filter(|entry| matches!(entry.state, State::Changed | State::Conflicted));
+        changed.flat_map(|entry| std::iter::once(entry.path.as_path()).chain(entry.from.as_deref()))
+    }
+}
+
+/// Which files that are not tracked are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extra {
+    /// Untracked ones, a wholly untracked folder as one.
+    Untracked,
+    /// Untracked ones each by itself, and ignored ones, a wholly ignored folder as one.
+    AllAndIgnored,
+}
+
+/// Returns how the work tree is that git is run in.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
+    // Said each time, since the user's configuration may say otherwise.
+    let said = ["status", "--porcelain=v2", "--branch", "-z", "--ahead-behind", "--find-renames"];
+    let extra: &[&str] = match extra {
+        Extra::Untracked => &["--untracked-files=normal"],
+        Extra::AllAndIgnored => &["--untracked-files=all", "--ignored=matching"],
+    };
+    let printed = git.run(&[&said, extra].concat())?;
+    parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git status: its answer cannot be read"))
+}
+
+fn parse(printed: &[u8]) -> Option<Status> {
+    let mut status = Status::default();
+    let mut parts = super::paths::parts(printed);
+    while let Some(part) = parts.next() {
+        let (kind, rest) = part.split_at_checked(2)?;
+        match kind {
+            b"# " => head(&mut status, &text(rest)),
+            b"1 " => status.entries.push(entry(State::Changed, rest, 7)?),
+            b"2 " => {
+                let from = Some(path(parts.next()?));
+                status.entries.push(Entry { from, ..entry(State::Changed, rest, 8)? });
+            }
+            b"u " => status.entries.push(entry(State::Conflicted, rest, 9)?),
+            b"? " => status.entries.push(entry(State::Untracked, rest, 0)?),
+            b"! " => status.entries.push(entry(State::Ignored, rest, 0)?),
+            _ => return None,
+        }
+    }
+    Some(status)
+}
+
+/// Reads a line such as `branch.ab +1 -2`; newer ones that are unknown are passed over.
+fn head(status: &mut Status, line: &str) {
+    let Some((key, value)) = line.split_once(' ') else { return };
+    match key {
+        "branch.oid" => status.head = Some(value.to_owned()).filter(|id| id != "(initial)"),
+        "branch.head" => status.branch = Some(value.to_owned()).filter(|name| name != "(detached)"),
+        "branch.upstream" => status.upstream = Some(value.to_owned()),
+        "branch.ab" => {
+            let (ahead, behind) = value.split_once(' ').unwrap_or_default();
+            status.ahead = ahead.strip_prefix('+').and_then(|ahead| ahead.parse().ok());
+            status.behind = behind.strip_prefix('-').and_then(|behind| behind.parse().ok());
+        }
+        _ => {}
+    }
+}
+
+/// Reads an entry whose path stands after `fields` fields.
+fn entry(state: State, line: &[u8], fields: usize) -> Option<Entry> {
+    let mut words = line.splitn(fields + 1, |byte| *byte == b' ');
+    // XY, then what is known of a submodule: `N...` for a file.
+    let is_submodule = fields > 0 && words.nth(1)?.starts_with(b"S");
+    let rest = if fields > 0 { words.nth(fields - 2)? } else { words.next()? };
+    Some(Entry { state, path: path(rest), from: None, is_submodule })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_whole() {
+        let printed = b"# branch.oid 1111\0# branch.head feature/x\0# branch.upstream origin/feature/x\0\
+            # branch.ab +1 -22\0# branch.newer thing\0\
+            1 .M N... 100644 100644 100644 aaaa bbbb a b.txt\0\
+            2 R. N... 100644 100644 100644 aaaa bbbb R100 new name\0old\nname\0\
+            1 .M SC.. 160000 160000 160000 aaaa bbbb module\0\
+            u UU N... 100644 100644 100644 100644 aaaa bbbb cccc both sides\0\
+            ? new folder/\0! target/\0";
+        let status = parse(printed).unwrap();
+        assert_eq!((status.branch.as_deref(), status.head.as_deref()), (Some("feature/x"), Some("1111")));
+        assert_eq!((status.ahead, status.behind), (Some(1), Some(22)));
+        let of = |state| -> Vec<String> {
+            let entries = status.entries.iter().filter(|entry| entry.state == state);
+            entries.map(|entry| entry.path.display().to_string()).collect()
+        };
+        assert_eq!(of(State::Changed), ["a b.txt", "new name", "module"]);
+        assert_eq!(of(State::Conflicted), ["both sides"]);
+        assert_eq!((of(State::Untracked), of(State::Ignored)), (vec!["new folder/".into()], vec!["target/".into()]));
+        assert_eq!(status.entries[1].from.as_deref(), Some(Path::new("old\nname")));
+        assert!(status.entries[2].is_submodule && !status.entries[0].is_submodule);
+        assert_eq!(status.changed_paths().count(), 5);
+        assert!(!status.is_clean() && status.count(State::Changed) == 3);
+    }
+
+    #[test]
+    fn no_commit_no_branch_and_no_upstream_are_nothing() {
+        let status = parse(b"# branch.oid (initial)\0# branch.head (detached)\0").unwrap();
+        assert_eq!(status, Status::default());
+        assert!(status.is_clean());
+        assert_eq!(parse(b"x what\0"), None);
+        assert_eq!(parse(b"1 .M N...\0"), None);
+    }
+}

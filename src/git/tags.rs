@@ -1,0 +1,46 @@
+//! Annotated tags as objects: a tag without the ref that names it.
+
+use super::command::Git;
+use super::paths::{parts, text};
+use super::trees::says;
+use crate::error::{Error, Result};
+
+/// The keys of the configuration by which git signs.
+const SIGNING: &str = "^(user|committer|gpg|tag)\\.";
+
+/// Makes the object of an annotated tag of the commit `target`, and returns its id. It is signed where the repository's
+/// configuration says so.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
+    if says(git, "tag.gpgSign")? || says(git, "tag.forceSignAnnotated")? {
+        return signed(git, name, target, message);
+    }
+    let tagger = git.text(&["var", "GIT_COMMITTER_IDENT"])?;
+    let message = message.trim_end_matches('\n');
+    let tag = format!("object {target}\ntype commit\ntag {name}\ntagger {tagger}\n\n{message}\n");
+    Ok(text(git.feed(&["mktag"], tag.as_bytes())?.trim_ascii()))
+}
+
+/// Makes it in a scratch repository that writes its objects into the real one, since git signs no tag without making the
+/// ref too.
+fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
+    let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
+    let format = format!("--object-format={}", git.text(&["rev-parse", "--show-object-format"])?);
+    git.run(&["init", "--quiet", "--bare", &format, "--template=", "--", &scratch.path().display().to_string()])?;
+    let objects = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
+    let mut args = Vec::new();
+    for setting in parts(&git.run(&["config", "-z", "--get-regexp", SIGNING])?) {
+        // A key, and after a line's end its value; one without a value is a yes.
+        args.push("-c".to_owned());
+        args.push(text(setting).replacen('\n', "=", 1));
+    }
+    args.extend(["tag", "--sign", "--file=-", "--cleanup=verbatim", "--", name, target].map(str::to_owned));
+    let scratch = Git::of(scratch.path(), git.limits().cancelled)
+        .within(git.limits().time)
+        .variable("GIT_DIR", scratch.path())
+        .variable("GIT_OBJECT_DIRECTORY", objects);
+    scratch.feed(&args, format!("{}\n", message.trim_end_matches('\n')).as_bytes())?;
+    scratch.text(&["rev-parse", "--verify", "--end-of-options", &format!("refs/tags/{name}")])
+}

@@ -1,0 +1,248 @@
+//! What flows did to the repositories of workspaces: runs, their steps, and what of them was pushed.
+//!
+//! A row never acts by itself: `workspace::journal` asks the user's records outside of the database too.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::Db;
+use super::engine::{Row, damaged, params, sql};
+use super::limits::{Growing, Limits};
+use super::page::{Page, Slice};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// The table. What is not done stays, and what a user may still want to take back.
+pub const GROWING: Growing = Growing {
+    name: "flow-runs",
+    about: "runs of flows over the repositories of workspaces; one that is not done stays",
+    usual: Limits { age: Some(365 * 24 * 60 * 60 * 1000), number: Some(10_000) },
+    beyond,
+    delete,
+};
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its steps are being done; a crash undoes them.
+    Applying,
+    /// All that matters is done; a crash completes the rest.
+    Landed,
+    /// It is done.
+    Done,
+    /// Everything is as it was before.
+    Undone,
+    /// The same, but for what somebody moved meanwhile.
+    Kept,
+}
+
+impl State {
+    const ALL: [State; 5] = [State::Applying, State::Landed, State::Done, State::Undone, State::Kept];
+
+    /// The word that the table and users see.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Applying => "applying",
+            State::Landed => "landed",
+            State::Done => "done",
+            State::Undone => "undone",
+            State::Kept => "kept",
+        }
+    }
+
+    /// Whether it has come to its end, one way or the other.
+    pub const fn is_over(self) -> bool {
+        matches!(self, State::Done | State::Undone | State::Kept)
+    }
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowRun {
+    /// Its key.
+    pub id: i64,
+    /// What users see of it.
+    pub uuid: Uuid,
+    /// What was done, such as `feature finish`.
+    pub operation: String,
+    /// What it was done to, such as a branch.
+    pub subject: String,
+    /// How far it is.
+    pub state: State,
+    /// Who did it, as the trail names them.
+    pub actor: String,
+    /// When it began.
+    pub started_at: Millis,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+}
+
+/// A run that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Its id.
+    pub uuid: Uuid,
+    /// The key of its workspace.
+    pub workspace: i64,
+    /// What is done.
+    pub operation: &'a str,
+    /// What it is done to.
+    pub subject: &'a str,
+    /// Who does it.
+    pub actor: &'a str,
+    /// When.
+    pub now: Millis,
+}
+
+/// A step of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StepRow {
+    /// The repository.
+    pub repo: String,
+    /// Whether it is done after the run has landed.
+    pub tidies: bool,
+    /// The whole of it.
+    pub step: Value,
+}
+
+macro_rules! runs {
+    () => {
+        "SELECT id, uuid, operation, subject, state, actor, started_at, ended_at FROM flow_run"
+    };
+}
+
+/// The rows beyond the limits: `?1` is the moment before which they began, `?2` how many there are.
+macro_rules! beyond {
+    () => {
+        "SELECT id FROM (SELECT id, started_at, state, row_number() OVER (ORDER BY id DESC) AS place FROM flow_run)
+             AS ranked
+          WHERE (started_at < ?1 OR place > ?2) AND state IN ('done', 'undone', 'kept')"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![limits.before(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!("DELETE FROM flow_run WHERE id IN (", beyond!(), " LIMIT ?3)");
+    db.run(sql, params![limits.before(now), limits.most(), most])
+}
+
+/// Adds a run that begins, with its steps in order; returns its key.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[StepRow]) -> Result<i64> {
+    let sql = sql!(
+        "INSERT INTO flow_run (uuid, workspace_id, operation, subject, state, actor, started_at)
+         VALUES (?1, ?2, ?3, ?4, 'applying', ?5, ?6) RETURNING id"
+    );
+    let values = params![new.uuid, new.workspace, new.operation, new.subject, new.actor, new.now];
+    let id: i64 = db.single(sql, values, |row| row.get(0))?;
+    for (seq, step) in steps.iter().enumerate() {
+        let sql = sql!("INSERT INTO flow_step (run_id, seq, repo, tidies, step) VALUES (?1, ?2, ?3, ?4, ?5)");
+        let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+        db.run(sql, params![id, seq, step.repo, i64::from(step.tidies), step.step.to_string()])?;
+    }
+    Ok(id)
+}
+
+/// Notes how far a run is; `ended_at` is kept where that is its end.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_state(db: &Db<'_>, id: i64, state: State, now: Millis) -> Result<()> {
+    let ended = state.is_over().then_some(now);
+    db.run(sql!("UPDATE flow_run SET state = ?2, ended_at = ?3 WHERE id = ?1"), params![id, state.word(), ended])
+        .map(drop)
+}
+
+/// Returns the run with this id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<FlowRun>> {
+    db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
+}
+
+/// Returns a page of a workspace's runs, the newest first; it begins after the run whose id is `page.after`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, workspace: i64, page: &Page) -> Result<Slice<FlowRun>> {
+    let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
+    let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid < ?2 ORDER BY uuid DESC LIMIT ?3");
+    Ok(page.slice(db.all(sql, params![workspace, after, page.fetch()], from_row)?))
+}
+
+/// Returns the newest run of a workspace that did `operation` to `subject` and was not taken back.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn newest_of(db: &Db<'_>, workspace: i64, operation: &str, subject: &str) -> Result<Option<FlowRun>> {
+    let sql = sql!(
+        runs!(),
+        " WHERE workspace_id = ?1 AND operation = ?2 AND subject = ?3 AND state IN ('landed', 'done')
+          ORDER BY id DESC LIMIT 1"
+    );
+    db.one(sql, params![workspace, operation, subject], from_row)
+}
+
+/// Returns the newest run of a workspace that was not taken back.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
+    let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND state IN ('landed', 'done') ORDER BY id DESC LIMIT 1");
+    db.one(sql, params![workspace], from_row)
+}
+
+/// Returns the steps of a run, in order.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn steps(db: &Db<'_>, id: i64) -> Result<Vec<StepRow>> {
+    db.all(sql!("SELECT repo, tidies, step FROM flow_step WHERE run_id = ?1 ORDER BY seq"), params![id], |row| {
+        let step: String = row.get(2)?;
+        let step = serde_json::from_str(&step).map_err(|_| damaged("A step of a flow's run is no JSON"))?;
+        Ok(StepRow { repo: row.get(0)?, tidies: row.get::<i64>(1)? != 0, step })
+    })
+}
+
+/// Notes that a ref of a run was pushed as `new_id`, or deleted there where `None`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn note_push(db: &Db<'_>, id: i64, repo: &str, ref_name: &str, new_id: Option<&str>, now: Millis) -> Result<()> {
+    let sql = sql!(
+        "INSERT INTO flow_push (run_id, repo, ref_name, new_id, pushed_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (run_id, repo, ref_name) DO UPDATE SET new_id = excluded.new_id, pushed_at = excluded.pushed_at"
+    );
+    db.run(sql, params![id, repo, ref_name, new_id, now]).map(drop)
+}
+
+/// Returns what of a run was pushed: the repository, the ref's name and its new id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn pushes(db: &Db<'_>, id: i64) -> Result<Vec<(String, String, Option<String>)>> {
+    let sql = sql!("SELECT repo, ref_name, new_id FROM flow_push WHERE run_id = ?1 ORDER BY repo, ref_name");
+    db.all(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+fn from_row(row: &Row<'_>) -> Result<FlowRun> {
+    let word: String = row.get(4)?;
+    let state = State::ALL.into_iter().find(|state| state.word() == word);
+    Ok(FlowRun {
+        id: row.get(0)?,
+        uuid: row.get(1)?,
+        operation: row.get(2)?,
+        subject: row.get(3)?,
+        state: state.ok_or_else(|| damaged("A flow's run has a state that is none"))?,
+        actor: row.get(5)?,
+        started_at: row.get(6)?,
+        ended_at: row.get(7)?,
+    })
+}

@@ -1,0 +1,219 @@
+//! Clones of repositories: where from, under which name, and what they need to be part of a workspace.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::carry::MARK;
+use super::names;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::git::{Git, refs};
+use crate::process::Limits;
+use crate::redact::redact;
+
+/// How long a clone may take.
+const CLONE: Duration = Duration::from_secs(600);
+
+/// How a URL may begin; anything else with `://` is refused.
+const SCHEMES: [&str; 5] = ["https", "http", "ssh", "git", "file"];
+
+/// Where a repository is cloned from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// As git is told it.
+    pub address: String,
+    /// The folder, where it lies on this machine.
+    pub local: Option<PathBuf>,
+}
+
+impl Origin {
+    /// Reads what a user wrote: a URL, `host:path` as ssh takes it, or a path of this machine, relative to `start`.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT`.
+    pub fn read(text: &str, start: &Path) -> Result<Self> {
+        let refused = |why: &str| {
+            Err(Error::new(Code::InvalidArgument, format!("`{}` is no repository to clone: {why}", redact(text)))
+                .hint("name an https, ssh, git or file URL, host:path, or a folder"))
+        };
+        if text.is_empty() || text.starts_with('-') || text.contains(char::is_control) {
+            return refused("it is empty, begins with `-`, or has control characters");
+        }
+        if let Some((scheme, rest)) = text.split_once("://") {
+            if !SCHEMES.contains(&scheme) {
+                return refused("git would run a helper program for it");
+            }
+            if rest.starts_with('-') {
+                return refused("its host begins with `-`");
+            }
+            let local = (scheme == "file").then(|| PathBuf::from(rest));
+            return Ok(Self { address: text.to_owned(), local });
+        }
+        if text.contains("::") {
+            return refused("git would run a helper program for it");
+        }
+        let folder = start.join(text);
+        let is_remote = text.split('/').next().is_some_and(|first| first.contains(':'));
+        if is_remote && !folder.exists() {
+            return Ok(Self { address: text.to_owned(), local: None });
+        }
+        match folder.canonicalize() {
+            Ok(folder) => Ok(Self { address: disk::posix(&folder), local: Some(folder) }),
+            Err(error) => refused(&error.to_string()),
+        }
+    }
+
+    /// The address without a password, as manifests and people get it.
+    pub fn shown(&self) -> String {
+        match self.address.split_once("://") {
+            Some((scheme, rest)) => {
+                let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+                let host = match host.rsplit_once('@') {
+                    // With ssh, a name alone is a user's; elsewhere it is as often a token.
+                    Some((user, _)) if scheme == "ssh" && !user.contains(':') => host,
+                    Some((_, bare)) => bare,
+                    None => host,
+                };
+                format!("{scheme}://{host}/{path}")
+            }
+            None => self.address.clone(),
+        }
+    }
+
+    /// The name that a repository has where nothing says another one: the last part of its address.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where that is no name.
+    pub fn name(&self) -> Result<String> {
+        let trimmed = self.address.trim_end_matches('/');
+        let trimmed = trimmed.strip_suffix("/.git").unwrap_or(trimmed);
+        let last = trimmed.rsplit(['/', ':']).next().unwrap_or_default();
+        let name = last.strip_suffix(".git").unwrap_or(last);
+        if names::is_name(name) {
+            return Ok(name.to_owned());
+        }
+        Err(Error::new(Code::InvalidArgument, format!("`{}` ends with no name of a repository", self.shown()))
+            .hint("say where it goes: URL=PATH"))
+    }
+}
+
+/// Clones a repository into `into`, which is not there, and has it carry `mark` and both branches.
+///
+/// The main branch is checked out: `main`, else the one that the other repository has checked out. develop follows that of
+/// the other repository where it has one, else it is made from the main branch.
+///
+/// # Errors
+/// `E_REMOTE_FAILED` with git's own words; `E_GIT_NOT_FOUND`, `E_CANCELLED`, `E_FILE_FAILED`.
+pub fn make(
+    name: &str,
+    origin: &Origin,
+    into: &Path,
+    mark: &str,
+    develop: &str,
+    main: Option<&str>,
+    cancelled: &CancellationToken,
+) -> Result<String> {
+    let parent = into.parent().unwrap_or(into);
+    std::fs::create_dir_all(parent).map_err(|error| disk::failed("make", parent, error))?;
+    // A link in the other repository's files is never followed by a hard link into it.
+    let args = ["clone", "--quiet", "--no-hardlinks", "--"].map(std::ffi::OsStr::new);
+    let args = [&args[..], &[origin.address.as_ref(), into.as_os_str()]].concat();
+    Git::new(parent, Limits::new(CLONE, cancelled)).run(&args).map_err(|error| failed(name, origin, error))?;
+    std::fs::write(into.join(".git").join(MARK), mark).map_err(|error| disk::failed("write", into, error))?;
+    let git = Git::of(into, cancelled);
+    // The password of a URL stays with who gave it.
+    let shown = origin.shown();
+    if shown != origin.address {
+        git.change(&["remote", "set-url", "origin", &shown])?;
+    }
+    prepare(name, &git, develop, main)
+}
+
+/// Has a repository carry both branches, and returns the name of the main one.
+///
+/// # Errors
+/// `E_BRANCH_NOT_FOUND` where it has no commit, or no main branch; `E_GIT_FAILED`.
+pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> Result<String> {
+    let known = refs::list(git, &["refs/heads/", "refs/remotes/origin/"])?;
+    let has = |full: String| known.iter().any(|known| known.name == full);
+    let is = super::carry::head(git)?;
+    let checked_out = match &is {
+        Some(super::step::Head::Branch(branch)) => Some(branch.as_str()),
+        _ => None,
+    };
+    let exists = |branch: &str| has(format!("refs/heads/{branch}")) || has(format!("refs/remotes/origin/{branch}"));
+    let usual = main.or_else(|| exists("main").then_some("main"));
+    let Some(main) = usual.or_else(|| checked_out.filter(|branch| *branch != develop)).or(checked_out) else {
+        return Err(Error::new(Code::BranchNotFound, format!("{name}: it has no main branch"))
+            .with_details(serde_json::json!({ "repo": name }))
+            .hint("push a first commit to it"));
+    };
+    if !exists(main) {
+        return Err(Error::new(
+            Code::BranchNotFound,
+            format!("{name}: it has no branch `{main}`, or no commit at all"),
+        )
+        .with_details(serde_json::json!({ "repo": name, "branch": main }))
+        .hint("push a first commit to it, or name its main branch as `default_branch`"));
+    }
+    for branch in [main, develop] {
+        if has(format!("refs/heads/{branch}")) {
+            continue;
+        }
+        let remote = format!("refs/remotes/origin/{branch}");
+        let from = if has(remote.clone()) { remote } else { format!("refs/heads/{main}") };
+        let track = if from.starts_with("refs/remotes/") { "--track" } else { "--no-track" };
+        git.change(&["branch", "--quiet", track, branch, &from])?;
+    }
+    Ok(main.to_owned())
+}
+
+/// Returns the failure of a clone, without the password of its address.
+fn failed(name: &str, origin: &Origin, error: Error) -> Error {
+    if error.code() != Code::GitFailed {
+        return error;
+    }
+    let tail = error.details().and_then(|details| details["stderr"].as_str().map(str::to_owned)).unwrap_or_default();
+    let said = error.message().trim_start_matches("git clone: ").to_owned();
+    Error::new(Code::RemoteFailed, format!("{name}: `{}` cannot be cloned: {said}", origin.shown()))
+        .with_details(serde_json::json!({ "repo": name, "remote": origin.shown(), "stderr_tail": tail }))
+        .hint("mcpkg answers no question of git's or ssh's; try `git clone` by hand")
+        .with_source(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Origin> {
+        Origin::read(text, Path::new("/nowhere"))
+    }
+
+    #[test]
+    fn a_password_stays_with_who_gave_it() {
+        for (text, shown) in [
+            ("https://u:pw@example.org/a/b.git", "https://example.org/a/b.git"),
+            ("https://token@example.org/b", "https://example.org/b"),
+            ("ssh://git@example.org/b.git", "ssh://git@example.org/b.git"),
+            ("ssh://git:pw@example.org/b.git", "ssh://example.org/b.git"),
+            ("git@example.org:b.git", "git@example.org:b.git"),
+        ] {
+            let origin = read(text).unwrap();
+            assert_eq!((origin.shown().as_str(), origin.name().unwrap().as_str()), (shown, "b"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_runs_programs_or_looks_like_an_option_is_refused() {
+        for text in
+            ["", "-u", "ext::sh -c id", "ssh://-oProxyCommand=x/y", "https:\n//x", "foo://x/y", "no/such/folder"]
+        {
+            assert_eq!(read(text).unwrap_err().code(), Code::InvalidArgument, "{text}");
+        }
+        let here = Origin::read(".", Path::new("/")).unwrap();
+        assert_eq!(here.local.as_deref(), Some(Path::new("/")));
+        assert!(here.name().is_err());
+    }
+}

@@ -1,0 +1,327 @@
+//! `mcpkg workspace init`: clones repositories and writes the manifest, all or none.
+
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::clone::{self, Origin};
+use super::journal::{self, Plan};
+use super::lock::Lock;
+use super::manifest::{self, NewRepo};
+use super::root::{MANIFEST, find, start};
+use super::step::{Step, relative};
+use super::{carry, names};
+use crate::consent::request;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
+
+/// A repository that comes into a workspace.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RepoArg {
+    /// Where it is cloned from
+    #[serde(default)]
+    url: String,
+    /// Where it goes, below the workspace; the last part of its address else
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl std::str::FromStr for RepoArg {
+    type Err = std::convert::Infallible;
+
+    /// Reads `URL` or `URL=PATH`.
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
+        // A URL may hold a `=` of its own, and a path holds none.
+        Ok(match text.rsplit_once('=') {
+            Some((url, path)) if !url.is_empty() && !path.contains(['?', '&', ':']) => {
+                Self { url: url.to_owned(), path: Some(path.to_owned()) }
+            }
+            _ => Self { url: text.to_owned(), path: None },
+        })
+    }
+}
+
+/// Makes a workspace in the current folder.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Init {
+    /// Workspace name [default: the folder's]
+    #[serde(default)]
+    name: Option<String>,
+    /// Repository to clone: an https, ssh, git or file URL, host:path or a folder; =PATH says where to
+    #[arg(long = "repo", value_name = "URL[=PATH]")]
+    #[serde(default)]
+    repos: Vec<RepoArg>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+/// What is to be cloned.
+struct New {
+    name: String,
+    path: String,
+    origin: Origin,
+    /// Whether a clone of it is there already.
+    is_there: bool,
+}
+
+impl Operation for Init {
+    const TOOL: &'static str = "smctl_workspace_init";
+    const CLI: &'static [&'static str] = &["workspace", "init"];
+    const TITLE: &'static str = "Initialize workspace";
+    const ABOUT: &'static str = "Initialize a SmallAIOS multi-repo workspace";
+    const HELP: &'static str = "The repositories are cloned, and each gets a main and a develop branch. Where one of them \
+        fails, nothing is left. A clone of the same repository that stands in its place is taken over; any other folder \
+        with something in it is refused.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workspace init",
+        "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const MAY_NEED_CONSENT: bool = true;
+    const SHAPE: Shape = Shape::Rpc;
+    const GROUP: &'static str = super::GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(
+        r#"{"type":"object","properties":{"name":{"type":"string","description":"Workspace name"},"repos":{"type":"array","items":{"type":"object","properties":{"url":{"type":"string"},"path":{"type":"string"}}}}},"required":["name"]}"#,
+    );
+    type Output = crate::op::NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let root = place(context)?;
+        let name = match &self.name {
+            Some(name) => name.clone(),
+            None => root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        };
+        if name.trim().is_empty() || name.len() > 100 || name.contains(char::is_control) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` is no name of a workspace", name.escape_debug()),
+            )
+            .hint("a name has 1 to 100 characters"));
+        }
+        let new = wanted(context, &root, &self.repos)?;
+        consent(context, &root, &new)?;
+        let temporary = |index: usize, run| journal::temporary(&root, run).join(index.to_string());
+        let uuid = context.clock.uuid();
+        let mark = uuid.to_string();
+        if self.dry_run {
+            return Ok(shown(&root, &name, &new, true));
+        }
+        let lock = Lock::take(context, &root, "workspace init")?;
+        journal::put_right(context, &root, false)?;
+        if find(&root).is_some() {
+            return Err(exists(&root));
+        }
+        let cloned = clone_all(context, &new, &mark, |index| temporary(index, uuid));
+        let result = cloned.and_then(|mains| {
+            let manifest = manifest_text(&name, &new, &mains);
+            manifest::read(&manifest, MANIFEST)?;
+            let fresh = || new.iter().enumerate().filter(|(_, new)| !new.is_there);
+            let land = fresh().map(|(index, new)| Step::Place {
+                repo: new.name.clone(),
+                temporary: relative(&root, &temporary(index, uuid)),
+                path: new.path.clone(),
+                mark: mark.clone(),
+            });
+            let write = Step::Write { path: MANIFEST.to_owned(), old: None, new: Some(manifest) };
+            let unmark =
+                |new: &New| Step::Unmark { repo: new.name.clone(), path: new.path.clone(), mark: mark.clone() };
+            let plan = Plan {
+                workspace: name.clone(),
+                operation: "workspace init",
+                subject: name.clone(),
+                uuid,
+                land: land.chain([write]).collect(),
+                tidy: fresh().map(|(_, new)| unmark(new)).collect(),
+                undoes: None,
+            };
+            journal::carry_out(context, &root, &lock, &plan)
+        });
+        carry::remove_tree(&journal::temporary(&root, uuid))?;
+        let warnings = result?;
+        Ok(shown(&root, &name, &new, false).warn(warnings))
+    }
+}
+
+/// Returns the folder that becomes the root.
+fn place(context: &Context) -> Result<PathBuf> {
+    let start = start(&context.selection);
+    let root = start.canonicalize().map_err(|error| disk::failed("use", &start, error))?;
+    if let Some(there) = find(&root) {
+        return Err(exists(&there));
+    }
+    if root.parent().is_none() || crate::deploy::is_reserved(&root) {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("`{}` is the home folder, `/`, or an agent's own folder: no place for a workspace", root.display()),
+        )
+        .hint("make a folder for it, and run the command there"));
+    }
+    Ok(root)
+}
+
+fn exists(root: &Path) -> Error {
+    Error::new(Code::WorkspaceExists, format!("`{}` is a workspace already", root.display()))
+        .with_details(json!({ "path": root.display().to_string() }))
+        .hint("`mcpkg workspace add URL` adds a repository to it")
+}
+
+fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
+    let mut all: Vec<New> = Vec::new();
+    for repo in repos {
+        let origin = Origin::read(&repo.url, root)?;
+        let name = match &repo.path {
+            Some(path) => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned(),
+            None => origin.name()?,
+        };
+        let path = repo.path.as_deref().unwrap_or(&name).trim_end_matches('/').to_owned();
+        if !names::is_path(&path) || !names::is_name(&name) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("`{}` is no path of a repository", path.escape_debug()),
+            )
+            .hint("name a path below the workspace, without `..`"));
+        }
+        let folder = super::root::below(root, &path)?;
+        if let Some(other) = all.iter().find(|other| other.name == name || other.path == path) {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("Two repositories would be called '{name}', or lie in `{}`", other.path),
+            )
+            .hint("give one of them another place: --repo URL=PATH"));
+        }
+        let is_there = is_there(context, &folder, &origin)?;
+        all.push(New { name, path, origin, is_there });
+    }
+    Ok(all)
+}
+
+/// Whether a clone of the repository stands in its place already.
+fn is_there(context: &Context, folder: &Path, origin: &Origin) -> Result<bool> {
+    let mut entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        entries => entries.map_err(|error| disk::failed("read", folder, error))?,
+    };
+    if entries.next().is_none() {
+        return Ok(false);
+    }
+    let git = crate::git::Git::of(folder, &context.cancelled);
+    let url = folder.join(".git").exists().then(|| git.ask(&["config", "--get", "remote.origin.url"])).transpose()?;
+    let url = url.flatten().map(|url| String::from_utf8_lossy(url.trim_ascii()).into_owned());
+    if url.is_some_and(|url| url == origin.address || url == origin.shown()) {
+        return Ok(true);
+    }
+    Err(Error::new(
+        Code::WorkspaceExists,
+        format!("`{}` is there already, and is no clone of `{}`", folder.display(), origin.shown()),
+    )
+    .with_details(json!({ "path": folder.display().to_string() }))
+    .hint("move it away, or name another place: --repo URL=PATH"))
+}
+
+/// Asks a person where an agent would have a folder read that lies outside of the workspace.
+fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
+    let outside = |new: &&New| new.origin.local.as_ref().is_some_and(|local| !local.starts_with(root));
+    let effects: Vec<String> = new
+        .iter()
+        .filter(outside)
+        .map(|new| format!("clone {} into {}", new.origin.shown(), root.join(&new.path).display()))
+        .collect();
+    if context.is_shell() || effects.is_empty() {
+        return Ok(());
+    }
+    let inputs = json!({ "root": root, "clones": effects });
+    let plan_hash = hex::encode(&disk::sha256(inputs.to_string().as_bytes()));
+    let need = request::Need {
+        operation: Init::TOOL,
+        project: "",
+        inputs: &inputs,
+        plan_hash: &plan_hash,
+        summary: format!("Clone from folders outside of `{}`", root.display()),
+        effects,
+    };
+    let consent = request::ask(context, &need)?;
+    context.store.write(|db| consent.consume(context, db))
+}
+
+/// Clones what is not there, beside its place, as many at once as there are processors; returns the main branches.
+fn clone_all(
+    context: &Context,
+    new: &[New],
+    mark: &str,
+    temporary: impl Fn(usize) -> PathBuf + Sync,
+) -> Result<Vec<String>> {
+    let total = new.len() as u64;
+    super::parallel::each(new, |index, new| {
+        (context.progress)(&format!("cloning {}", new.name), index as u64, total);
+        if new.is_there {
+            let root =
+                start(&context.selection).canonicalize().map_err(|error| Error::file("use", Path::new("."), error))?;
+            let folder = root.join(&new.path);
+            return clone::prepare(&new.name, &crate::git::Git::of(&folder, &context.cancelled), "develop", None);
+        }
+        clone::make(&new.name, &new.origin, &temporary(index), mark, "develop", None, &context.cancelled)
+    })
+    .into_iter()
+    .collect()
+}
+
+fn manifest_text(name: &str, new: &[New], mains: &[String]) -> String {
+    let urls: Vec<String> = new.iter().map(|new| new.origin.shown()).collect();
+    let repos: Vec<NewRepo<'_>> = new
+        .iter()
+        .zip(&urls)
+        .zip(mains)
+        .map(|((new, url), main)| NewRepo { name: &new.name, url, path: &new.path, default_branch: main })
+        .collect();
+    manifest::new(name, &repos)
+}
+
+fn shown(root: &Path, name: &str, new: &[New], dry_run: bool) -> Reply {
+    let repos: Vec<Value> =
+        new.iter().map(|new| json!({ "name": new.name, "path": new.path, "cloned": !new.is_there })).collect();
+    let mut data = json!({
+        "name": name,
+        "root": root.display().to_string(),
+        "manifest_path": root.join(MANIFEST).display().to_string(),
+        "repos": repos,
+    });
+    if dry_run {
+        data["dry_run"] = true.into();
+    }
+    let verb = if dry_run { "Would make" } else { "Made" };
+    let sentence = Body::Sentence(format!("{verb} the workspace '{name}' in {}", root.display()));
+    let rows: Vec<Vec<String>> = new
+        .iter()
+        .map(|new| {
+            let how = if new.is_there { "taken over" } else { "cloned" };
+            vec![new.name.clone(), new.path.clone(), how.to_owned(), new.origin.shown()]
+        })
+        .collect();
+    let body = if rows.is_empty() {
+        sentence
+    } else {
+        let table = Table { columns: &["repo", "path", "how", "from"], rows, empty: String::new() };
+        Body::Several(vec![sentence, Body::Table(table)])
+    };
+    let reply = Reply::new(body, data);
+    if new.is_empty() {
+        reply.hint("`mcpkg workspace add URL` adds a repository")
+    } else {
+        reply.hint("`mcpkg flow feature start NAME` begins a change in all of them")
+    }
+}

@@ -1,0 +1,323 @@
+//! A change of a workspace, all or none: written down before the first step, taken back where one fails or the process is
+//! killed, completed where it had landed already.
+//!
+//! It is written down three times, each for a reason. The database has the run, for `flow log` and `flow undo`. The file
+//! `.smctl/applying` stands in the workspace while the run goes on, so that a process with another database does not work in
+//! between. And a record outside of both ([`crate::approved`]) says that this machine began it: neither a database nor a
+//! folder from somebody else makes mcpkg move anything.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::carry::{self, Ground, Kept};
+use super::lock::Lock;
+use super::root::{OWN, around, start};
+use super::step::Step;
+use crate::approved::Kind;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::hex;
+use crate::machine;
+use crate::op::Context;
+use crate::store::Db;
+use crate::store::flow_runs::{self, FlowRun, New, State, StepRow};
+use crate::store::workspaces;
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The name of the workspace.
+    pub workspace: String,
+    /// What is done, such as `feature finish`.
+    pub operation: &'static str,
+    /// What it is done to, such as a branch.
+    pub subject: String,
+    /// The run's id, which refs that keep old commits are named by.
+    pub uuid: Uuid,
+    /// The steps that are undone where one of them fails.
+    pub land: Vec<Step>,
+    /// The steps after them, which go forwards only.
+    pub tidy: Vec<Step>,
+    /// The run that this one takes back.
+    pub undoes: Option<FlowRun>,
+}
+
+/// The file in a workspace that tells of a run that goes on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Applying {
+    run: String,
+    database: String,
+    operation: String,
+    subject: String,
+    land: Vec<Step>,
+    tidy: Vec<Step>,
+}
+
+/// Carries a plan out; returns what could not be tidied up, a line each.
+///
+/// # Errors
+/// What the first step that failed returned, after all steps before it were taken back; `E_FLOW_UNDONE` where some of them
+/// could not be, with what stays in details.kept; `E_UNAPPROVED`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Result<Vec<String>> {
+    refuse_unfinished(context, root)?;
+    context.unless_cancelled()?;
+    let applying = Applying {
+        run: plan.uuid.to_string(),
+        database: context.database().display().to_string(),
+        operation: plan.operation.to_owned(),
+        subject: plan.subject.clone(),
+        land: plan.land.clone(),
+        tidy: plan.tidy.clone(),
+    };
+    let sha256 = begin(context, root, &applying)?;
+    let journalled = context.store.write(|db| {
+        let workspace = key(context, db, root, &plan.workspace)?;
+        let (uuid, now, actor) = (plan.uuid, context.clock.now(), context.caller.actor());
+        let (operation, subject) = (plan.operation, plan.subject.as_str());
+        flow_runs::begin(db, &New { uuid, workspace, operation, subject, actor, now }, &rows(plan))
+    });
+    let id = match journalled {
+        Ok(id) => id,
+        Err(error) => {
+            // Nothing was moved.
+            end(root)?;
+            context.approved.withdraw(Kind::Flow, &sha256)?;
+            return Err(error);
+        }
+    };
+    let message = format!("mcpkg: {} {}", plan.operation, plan.subject);
+    let never = CancellationToken::new();
+    let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
+    let landed = carry::apply(&ground, &plan.land).and_then(|()| set(context, id, State::Landed));
+    if let Err(error) = landed {
+        return Err(undo(context, &ground, id, &plan.land, error)?);
+    }
+    let warnings = tidy(&ground, &plan.tidy);
+    finished(context, id, &event(plan), &plan.subject, plan.undoes.as_ref())?;
+    end(root)?;
+    Ok(warnings)
+}
+
+/// Puts right what a process that was killed left half done in the workspace around the start folder: undoes what had not
+/// landed, completes what had. What another database began, or nobody on this machine, stays, and writers refuse.
+pub fn recover(context: &Context) {
+    let Some(root) = around(&start(&context.selection), |root| root.join(APPLYING).is_file()) else { return };
+    match put_right(context, &root, false) {
+        Ok(None) => {}
+        Ok(Some(what)) => tracing::warn!(root = %root.display(), "{what}"),
+        Err(error) => tracing::warn!(root = %root.display(), %error, "a change of the workspace is still half done"),
+    }
+}
+
+/// Puts right what was left half done; returns a sentence about it, or `None` where there is nothing, or its process lives.
+/// `by_file`: also where its database is gone, or has nothing of it.
+///
+/// # Errors
+/// `E_FLOW_UNDONE` with what stays, `E_WORKSPACE_BUSY` where it is not this database's to put right; `E_FILE_FAILED`.
+pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
+    let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
+    let Some((applying, sha256)) = read(root)? else { return Ok(None) };
+    let run = context.store.read(|db| find(db, &applying))?;
+    let is_ours = context.database().display().to_string() == applying.database;
+    if !by_file && (!is_ours || context.approved.get(Kind::Flow, &sha256)?.is_none()) {
+        return Err(unfinished(&applying));
+    }
+    let never = CancellationToken::new();
+    let message = format!("mcpkg: recover {} {}", applying.operation, applying.subject);
+    let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
+    let what = format!("`{} {}`", applying.operation, applying.subject);
+    match run.as_ref().map(|run| (run.id, run.state)) {
+        // It was killed before the database knew of it, and so before anything was moved.
+        None if is_ours && !by_file => {
+            end(root)?;
+            context.approved.withdraw(Kind::Flow, &sha256)?;
+            Ok(Some(format!("{what} had not begun, and was forgotten")))
+        }
+        Some((id, State::Landed)) => {
+            let warnings = tidy(&ground, &applying.tidy);
+            set(context, id, State::Done)?;
+            end(root)?;
+            let more = warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
+            Ok(Some(format!("{what}, which was cut off, is completed now{more}")))
+        }
+        Some((_, state)) if state.is_over() => {
+            end(root)?;
+            Ok(None)
+        }
+        other => {
+            let kept = carry::revert(&ground, &applying.land)?;
+            if let Some((id, _)) = other {
+                set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
+            }
+            end(root)?;
+            context.approved.withdraw(Kind::Flow, &sha256)?;
+            let more = kept.iter().map(|kept| format!("; {}: {}", kept.repo, kept.what)).collect::<String>();
+            Ok(Some(format!("{what}, which was cut off, is undone{more}")))
+        }
+    }
+}
+
+/// Whether the steps of a run are those that this machine carried out.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<bool> {
+    let sha256 = sha256(&run.uuid.to_string(), &run.operation, &run.subject, steps.iter().map(|row| row.step.clone()));
+    Ok(context.approved.get(Kind::Flow, &sha256)?.is_some())
+}
+
+/// Returns the key of the workspace in the database, which knows it from now on.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn key(context: &Context, db: &Db<'_>, root: &Path, name: &str) -> Result<i64> {
+    let machine = machine::id(None);
+    let root = disk::posix(root);
+    let (uuid, now) = (context.clock.uuid(), context.clock.now());
+    workspaces::add(db, &workspaces::New { uuid, machine: &machine, root: &root, name, now })
+}
+
+/// Returns the key of the workspace where the database knows it.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn known(db: &Db<'_>, root: &Path) -> Result<Option<i64>> {
+    workspaces::find(db, &machine::id(None), &disk::posix(root))
+}
+
+/// The file that tells of a run that goes on, below the root.
+const APPLYING: &str = ".smctl/applying";
+
+/// Refuses to write while something is half done that could not be put right.
+fn refuse_unfinished(context: &Context, root: &Path) -> Result<()> {
+    let Some((applying, sha256)) = read(root)? else { return Ok(()) };
+    // The lock is held, so that its process is gone.
+    let over = context.store.read(|db| find(db, &applying))?.is_some_and(|run| run.state.is_over());
+    if over && context.approved.get(Kind::Flow, &sha256)?.is_some() {
+        return end(root);
+    }
+    Err(unfinished(&applying))
+}
+
+fn unfinished(applying: &Applying) -> Error {
+    let Applying { run, database, operation, subject, .. } = applying;
+    let command = format!("mcpkg --db {} workspace recover", crate::shell::quote(database));
+    Error::new(
+        Code::WorkspaceBusy,
+        format!("`{operation} {subject}` was cut off in this workspace, and is not put right yet; nothing was changed"),
+    )
+    .with_details(json!({ "run": run, "database": database, "command": command }))
+    .hint(format!("`{command}` puts it right"))
+}
+
+fn find(db: &Db<'_>, applying: &Applying) -> Result<Option<FlowRun>> {
+    Uuid::parse_str(&applying.run).map_or(Ok(None), |uuid| flow_runs::get(db, uuid))
+}
+
+fn begin(context: &Context, root: &Path, applying: &Applying) -> Result<String> {
+    let steps = applying.land.iter().chain(&applying.tidy).map(|step| json!(step));
+    let sha256 = sha256(&applying.run, &applying.operation, &applying.subject, steps);
+    let note = json!({ "run": applying.run, "root": root, "database": applying.database });
+    context.approved.put(Kind::Flow, &sha256, &note)?;
+    let (path, temporary) = (root.join(APPLYING), root.join(OWN).join(format!(".applying-{}", applying.run)));
+    disk::write_beside(&path, &temporary, json!(applying).to_string().as_bytes(), 0o600)?;
+    disk::put_in_place(&path, &temporary, false)?;
+    disk::sync_folder(&root.join(OWN));
+    Ok(sha256)
+}
+
+fn end(root: &Path) -> Result<()> {
+    disk::remove(&root.join(APPLYING))
+}
+
+fn read(root: &Path) -> Result<Option<(Applying, String)>> {
+    let path = root.join(APPLYING);
+    let text = match file::read_text(&path, file::TEXT) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(disk::failed("read", &path, error)),
+    };
+    let applying: Applying = serde_json::from_str(&text).map_err(|error| {
+        Error::new(Code::WorkspaceBusy, format!("`{}` is damaged: {error}", path.display()))
+            .hint("look at the repositories, and delete the file when they are as they should be")
+    })?;
+    let steps = applying.land.iter().chain(&applying.tidy).map(|step| json!(step));
+    let sha256 = sha256(&applying.run, &applying.operation, &applying.subject, steps);
+    Ok(Some((applying, sha256)))
+}
+
+fn sha256(run: &str, operation: &str, subject: &str, steps: impl Iterator<Item = Value>) -> String {
+    let steps: Vec<Value> = steps.collect();
+    hex::encode(&disk::sha256(json!([run, operation, subject, steps]).to_string().as_bytes()))
+}
+
+fn rows(plan: &Plan) -> Vec<StepRow> {
+    let row = |tidies| move |step: &Step| StepRow { repo: step.repo().to_owned(), tidies, step: json!(step) };
+    plan.land.iter().map(row(false)).chain(plan.tidy.iter().map(row(true))).collect()
+}
+
+fn set(context: &Context, id: i64, state: State) -> Result<()> {
+    context.store.write(|db| flow_runs::set_state(db, id, state, context.clock.now()))
+}
+
+/// The kind of the event of a plan, such as `flow.feature.finish`.
+fn event(plan: &Plan) -> String {
+    let of =
+        if plan.operation.starts_with("workspace") || plan.operation.starts_with("worktree") { "" } else { "flow." };
+    format!("{of}{}", plan.operation.replace(' ', "."))
+}
+
+fn finished(context: &Context, id: i64, kind: &str, subject: &str, undoes: Option<&FlowRun>) -> Result<()> {
+    let now = context.clock.now();
+    context.store.write(|db| {
+        flow_runs::set_state(db, id, State::Done, now)?;
+        if let Some(undone) = undoes {
+            flow_runs::set_state(db, undone.id, State::Undone, now)?;
+        }
+        context.event(db, context.author(), None, kind, subject)
+    })
+}
+
+/// Carries out what comes after a run has landed; returns what could not be done, a line each.
+fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for step in steps {
+        // It was done already, where a run is completed that was cut off.
+        let done = carry::is_done(ground, step);
+        let done = done.and_then(|done| if done { Ok(()) } else { carry::apply(ground, std::slice::from_ref(step)) });
+        if let Err(error) = done {
+            warnings.push(format!("not done: {}: {}", step.shown(), error.message()));
+        }
+    }
+    warnings
+}
+
+/// Undoes a run after `error`; returns what to say of it.
+fn undo(context: &Context, ground: &Ground<'_>, id: i64, land: &[Step], error: Error) -> Result<Error> {
+    let kept = carry::revert(ground, land)?;
+    set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
+    end(ground.root)?;
+    Ok(said(error, &kept))
+}
+
+fn said(error: Error, kept: &[Kept]) -> Error {
+    if kept.is_empty() {
+        return error.hint("all repositories are as they were before");
+    }
+    let rows: Vec<Value> = kept.iter().map(|kept| json!({ "repo": kept.repo, "what": kept.what })).collect();
+    let lines = kept.iter().map(|kept| format!("{}: {}", kept.repo, kept.what));
+    let undone =
+        Error::new(Code::FlowUndone, format!("{}; what was done is undone, but not all of it", error.message()));
+    lines.fold(undone.with_details(json!({ "kept": rows })), Error::hint).with_source(error)
+}
+
+/// Returns the folder for what is made beside its place.
+pub fn temporary(root: &Path, run: Uuid) -> PathBuf {
+    root.join(OWN).join("tmp").join(run.simple().to_string())
+}

@@ -1,0 +1,112 @@
+//! The lock of a workspace: one process at a time changes its repositories.
+//!
+//! It is a lock of the system on a file, so that it ends with its holder however that ends. Every git that changes a work
+//! tree gets the open file as its standard input and holds the lock with it: where mcpkg is killed, the next one waits
+//! until that git has ended.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::root::OWN;
+use crate::clock::rfc3339;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+
+/// How long the lock is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two looks whether it is free.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What of `.smctl` belongs to nobody's repository.
+const IGNORED: &str = "lock\napplying\ntmp/\n";
+
+/// The lock of a workspace, which is free again when the value is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock of the workspace in `root`; `what` is what another process is told of its holder.
+    ///
+    /// # Errors
+    /// `E_WORKSPACE_BUSY` after ten seconds, `E_CANCELLED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn take(context: &Context, root: &Path, what: &str) -> Result<Self> {
+        (context.step_aside)();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(lock) = Self::try_take(root)? {
+                return lock.told(&format!("{what}, begun {}", rfc3339(context.clock.now())));
+            }
+            context.unless_cancelled()?;
+            if Instant::now() >= until {
+                return Err(busy(root));
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Takes the lock where it is free.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn try_take(root: &Path) -> Result<Option<Self>> {
+        let own = root.join(OWN);
+        make_own(&own)?;
+        let path = own.join("lock");
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|error| disk::failed("open", &path, error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(disk::failed("lock", &path, error)),
+        }
+    }
+
+    /// The open file, for programs that hold the lock too.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    fn told(mut self, what: &str) -> Result<Self> {
+        // Words for people; the lock itself is the system's.
+        let written =
+            self.file.set_len(0).and_then(|()| self.file.rewind()).and_then(|()| writeln!(self.file, "{what}"));
+        match written {
+            Ok(()) => Ok(self),
+            Err(error) => Err(Error::file("write", Path::new(".smctl/lock"), error)),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A program that is just being started has the open file too, and closing it here would not be the end.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Makes `.smctl` with a list of what of it is not to be committed.
+fn make_own(own: &Path) -> Result<()> {
+    if own.join(".gitignore").exists() {
+        return Ok(());
+    }
+    std::fs::create_dir_all(own).map_err(|error| disk::failed("make", own, error))?;
+    let path = own.join(".gitignore");
+    std::fs::write(&path, IGNORED).map_err(|error| disk::failed("write", &path, error))
+}
+
+fn busy(root: &Path) -> Error {
+    let mut holder = String::new();
+    if let Ok(file) = File::open(root.join(OWN).join("lock")) {
+        let _ = file.take(1_000).read_to_string(&mut holder);
+    }
+    let holder = holder.trim();
+    Error::new(Code::WorkspaceBusy, format!("Another mcpkg works in the workspace `{}`: {holder}", root.display()))
+        .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
+        .hint("try again when it has ended")
+}

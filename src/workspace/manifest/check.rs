@@ -1,0 +1,65 @@
+//! What the entries of a manifest have to be to each other: names and places of their own, dependencies without a cycle.
+
+use std::collections::HashMap;
+
+use super::read::{Placed, Reader};
+use crate::error::nearest;
+
+/// Looks for names and paths that are taken twice, and for dependencies that are unknown or circular.
+pub(super) fn repos(reader: &mut Reader<'_>, placed: &Placed) {
+    let repos = &placed.manifest.repos;
+    let (mut names, mut paths) = (HashMap::new(), HashMap::new());
+    for (repo, (place, _)) in repos.iter().zip(&placed.repos) {
+        if !repo.name.is_empty() && names.insert(repo.name.as_str(), ()).is_some() {
+            reader.fault(place.clone(), format!("two repositories are called \"{}\"", repo.name));
+        }
+        let path = repo.path.trim_end_matches('/');
+        if let Some(other) = paths.insert(path, repo.name.as_str()) {
+            reader.fault(place.clone(), format!("\"{}\" and \"{other}\" lie in the same folder, `{path}`", repo.name));
+        }
+    }
+    for (repo, (_, places)) in repos.iter().zip(&placed.repos) {
+        for (depends_on, place) in repo.depends_on.iter().zip(places) {
+            if !names.contains_key(depends_on.as_str()) {
+                let near = nearest(depends_on, names.keys().copied());
+                let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
+                reader.fault(place.clone(), format!("no repository is called \"{depends_on}\"{near}"));
+            }
+        }
+    }
+    if let Some(cycle) = cycle(placed) {
+        let place = placed.repos.get(cycle[0]).and_then(|(_, places)| places.first().cloned()).flatten();
+        let names: Vec<_> = cycle.iter().map(|index| repos[*index].name.as_str()).collect();
+        reader.fault(place, format!("repositories depend on each other in a circle: {}", names.join(" -> ")));
+    }
+}
+
+/// Returns the first circle of dependencies: the indices of its repositories, the first one again at the end.
+fn cycle(placed: &Placed) -> Option<Vec<usize>> {
+    let repos = &placed.manifest.repos;
+    let index: HashMap<&str, usize> =
+        repos.iter().enumerate().map(|(index, repo)| (repo.name.as_str(), index)).collect();
+    let mut done = vec![false; repos.len()];
+    for start in 0..repos.len() {
+        // The way down from `start`: each repository with how many of its dependencies were followed.
+        let mut way = vec![(start, 0)];
+        while let Some((at, next)) = way.last_mut() {
+            let depends_on = repos[*at].depends_on.get(*next).map(|name| index.get(name.as_str()).copied());
+            *next += 1;
+            match depends_on {
+                None => {
+                    done[*at] = true;
+                    way.pop();
+                }
+                Some(Some(on)) if !done[on] => {
+                    if let Some(begin) = way.iter().position(|(at, _)| *at == on) {
+                        return Some(way[begin..].iter().map(|(at, _)| *at).chain([on]).collect());
+                    }
+                    way.push((on, 0));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+    None
+}

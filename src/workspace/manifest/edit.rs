@@ -1,0 +1,100 @@
+//! Editing a manifest in place: what is not changed stays to the byte.
+
+use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
+
+use super::{Manifest, read};
+use crate::error::{Error, Result};
+
+/// A repository that comes into a manifest.
+pub struct NewRepo<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Where it is cloned from, without a password.
+    pub url: &'a str,
+    /// Where it lies; written where it is not the name.
+    pub path: &'a str,
+    /// Its main branch; written where it is not the workspace's.
+    pub default_branch: &'a str,
+}
+
+/// Returns the manifest of a new workspace.
+pub fn new(name: &str, repos: &[NewRepo<'_>]) -> String {
+    let mut document = DocumentMut::new();
+    let mut workspace = Table::new();
+    workspace.insert("name", value(name));
+    document.insert("workspace", Item::Table(workspace));
+    if !repos.is_empty() {
+        let tables: ArrayOfTables = repos.iter().map(|repo| table(repo, "main")).collect();
+        document.insert("repos", Item::ArrayOfTables(tables));
+    }
+    document.to_string()
+}
+
+/// Returns `text` with one repository more, at the end of the list.
+///
+/// # Errors
+/// `E_WORKSPACE_INVALID` where the text is none of a manifest, or the repository does not fit what it holds.
+pub fn add(text: &str, shown: &str, manifest: &Manifest, repo: &NewRepo<'_>) -> Result<String> {
+    let mut document = parse(text)?;
+    match document.get_mut("repos") {
+        Some(Item::ArrayOfTables(tables)) => tables.push(table(repo, &manifest.flow.main_branch)),
+        Some(Item::Value(Value::Array(list))) => {
+            let new = table(repo, &manifest.flow.main_branch).into_inline_table();
+            push(list, new);
+        }
+        _ => {
+            let tables: ArrayOfTables = [table(repo, &manifest.flow.main_branch)].into_iter().collect();
+            document.insert("repos", Item::ArrayOfTables(tables));
+        }
+    }
+    let text = document.to_string();
+    read(&text, shown)?;
+    Ok(text)
+}
+
+/// Returns `text` without the repository called `name`.
+///
+/// # Errors
+/// `E_WORKSPACE_INVALID` where what is left is no manifest, such as where others depend on the repository.
+pub fn remove(text: &str, shown: &str, name: &str) -> Result<String> {
+    let mut document = parse(text)?;
+    match document.get_mut("repos") {
+        Some(Item::ArrayOfTables(tables)) => {
+            tables.retain(|table| table.get("name").and_then(Item::as_str) != Some(name));
+        }
+        Some(Item::Value(Value::Array(list))) => list.retain(|value| {
+            value.as_inline_table().and_then(|table| table.get("name")).and_then(Value::as_str) != Some(name)
+        }),
+        _ => {}
+    }
+    let text = document.to_string();
+    read(&text, shown)?;
+    Ok(text)
+}
+
+/// Adds an inline table as the list's other entries are written: on a line of its own where they are.
+fn push(list: &mut Array, table: InlineTable) {
+    let prefix = list.iter().last().and_then(|last| last.decor().prefix()?.as_str().map(str::to_owned));
+    let mut new = Value::InlineTable(table);
+    if let Some(prefix) = prefix {
+        new.decor_mut().set_prefix(prefix);
+    }
+    list.push_formatted(new);
+}
+
+fn table(repo: &NewRepo<'_>, main_branch: &str) -> Table {
+    let mut table = Table::new();
+    table.insert("name", value(repo.name));
+    table.insert("url", value(repo.url));
+    if repo.path != repo.name {
+        table.insert("path", value(repo.path));
+    }
+    if repo.default_branch != main_branch {
+        table.insert("default_branch", value(repo.default_branch));
+    }
+    table
+}
+
+fn parse(text: &str) -> Result<DocumentMut> {
+    text.parse().map_err(|error| Error::internal(format!("a manifest that was read does not parse: {error}")))
+}

@@ -1,0 +1,54 @@
+//! Contract 003: changes that span several git repositories, all or none.
+
+mod carry;
+mod clone;
+mod flow_branches;
+mod init;
+mod journal;
+mod lock;
+pub mod manifest;
+mod names;
+mod parallel;
+mod resources;
+pub mod root;
+mod step;
+mod watch;
+
+use crate::op::{Domain, Entry, Group, Listed};
+use crate::store::Db;
+use crate::store::flow_runs;
+use crate::store::projects::Selection;
+
+/// The group of this domain.
+pub const GROUP: &str = "workspace";
+
+/// What this domain offers.
+pub const DOMAIN: Domain = Domain {
+    name: "workspace",
+    operations: &[OPS],
+    commands: &[("workspace", "Change several git repositories as one")],
+    groups: &[Group {
+        name: GROUP,
+        listed: Listed::Where(in_workspace),
+        // Its repositories are nobody's project.
+        within_project: false,
+        // It runs git, and what the repositories say, in a folder of the user's.
+        named_over_network: true,
+        instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
+            smctl_flow_feature_finish branch and merge all of them as one, or none.",
+    }],
+    resources: resources::RESOURCES,
+    watch: Some(watch::watch),
+    growing: &[flow_runs::GROWING],
+    recover: journal::recover,
+    health: watch::health,
+    ..Domain::EMPTY
+};
+
+/// The operations of workspaces themselves.
+const OPS: &[Entry] = &[Entry::of::<init::Init>()];
+
+/// Whether a server's folder lies in a workspace.
+fn in_workspace(_: &Db<'_>, selection: &Selection) -> crate::error::Result<bool> {
+    Ok(root::find(&root::start(selection)).is_some())
+}

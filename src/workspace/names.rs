@@ -1,0 +1,101 @@
+//! Which names a workspace takes: none of them can leave a folder, or be taken for an option.
+
+use crate::error::{Code, Error, Result};
+
+/// The longest name.
+const LONGEST: usize = 100;
+
+/// Whether a name is one of a feature, a set of worktrees or a spec.
+pub fn is_name(name: &str) -> bool {
+    name.len() <= LONGEST
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+        && !name.contains("..")
+        && !name.ends_with('.')
+        && !name.ends_with(".lock")
+}
+
+/// Refuses what is no name of a feature, a set of worktrees or a spec; `what` says of which.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn name(what: &str, name: &str) -> Result<()> {
+    if is_name(name) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("`{name}` is no name of a {what}")).hint(
+        "a name has up to 100 letters, digits, `.`, `_` and `-`, begins with a letter or digit, and has no `..`, no `.` \
+         and no `.lock` at its end",
+    ))
+}
+
+/// Whether a name is one of a repository: names as above, with slashes between them.
+pub fn is_repo(name: &str) -> bool {
+    name.len() <= 255 && name.split('/').all(is_name)
+}
+
+/// Whether git takes a branch's or a tag's name (git-check-ref-format(1)), and none of its options begins so.
+pub fn is_branch(name: &str) -> bool {
+    let forbidden = |c: char| c.is_ascii_control() || matches!(c, ' ' | '~' | '^' | ':' | '?' | '*' | '[' | '\\');
+    !name.is_empty()
+        && name.len() <= 200
+        && name != "HEAD"
+        && name != "@"
+        && !name.starts_with('-')
+        && !name.contains(forbidden)
+        && !name.contains("..")
+        && !name.contains("@{")
+        && !name.ends_with('.')
+        && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
+}
+
+/// Whether a relative path stays below the folder that it is relative to, as text: parts with `/` between them, none of
+/// which is `.`, `..` or git's own folder.
+pub fn is_path(path: &str) -> bool {
+    !path.is_empty()
+        && path.trim_end_matches('/').split('/').all(|part| {
+            !matches!(part, "" | "." | "..")
+                && !part.eq_ignore_ascii_case(".git")
+                && !part.starts_with('-')
+                && !part.contains(['\\', '\0', '\n'])
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x11_names_neither_travel_nor_are_options() {
+        for good in ["a", "A1", "login-v2", "a.b_c-d", "0"] {
+            assert!(is_name(good), "{good}");
+        }
+        for bad in ["", "../x", "a/b", "-x", ".x", "a..b", "a.", "a.lock", "a b", "é", "a\nb", &"x".repeat(101)] {
+            assert!(!is_name(bad), "{bad}");
+            assert_eq!(name("feature", bad).unwrap_err().code(), Code::InvalidArgument);
+        }
+        assert!(is_repo("libs/core") && !is_repo("libs//core") && !is_repo("/libs"));
+    }
+
+    #[test]
+    fn branches_are_those_that_git_takes() {
+        for good in ["main", "feature/x", "a@b", "é"] {
+            assert!(is_branch(good), "{good}");
+        }
+        for bad in
+            ["", "-d", "a..b", "a b", "a~1", "a^", "a:b", "a/.b", "a//b", "/a", "a/", "a.lock/b", "@", "a@{1}", "a."]
+        {
+            assert!(!is_branch(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn paths_stay_below() {
+        for good in ["api", "libs/core", ".worktrees", "a b"] {
+            assert!(is_path(good), "{good}");
+        }
+        for bad in ["", "/a", "../a", "a/../b", "./a", ".git", "a/.GIT/x", "a\\b", "-a"] {
+            assert!(!is_path(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The same for many repositories, as many at once as there are processors.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+
+/// Returns what `f` makes of each item, in their order. Each of them is tried, also where others fail.
+pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + Sync) -> Vec<Result<R>> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<R>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((index, item)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|n| Some((n, items.get(n)?)))
+        {
+            let result = f(index, item);
+            if let Some(slot) = results.get(index) {
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        // This thread is one of them.
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        work();
+        others.into_iter().for_each(|other| drop(other.join()));
+    });
+    let taken = |slot: Mutex<Option<Result<R>>>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results
+        .into_iter()
+        .map(|slot| taken(slot).unwrap_or_else(|| Err(Error::internal("a thread of a repository ended"))))
+        .collect()
+}

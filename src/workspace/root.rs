@@ -1,0 +1,142 @@
+//! The workspace that a call is about: its folder, and what its manifest says.
+
+use std::path::{Path, PathBuf};
+
+use super::manifest::{self, Manifest, Repo};
+use super::names;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::Context;
+use crate::store::projects::Selection;
+
+/// The folder of a workspace's own files, in its root.
+pub const OWN: &str = ".smctl";
+
+/// The manifest, below the root.
+pub const MANIFEST: &str = ".smctl/workspace.toml";
+
+/// A workspace.
+#[derive(Clone, Debug)]
+pub struct Workspace {
+    /// Its folder, without links.
+    pub root: PathBuf,
+    /// What it holds.
+    pub manifest: Manifest,
+    /// The manifest's text, as it was read.
+    pub text: String,
+}
+
+impl Workspace {
+    /// Returns the workspace that applies: the one that the call names, else the one around the folder where the command or
+    /// server was started.
+    ///
+    /// # Errors
+    /// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`, `E_FILE_FAILED`.
+    pub fn open(context: &Context) -> Result<Self> {
+        let start = start(&context.selection);
+        match find(&start) {
+            Some(root) => Self::read(&root),
+            None => Err(not_found(&start)),
+        }
+    }
+
+    /// Reads the workspace of a root.
+    ///
+    /// # Errors
+    /// `E_WORKSPACE_INVALID`, `E_FILE_FAILED`.
+    pub fn read(root: &Path) -> Result<Self> {
+        let path = root.join(MANIFEST);
+        let text = file::read_text(&path, file::TEXT).map_err(|error| disk::failed("read", &path, error))?;
+        let manifest = manifest::read(&text, MANIFEST)?;
+        Ok(Self { root: root.to_owned(), manifest, text })
+    }
+
+    /// Returns a repository by its name.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` with the nearest name.
+    pub fn repo(&self, name: &str) -> Result<&Repo> {
+        self.manifest.repos.iter().find(|repo| repo.name == name).ok_or_else(|| {
+            let known = self.manifest.repos.iter().map(|repo| repo.name.as_str());
+            let all = format!("it has {}", known.clone().collect::<Vec<_>>().join(", "));
+            Error::new(
+                Code::InvalidArgument,
+                format!("The workspace '{}' has no repository '{}'", self.manifest.name, name.escape_debug()),
+            )
+            .with_details(serde_json::json!({ "repo": name }))
+            .suggest(name, known, all)
+        })
+    }
+
+    /// Returns the repositories that are named, in the manifest's order; all of them where none is.
+    ///
+    /// # Errors
+    /// As [`Workspace::repo`].
+    pub fn chosen(&self, names: &[String]) -> Result<Vec<&Repo>> {
+        for name in names {
+            self.repo(name)?;
+        }
+        let is_chosen = |repo: &&Repo| names.is_empty() || names.contains(&repo.name);
+        Ok(self.manifest.repos.iter().filter(is_chosen).collect())
+    }
+
+    /// Returns the folder of a repository, which may not be there.
+    ///
+    /// # Errors
+    /// `E_IO_INVALID_PATH` where a link leads out of the root.
+    pub fn folder(&self, repo: &Repo) -> Result<PathBuf> {
+        self.below(&repo.path)
+    }
+
+    /// Returns a path below the root, which may not be there.
+    ///
+    /// # Errors
+    /// `E_IO_INVALID_PATH` where it leaves the root, by a link too.
+    pub fn below(&self, path: &str) -> Result<PathBuf> {
+        below(&self.root, path)
+    }
+}
+
+/// Returns a path below a root, which may not be there.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH` where it leaves the root, by a link too.
+pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
+    if path == "." {
+        return Ok(root.to_owned());
+    }
+    let whole = root.join(path);
+    let there = whole.ancestors().find_map(|folder| folder.canonicalize().ok());
+    if names::is_path(path) && there.is_some_and(|there| there.starts_with(root)) {
+        return Ok(whole);
+    }
+    Err(Error::new(Code::InvalidPath, format!("`{path}` does not stay below the workspace `{}`", root.display()))
+        .with_details(serde_json::json!({ "path": path }))
+        .hint("name a path below the workspace that no link leads out of"))
+}
+
+/// Returns the folder from which a workspace is looked for.
+pub fn start(selection: &Selection) -> PathBuf {
+    PathBuf::from(selection.workspace.as_ref().unwrap_or(&selection.directory))
+}
+
+/// Returns the root of the workspace around a folder.
+pub fn find(folder: &Path) -> Option<PathBuf> {
+    around(folder, |root| root.join(MANIFEST).is_file())
+}
+
+/// Returns the nearest folder around `folder`, itself too, that `is_it` holds for; links are resolved first.
+pub fn around(folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+    let folder = folder.canonicalize().ok()?;
+    folder.ancestors().find(|root| is_it(root)).map(Path::to_owned)
+}
+
+fn not_found(start: &Path) -> Error {
+    Error::new(Code::WorkspaceNotFound, format!("`{}` lies in no workspace", start.display()))
+        .with_details(serde_json::json!({
+            "path": start.display().to_string(),
+            "suggestion": "Run smctl_workspace_init first",
+        }))
+        .hint("`mcpkg workspace init --repo URL` makes one here; `-w FOLDER` names another")
+}
