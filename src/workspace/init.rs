@@ -88,7 +88,7 @@ impl Operation for Init {
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const MAY_NEED_CONSENT: bool = true;
-    const SHAPE: Shape = Shape::Rpc;
+    const SHAPE: Shape = super::SHAPE;
     const GROUP: &'static str = super::GROUP;
     const FACES: Faces = Faces::Both;
     const SCHEMA: Option<&'static str> = Some(

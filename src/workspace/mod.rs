@@ -2,6 +2,8 @@
 
 mod carry;
 mod clone;
+mod completions;
+pub mod flow;
 mod flow_branches;
 mod init;
 mod journal;
@@ -14,7 +16,9 @@ pub mod root;
 mod step;
 mod watch;
 
-use crate::op::{Domain, Entry, Group, Listed};
+use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
+
+use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::Db;
 use crate::store::flow_runs;
 use crate::store::projects::Selection;
@@ -22,11 +26,20 @@ use crate::store::projects::Selection;
 /// The group of this domain.
 pub const GROUP: &str = "workspace";
 
+/// How its operations answer.
+const SHAPE: Shape = Shape::Rpc;
+
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS],
-    commands: &[("workspace", "Change several git repositories as one")],
+    operations: &[OPS, flow::OPS],
+    commands: &[
+        ("workspace", "Change several git repositories as one"),
+        ("flow", "Features, releases and hotfixes over all repositories"),
+        ("flow feature", "What is merged into develop"),
+        ("flow release", "What is merged into main and develop, and tagged"),
+        ("flow hotfix", "What begins at main, and ends as a release"),
+    ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(in_workspace),

@@ -33,3 +33,11 @@ pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(usize, &T) -> Result<R> + 
         .map(|slot| taken(slot).unwrap_or_else(|| Err(Error::internal("a thread of a repository ended"))))
         .collect()
 }
+
+/// Returns what `f` makes of each item, or the first failure in their order.
+///
+/// # Errors
+/// What `f` returns.
+pub fn all<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> Result<R> + Sync) -> Result<Vec<R>> {
+    each(items, |_, item| f(item)).into_iter().collect()
+}

@@ -89,6 +89,12 @@ impl Workspace {
         self.below(&repo.path)
     }
 
+    /// Returns where the worktree of a repository lies in a set, relative to the root.
+    pub fn worktree(&self, set: &str, repo: &Repo) -> String {
+        let path = if repo.path == "." { &repo.name } else { &repo.path };
+        format!("{}/{set}/{path}", self.manifest.worktree.base_dir.trim_end_matches('/'))
+    }
+
     /// Returns a path below the root, which may not be there.
     ///
     /// # Errors

@@ -112,14 +112,6 @@ impl Step {
     }
 }
 
-impl Head {
-    /// Returns where a work tree is: on a branch, or else at a commit.
-    pub fn of(branch: Option<&str>, commit: Option<&str>) -> Option<Self> {
-        let branch = branch.map(|branch| Head::Branch(branch.to_owned()));
-        branch.or_else(|| commit.map(|commit| Head::Detached(commit.to_owned())))
-    }
-}
-
 impl std::fmt::Display for Head {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,0 +1,40 @@
+//! Names of what a workspace holds, as a shell completes them.
+
+use tokio_util::sync::CancellationToken;
+
+use super::flow::branches;
+use super::flow::kind::Kind;
+use super::root::{Workspace, find, start};
+use crate::error::Result;
+use crate::op::{Name, Names, Typed};
+
+/// The repositories.
+pub const REPOS: Names = Names::Stored(|typed| {
+    let repos = workspace(typed)?.map(|workspace| workspace.manifest.repos).unwrap_or_default();
+    Ok(typed.matching(repos.into_iter().map(|repo| repo.name)))
+});
+
+/// The features that are open.
+pub const FEATURES: Names = Names::Stored(|typed| open(typed, Kind::Feature));
+
+/// The releases that are open.
+pub const RELEASES: Names = Names::Stored(|typed| open(typed, Kind::Release));
+
+/// The hotfixes that are open.
+pub const HOTFIXES: Names = Names::Stored(|typed| open(typed, Kind::Hotfix));
+
+fn workspace(typed: &Typed<'_>) -> Result<Option<Workspace>> {
+    find(&start(typed.selection)).map(|root| Workspace::read(&root)).transpose()
+}
+
+fn open(typed: &Typed<'_>, kind: Kind) -> Result<Vec<Name>> {
+    let Some(workspace) = workspace(typed)? else { return Ok(Vec::new()) };
+    let prefix = kind.prefix(&workspace.manifest.flow);
+    let branches = branches::all(&workspace, &CancellationToken::new());
+    let of_kind = branches.into_iter().filter(|branch| branch.kind == kind.title());
+    let mut names: Vec<String> =
+        of_kind.filter_map(|branch| branch.name.strip_prefix(prefix).map(str::to_owned)).collect();
+    names.sort_unstable();
+    names.dedup();
+    Ok(typed.matching(names))
+}

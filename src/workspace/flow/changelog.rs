@@ -1,0 +1,71 @@
+//! What changed since the last version, as Markdown.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::git::{Git, trees};
+
+/// Returns the section of a version: its commits since `since`, merges left out, the newest first.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+pub fn section(git: &Git<'_>, heading: &str, since: Option<&str>, until: &str) -> Result<String> {
+    let range = since.map_or(until.to_owned(), |since| format!("{since}..{until}"));
+    let printed = git.run(&["log", "--no-merges", "--format=%h%x00%s%x00", "-z", "--end-of-options", &range, "--"])?;
+    let printed = String::from_utf8_lossy(&printed).into_owned();
+    let fields: Vec<&str> = printed.split('\0').filter(|field| !field.is_empty()).collect();
+    let lines: String =
+        fields.chunks(2).filter_map(|commit| Some(format!("- {} ({})\n", commit.get(1)?, commit.first()?))).collect();
+    let lines = if lines.is_empty() { "- no changes\n".to_owned() } else { lines };
+    Ok(format!("## {heading}\n\n{lines}"))
+}
+
+/// Returns the tree with the section on top of the file `name`, which is made where it is not there.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+pub fn write(git: &Git<'_>, tree: &str, name: &str, section: &str) -> Result<String> {
+    let old = trees::read(git, tree, Path::new(name))?;
+    let old = old.map(|old| String::from_utf8_lossy(&old).into_owned()).unwrap_or_default();
+    trees::with_file(git, tree, Path::new(name), with(&old, section).as_bytes())
+}
+
+/// Returns a changelog with the section before its other ones; one with the same heading is replaced.
+fn with(old: &str, section: &str) -> String {
+    let heading = section.lines().next().unwrap_or_default();
+    let (mut before, mut rest, mut in_same) = (String::new(), String::new(), false);
+    for line in old.split_inclusive('\n') {
+        let is_heading = line.starts_with("## ");
+        if is_heading {
+            in_same = line.trim_end() == heading;
+        }
+        if in_same {
+            continue;
+        }
+        if is_heading || !rest.is_empty() {
+            rest.push_str(line);
+        } else {
+            before.push_str(line);
+        }
+    }
+    if !before.is_empty() && !before.ends_with("\n\n") {
+        before.push_str(if before.ends_with('\n') { "\n" } else { "\n\n" });
+    }
+    let gap = if rest.is_empty() { "" } else { "\n" };
+    format!("{before}{section}{gap}{rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_comes_before_the_others_and_in_the_place_of_its_own() {
+        let one = with("", "## 1.0.0\n\n- a\n");
+        assert_eq!(one, "## 1.0.0\n\n- a\n");
+        let two = with(&one, "## 1.1.0\n\n- b\n");
+        assert_eq!(two, "## 1.1.0\n\n- b\n\n## 1.0.0\n\n- a\n");
+        assert_eq!(with(&two, "## 1.1.0\n\n- c\n"), "## 1.1.0\n\n- c\n\n## 1.0.0\n\n- a\n");
+        assert_eq!(with("# Changes\nwords\n", "## 1\n"), "# Changes\nwords\n\n## 1\n");
+    }
+}

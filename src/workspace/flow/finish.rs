@@ -1,0 +1,432 @@
+//! Finishing a feature, release or hotfix in all repositories, or in none.
+//!
+//! Nothing moves while it is planned: merges are made as objects, and every conflict of every repository is found first.
+//! Then all refs are locked, compared and moved, and what is left of the branch is tidied up.
+
+use std::path::PathBuf;
+
+use semver::Version;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::kind::Kind;
+use super::look::{Seen, refuse_changes, refuse_overlap};
+use super::rows::{self, More, Row, keep};
+use super::{changelog, version};
+use crate::error::{Code, Error, Result};
+use crate::git::refs::{self, Ref};
+use crate::git::{Git, tags, trees};
+use crate::op::{Context, Reply};
+use crate::store::flow_runs;
+use crate::workspace::carry;
+use crate::workspace::journal::{self, Plan};
+use crate::workspace::lock::Lock;
+use crate::workspace::parallel;
+use crate::workspace::root::Workspace;
+use crate::workspace::step::{Head, Step, relative};
+
+/// What is finished.
+pub struct Finish<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name, without the prefix.
+    pub name: &'a str,
+    /// Whether its commits become one.
+    pub squash: bool,
+    /// Whether its branch and worktrees stay.
+    pub no_delete: bool,
+    /// Whether nothing is done.
+    pub dry_run: bool,
+}
+
+/// What is done in a repository, by the order in which it is done over all of them.
+#[derive(Default)]
+struct Part {
+    /// Refs that move where nothing has them checked out, and those that keep commits.
+    refs: Vec<Step>,
+    /// Branches that move with a work tree.
+    forwards: Vec<Step>,
+    /// Work trees that leave the branch, or go.
+    leaves: Vec<Step>,
+    /// The branch.
+    deletes: Vec<Step>,
+    /// What the configuration says of it.
+    forgets: Vec<Step>,
+    /// The target and the paths of each merge that has conflicts.
+    conflicts: Vec<(String, Vec<PathBuf>)>,
+    changelog: Option<String>,
+    row: Option<Row>,
+    warnings: Vec<String>,
+}
+
+impl Finish<'_> {
+    /// Finishes it in all repositories that have its branch, or in none.
+    ///
+    /// # Errors
+    /// `E_FLOW_CONFLICT` with every conflict of every repository, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_TAG_EXISTS`,
+    /// `E_FLOW_MOVED`, `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
+    pub fn run(&self, context: &Context) -> Result<Reply> {
+        crate::git::required(&crate::process::Limits::new(crate::git::LOCAL, &context.cancelled))?;
+        let workspace = Workspace::open(context)?;
+        let branch = self.kind.branch(&workspace.manifest.flow, self.name)?;
+        if self.dry_run {
+            let (plan, rows, more) = self.plan(context, &workspace, &branch)?;
+            return Ok(rows::reply(&branch, &rows, &plan, true, more));
+        }
+        let what = format!("{} finish {}", self.kind.word(), self.name);
+        let lock = Lock::take(context, &workspace.root, &what)?;
+        let (plan, rows, mut more) = self.plan(context, &workspace, &branch)?;
+        more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
+        let reply = rows::reply(&branch, &rows, &plan, false, more);
+        Ok(reply.hint("`mcpkg flow undo` takes it back"))
+    }
+
+    fn plan(&self, context: &Context, workspace: &Workspace, branch: &str) -> Result<(Plan, Vec<Row>, More)> {
+        let flow = &workspace.manifest.flow;
+        let all: Vec<_> = workspace.manifest.repos.iter().collect();
+        let seen = parallel::all(&all, |repo| Seen::look(workspace, repo, &context.cancelled))?;
+        let having: Vec<&Seen<'_>> = seen.iter().filter(|seen| seen.branch(branch).is_some()).collect();
+        if having.is_empty() {
+            return Err(self.nowhere(context, workspace, branch));
+        }
+        let released = self.kind.is_released().then(|| self.version(&having, &flow.tag_prefix)).transpose()?;
+        let tag = released.as_ref().map(|version| format!("{}{version}", flow.tag_prefix));
+        if let Some(tag) = &tag {
+            refuse_taken_tag(&having, tag)?;
+        }
+        let uuid = context.clock.uuid();
+        let heading = released.as_ref().map(|version| heading(version, context.clock.now()));
+        let release = tag.as_deref().zip(heading.as_deref());
+        let parts =
+            parallel::all(&having, |seen| self.part(workspace, seen, branch, release, uuid, &context.cancelled))?;
+        refuse_conflicts(branch, &having, &parts)?;
+        let skipped = seen.iter().filter(|seen| seen.branch(branch).is_none()).map(|seen| Row {
+            repo: seen.repo.name.clone(),
+            state: "skipped",
+            message: format!("it has no branch {branch}"),
+            worktree: None,
+        });
+        let mut plan = Plan {
+            workspace: workspace.manifest.name.clone(),
+            operation: match self.kind {
+                Kind::Feature => "feature finish",
+                Kind::Release => "release finish",
+                Kind::Hotfix => "hotfix finish",
+            },
+            subject: branch.to_owned(),
+            uuid,
+            land: Vec::new(),
+            tidy: Vec::new(),
+            undoes: None,
+        };
+        let mut more = More { tag, ..More::default() };
+        let (mut rows, mut sections) = (Vec::new(), serde_json::Map::new());
+        let (mut forwards, mut deletes, mut forgets) = (Vec::new(), Vec::new(), Vec::new());
+        for (seen, part) in having.iter().zip(parts) {
+            plan.land.extend(part.refs);
+            forwards.extend(part.forwards);
+            plan.tidy.extend(part.leaves);
+            deletes.extend(part.deletes);
+            forgets.extend(part.forgets);
+            rows.extend(part.row);
+            more.warnings.extend(part.warnings);
+            if let Some(section) = part.changelog {
+                sections.insert(seen.repo.name.clone(), section.into());
+            }
+        }
+        plan.land.extend(forwards);
+        plan.tidy.extend(deletes.into_iter().chain(forgets));
+        if self.kind == Kind::Hotfix {
+            more.warnings.extend(seen.iter().flat_map(|seen| open_releases(seen, &flow.release_prefix)));
+        }
+        more.changelog = (!sections.is_empty()).then_some(Value::Object(sections));
+        Ok((plan, rows.into_iter().chain(skipped).collect(), more))
+    }
+
+    /// Returns the failure of a branch that no repository has: as the contract's example, or naming what finished it.
+    fn nowhere(&self, context: &Context, workspace: &Workspace, branch: &str) -> Error {
+        let operation = format!("{} finish", self.kind.word());
+        let run = context.store.read(|db| match journal::known(db, &workspace.root)? {
+            Some(key) => flow_runs::newest_of(db, key, &operation, branch),
+            None => Ok(None),
+        });
+        let first = workspace.manifest.repos.first().map_or("", |repo| repo.name.as_str());
+        let word = self.kind.title();
+        let error = match run {
+            Ok(Some(run)) => Error::new(
+                Code::BranchNotFound,
+                format!("{word} branch '{}' was finished already, by the run {}", self.name, run.uuid),
+            ),
+            _ => Error::new(
+                Code::BranchNotFound,
+                format!("{word} branch '{}' does not exist in repo {first}", self.name),
+            ),
+        };
+        let kind = self.kind.word();
+        error
+            .with_details(json!({
+                "repo": first,
+                "branch": branch,
+                "suggestion": format!("Run smctl_flow_{kind}_start first"),
+            }))
+            .hint(format!("`mcpkg flow {kind} list` shows those there are"))
+    }
+
+    fn version(&self, having: &[&Seen<'_>], prefix: &str) -> Result<Version> {
+        if self.kind == Kind::Release {
+            return version::read(self.name);
+        }
+        let highest =
+            having.iter().filter_map(|seen| version::tagged(&seen.refs, prefix).pop().map(|(last, _)| last)).max();
+        Ok(version::of_hotfix(self.name, highest.as_ref()))
+    }
+
+    fn part(
+        &self,
+        workspace: &Workspace,
+        seen: &Seen<'_>,
+        branch: &str,
+        release: Option<(&str, &str)>,
+        run: Uuid,
+        cancelled: &CancellationToken,
+    ) -> Result<Part> {
+        let flow = &workspace.manifest.flow;
+        let git = seen.git(cancelled);
+        let folder = relative(&workspace.root, &seen.folder);
+        let (repo, mut part) = (&seen.repo.name, Part::default());
+        let Some(tip) = seen.branch(branch) else { return Ok(part) };
+        let develop = seen.base(&flow.develop_branch)?;
+        if let Some(place) = &tip.worktree {
+            refuse_changes(seen.repo, place, !self.no_delete && !seen.is_own(place), cancelled)?;
+        }
+        part.refs.push(keep(repo, &folder, run, branch, &tip.id));
+        let message = match release {
+            None => {
+                let target = &flow.develop_branch;
+                let new = self.merge(
+                    &git,
+                    seen,
+                    target,
+                    develop,
+                    &tip.id,
+                    &format!("Merge branch '{branch}' into {target}"),
+                    None,
+                    &mut part,
+                )?;
+                self.move_target(workspace, seen, develop, new.as_deref(), run, &mut part, cancelled)?;
+                new.map(|new| format!("merged into {target} ({})", rows::at(&new)))
+                    .unwrap_or_else(|| format!("nothing to merge: {target} has all of it"))
+            }
+            Some((tag, heading)) => {
+                let main = seen.base(&seen.repo.default_branch)?;
+                let since = version::tagged(&seen.refs, &flow.tag_prefix).pop().map(|(_, tag)| tag.commit().to_owned());
+                let section = changelog::section(&git, heading, since.as_deref(), &tip.id)?;
+                let name = main.short("refs/heads/");
+                let text = format!("Merge branch '{branch}' into {name}");
+                let file = flow.changelog.as_deref().map(|file| (file, section.as_str()));
+                let on_main = self.merge(&git, seen, name, main, &tip.id, &text, file, &mut part)?;
+                if !part.conflicts.is_empty() {
+                    return Ok(part);
+                }
+                let tagged = on_main.clone().unwrap_or_else(|| main.id.clone());
+                let object = tags::object(&git, tag, &tagged, &format!("{tag}\n\n{section}"))?;
+                let target = &flow.develop_branch;
+                let text = format!("Merge tag '{tag}' into {target}");
+                let on_develop = self.merge(&git, seen, target, develop, &tagged, &text, None, &mut part)?;
+                part.refs.push(Step::Ref {
+                    repo: repo.clone(),
+                    folder: folder.clone(),
+                    name: format!("refs/tags/{tag}"),
+                    old: None,
+                    new: Some(object),
+                });
+                self.move_target(workspace, seen, main, on_main.as_deref(), run, &mut part, cancelled)?;
+                if main.name != develop.name {
+                    self.move_target(workspace, seen, develop, on_develop.as_deref(), run, &mut part, cancelled)?;
+                }
+                part.changelog = Some(section);
+                format!("merged into {name} and {target}, tagged {tag} ({})", rows::at(&tagged))
+            }
+        };
+        for target in [develop.name.as_str(), &format!("refs/heads/{}", seen.repo.default_branch)] {
+            part.warnings.extend(behind(seen, &git, target)?);
+        }
+        part.warnings.dedup();
+        if !self.no_delete {
+            self.leave(workspace, seen, tip, branch, develop, &mut part, cancelled)?;
+        }
+        part.row = Some(Row { repo: repo.clone(), state: "merged", message, worktree: None });
+        Ok(part)
+    }
+
+    /// Makes the merge of `tip` into `target`, as objects; `None` where there is nothing to merge, or where there are
+    /// conflicts, which are noted.
+    #[expect(clippy::too_many_arguments, reason = "each says another thing about one merge")]
+    fn merge(
+        &self,
+        git: &Git<'_>,
+        seen: &Seen<'_>,
+        name: &str,
+        target: &Ref,
+        tip: &str,
+        message: &str,
+        file: Option<(&str, &str)>,
+        part: &mut Part,
+    ) -> Result<Option<String>> {
+        if refs::contains(git, &target.id, tip)? {
+            return Ok(None);
+        }
+        if git.ask(&["merge-base", &target.id, tip])?.is_none() {
+            return Err(Error::new(
+                Code::FlowConflict,
+                format!("{}: {name} and what is merged into it have no commit in common", seen.repo.name),
+            )
+            .with_details(json!({ "repo": seen.repo.name }))
+            .hint("merge it by hand with `git merge --allow-unrelated-histories`"));
+        }
+        let merged = trees::merge(git, &target.id, tip)?;
+        if !merged.conflicts.is_empty() {
+            part.conflicts.push((name.to_owned(), merged.conflicts));
+            return Ok(None);
+        }
+        let tree = match file {
+            Some((file, section)) => changelog::write(git, &merged.tree, file, section)?,
+            None => merged.tree,
+        };
+        let parents: &[&str] = if self.squash { &[&target.id] } else { &[&target.id, tip] };
+        trees::commit(git, &tree, parents, message).map(Some)
+    }
+
+    /// Notes how a target gets to its new commit: with the work tree that has it checked out, or alone.
+    #[expect(clippy::too_many_arguments, reason = "each says another thing about one ref")]
+    fn move_target(
+        &self,
+        workspace: &Workspace,
+        seen: &Seen<'_>,
+        target: &Ref,
+        new: Option<&str>,
+        run: Uuid,
+        part: &mut Part,
+        cancelled: &CancellationToken,
+    ) -> Result<()> {
+        let Some(new) = new else { return Ok(()) };
+        let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
+        part.refs.push(keep(&repo, &folder, run, target.short("refs/heads/"), &target.id));
+        let (old, new) = (target.id.clone(), new.to_owned());
+        match &target.worktree {
+            Some(place) => {
+                refuse_overlap(seen.repo, place, (&old, &new), cancelled)?;
+                let (folder, branch) = (relative(&workspace.root, place), target.short("refs/heads/").to_owned());
+                part.forwards.push(Step::Forward { repo, folder, branch, old, new });
+            }
+            None => {
+                part.refs.push(Step::Ref { repo, folder, name: target.name.clone(), old: Some(old), new: Some(new) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what becomes of the branch and of the work tree that has it checked out.
+    #[expect(clippy::too_many_arguments, reason = "each says another thing about one branch")]
+    fn leave(
+        &self,
+        workspace: &Workspace,
+        seen: &Seen<'_>,
+        tip: &Ref,
+        branch: &str,
+        develop: &Ref,
+        part: &mut Part,
+        cancelled: &CancellationToken,
+    ) -> Result<()> {
+        let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
+        match &tip.worktree {
+            Some(place) if seen.is_own(place) => {
+                // A branch is checked out once.
+                let to = match &develop.worktree {
+                    Some(_) => Head::Detached(develop.id.clone()),
+                    None => Head::Branch(develop.short("refs/heads/").to_owned()),
+                };
+                let from = Head::Branch(branch.to_owned());
+                part.leaves.push(Step::Switch { repo: repo.clone(), folder: folder.clone(), from, to });
+            }
+            Some(place) => {
+                let (path, branch) = (relative(&workspace.root, place), branch.to_owned());
+                let (repo, folder) = (repo.clone(), folder.clone());
+                part.leaves.push(Step::RemoveWorktree { repo, folder, path, branch, kept: None });
+            }
+            None => {}
+        }
+        let values = carry::config(&seen.git(cancelled), branch)?;
+        part.deletes.push(Step::Ref {
+            repo: repo.clone(),
+            folder: folder.clone(),
+            name: tip.name.clone(),
+            old: Some(tip.id.clone()),
+            new: None,
+        });
+        if !values.is_empty() {
+            part.forgets.push(Step::UnsetConfig { repo, folder, branch: branch.to_owned(), values });
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a tag that is there already.
+fn refuse_taken_tag(having: &[&Seen<'_>], tag: &str) -> Result<()> {
+    let full = format!("refs/tags/{tag}");
+    let taken: Vec<&str> =
+        having.iter().filter(|seen| seen.find(&full).is_some()).map(|seen| seen.repo.name.as_str()).collect();
+    if taken.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(Code::TagExists, format!("{}: the tag `{tag}` is there already", taken.join(", ")))
+        .with_details(json!({ "repos": taken, "tag": tag }))
+        .hint("choose another version, or delete the tag where it was made by mistake"))
+}
+
+/// Refuses to go on where any merge of any repository has conflicts: all of them are told.
+fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Result<()> {
+    let (mut conflicts, mut lines) = (Vec::new(), Vec::new());
+    for (seen, part) in having.iter().zip(parts) {
+        for (target, paths) in &part.conflicts {
+            let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            lines.push(format!(
+                "{} (into {target}): {}",
+                seen.repo.name,
+                paths.iter().take(10).cloned().collect::<Vec<_>>().join(", ")
+            ));
+            conflicts.push(json!({ "repo": seen.repo.name, "target": target, "paths": paths }));
+        }
+    }
+    let Some(first) = conflicts.first() else { return Ok(()) };
+    let repo = first["repo"].clone();
+    Err(Error::new(Code::FlowConflict, format!("{branch} has conflicts, and nothing was moved: {}", lines.join("; ")))
+        .with_details(json!({ "repo": repo, "branch": branch, "conflicts": conflicts }))
+        .hint("merge the target into the branch there, resolve the conflicts, commit, and finish again"))
+}
+
+/// Warns where `origin` has commits of a target that are not here, as of the last fetch.
+fn behind(seen: &Seen<'_>, git: &Git<'_>, target: &str) -> Result<Option<String>> {
+    let Some(short) = target.strip_prefix("refs/heads/") else { return Ok(None) };
+    let remote = seen.find(&format!("refs/remotes/origin/{short}"));
+    let (Some(local), Some(remote)) = (seen.find(target), remote) else { return Ok(None) };
+    if local.id == remote.id || refs::contains(git, &local.id, &remote.id)? {
+        return Ok(None);
+    }
+    Ok(Some(format!("{}: origin/{short} has commits that {short} has not, as of the last fetch", seen.repo.name)))
+}
+
+/// Warns of releases that are open and lack a hotfix.
+fn open_releases(seen: &Seen<'_>, prefix: &str) -> Vec<String> {
+    let start = format!("refs/heads/{prefix}");
+    let open = seen.refs.iter().filter(|found| found.name.starts_with(&start));
+    open.map(|found| format!("{}: {} is open and lacks the hotfix", seen.repo.name, found.short("refs/heads/")))
+        .collect()
+}
+
+/// The heading of a version's section: the version and the day.
+fn heading(version: &Version, now: crate::clock::Millis) -> String {
+    let day = crate::clock::rfc3339(now);
+    format!("{version} - {}", day.get(..10).unwrap_or(&day))
+}

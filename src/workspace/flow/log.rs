@@ -1,0 +1,89 @@
+//! `mcpkg flow log`: what flows did.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Operation, PAGE, Reply, Shape, Table};
+use crate::store::flow_runs;
+use crate::store::page::Page;
+use crate::workspace::journal;
+use crate::workspace::root::Workspace;
+
+/// Shows what flows did in the workspace.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// Most runs to show
+    #[arg(long, default_value_t = 20)]
+    #[serde(default = "usual")]
+    limit: usize,
+    /// Where to go on: the cursor of the page before
+    #[arg(long)]
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+fn usual() -> usize {
+    20
+}
+
+impl Operation for Log {
+    const TOOL: &'static str = "smctl_flow_log";
+    const CLI: &'static [&'static str] = &["flow", "log"];
+    const TITLE: &'static str = "Flow log";
+    const ABOUT: &'static str = "Show what flows did, the last run first";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg flow log", "mcpkg flow log --limit 5 --json"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = super::super::SHAPE;
+    const GROUP: &'static str = super::super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("runs");
+    type Output = crate::op::NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let page = Page { after: self.cursor.unwrap_or_default(), limit: self.limit.clamp(1, PAGE) };
+        let slice = context.store.read(|db| match journal::known(db, &workspace.root)? {
+            Some(key) => flow_runs::list(db, key, &page).map(Some),
+            None => Ok(None),
+        })?;
+        let (runs, more) = slice.map_or_else(Default::default, |slice| (slice.rows, slice.more));
+        let values: Vec<Value> = runs
+            .iter()
+            .map(|run| {
+                json!({
+                    "run": run.uuid.to_string(),
+                    "operation": run.operation,
+                    "subject": run.subject,
+                    "state": run.state.word(),
+                    "actor": run.actor,
+                    "started_at": rfc3339(run.started_at),
+                    "ended_at": run.ended_at.map(rfc3339),
+                })
+            })
+            .collect();
+        let mut data = json!({ "runs": values });
+        if let (true, Some(last)) = (more, runs.last()) {
+            data["next_cursor"] = last.uuid.to_string().into();
+        }
+        let rows = runs
+            .iter()
+            .map(|run| {
+                let when = rfc3339(run.started_at);
+                vec![
+                    run.uuid.to_string(),
+                    run.operation.clone(),
+                    run.subject.clone(),
+                    run.state.word().to_owned(),
+                    when,
+                ]
+            })
+            .collect();
+        let columns = &["run", "operation", "subject", "state", "begun"];
+        let table = Table { columns, rows, empty: "no flow was run here yet".to_owned() };
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}

@@ -1,0 +1,32 @@
+//! Git flow over all repositories of a workspace: features, releases and hotfixes, started and finished as one.
+
+pub mod branches;
+mod changelog;
+mod finish;
+mod init;
+pub mod kind;
+mod log;
+mod look;
+mod operations;
+mod rows;
+mod start;
+mod undo;
+mod version;
+
+use crate::op::Entry;
+
+/// The operations of flows.
+pub const OPS: &[Entry] = &[
+    Entry::of::<init::Init>(),
+    Entry::of::<operations::FeatureStart>(),
+    Entry::of::<operations::FeatureFinish>(),
+    Entry::of::<operations::FeatureList>(),
+    Entry::of::<operations::ReleaseStart>(),
+    Entry::of::<operations::ReleaseFinish>(),
+    Entry::of::<operations::ReleaseList>(),
+    Entry::of::<operations::HotfixStart>(),
+    Entry::of::<operations::HotfixFinish>(),
+    Entry::of::<operations::HotfixList>(),
+    Entry::of::<log::Log>(),
+    Entry::of::<undo::Undo>(),
+];

@@ -1,0 +1,158 @@
+//! Starting a feature, release or hotfix: its branch in every repository, checked out or in a worktree of its own.
+
+use super::kind::Kind;
+use super::look::Seen;
+use super::rows::{self, More, Row};
+use super::version;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Reply};
+use crate::workspace::journal::{self, Plan};
+use crate::workspace::lock::Lock;
+use crate::workspace::parallel;
+use crate::workspace::root::Workspace;
+use crate::workspace::step::{Head, Step, relative};
+
+/// What is started.
+pub struct Start<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its name, without the prefix.
+    pub name: &'a str,
+    /// The repositories; all of them where empty.
+    pub repos: &'a [String],
+    /// Whether it gets worktrees of its own.
+    pub worktree: bool,
+    /// Whether nothing is done.
+    pub dry_run: bool,
+}
+
+impl Start<'_> {
+    /// Starts it in all repositories, or in none.
+    ///
+    /// # Errors
+    /// `E_BRANCH_IN_USE` where a repository has the branch, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
+    /// `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
+    pub fn run(&self, context: &Context) -> Result<Reply> {
+        crate::git::required(&crate::process::Limits::new(crate::git::LOCAL, &context.cancelled))?;
+        let workspace = Workspace::open(context)?;
+        let branch = self.kind.branch(&workspace.manifest.flow, self.name)?;
+        if self.dry_run {
+            let (plan, rows, more) = self.plan(context, &workspace, &branch)?;
+            return Ok(rows::reply(&branch, &rows, &plan, true, more));
+        }
+        let what = format!("{} start {}", self.kind.word(), self.name);
+        let lock = Lock::take(context, &workspace.root, &what)?;
+        let (plan, rows, more) = self.plan(context, &workspace, &branch)?;
+        let mut more = more;
+        more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
+        let reply = rows::reply(&branch, &rows, &plan, false, more);
+        Ok(reply.hint(format!("`mcpkg flow {} finish {}` merges it", self.kind.word(), self.name)))
+    }
+
+    fn plan(&self, context: &Context, workspace: &Workspace, branch: &str) -> Result<(Plan, Vec<Row>, More)> {
+        let repos = workspace.chosen(self.repos)?;
+        if repos.is_empty() {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("The workspace '{}' has no repositories", workspace.manifest.name),
+            )
+            .hint("`mcpkg workspace add URL` adds one"));
+        }
+        let seen = parallel::all(&repos, |repo| Seen::look(workspace, repo, &context.cancelled))?;
+        let flow = &workspace.manifest.flow;
+        let full = format!("refs/heads/{branch}");
+        let (mut refs, mut places, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        for seen in &seen {
+            let repo = &seen.repo.name;
+            self.refuse_taken(seen, branch)?;
+            let base = self.kind.base(flow, seen.repo);
+            let at = seen.base(base)?.id.clone();
+            let folder = relative(&workspace.root, &seen.folder);
+            refs.push(Step::Ref {
+                repo: repo.clone(),
+                folder: folder.clone(),
+                name: full.clone(),
+                old: None,
+                new: Some(at.clone()),
+            });
+            let mut row = Row {
+                repo: repo.clone(),
+                state: "started",
+                message: format!("{branch} begins at {base} ({})", rows::at(&at)),
+                worktree: None,
+            };
+            if self.worktree {
+                let path = workspace.worktree(self.name, seen.repo);
+                let place = workspace.below(&path)?;
+                if place.exists() {
+                    return Err(Error::new(Code::BranchInUse, format!("{repo}: `{path}` is there already"))
+                        .with_details(serde_json::json!({ "repo": repo, "path": path }))
+                        .hint("remove it, or give the feature another name"));
+                }
+                row.worktree = Some(place.display().to_string());
+                places.push(Step::AddWorktree { repo: repo.clone(), folder, path, branch: branch.to_owned() });
+            } else {
+                let Some(from) = seen.head.clone() else { continue };
+                places.push(Step::Switch { repo: repo.clone(), folder, from, to: Head::Branch(branch.to_owned()) });
+            }
+            rows.push(row);
+        }
+        let more = More { warnings: self.warnings(&seen, &workspace.manifest.flow.tag_prefix), ..More::default() };
+        let plan = Plan {
+            workspace: workspace.manifest.name.clone(),
+            operation: match self.kind {
+                Kind::Feature => "feature start",
+                Kind::Release => "release start",
+                Kind::Hotfix => "hotfix start",
+            },
+            subject: branch.to_owned(),
+            uuid: context.clock.uuid(),
+            land: refs.into_iter().chain(places).collect(),
+            tidy: Vec::new(),
+            undoes: None,
+        };
+        Ok((plan, rows, more))
+    }
+
+    fn refuse_taken(&self, seen: &Seen<'_>, branch: &str) -> Result<()> {
+        let repo = &seen.repo.name;
+        let taken = seen.branch(branch).map(|found| &found.name);
+        let remote = format!("refs/remotes/origin/{branch}");
+        let Some(taken) = taken.or_else(|| seen.find(&remote).map(|found| &found.name)) else {
+            // A branch is a file: below one there is no other.
+            let below = |name: &str| {
+                name.strip_prefix("refs/heads/").is_some_and(|other| {
+                    other.starts_with(&format!("{branch}/")) || branch.starts_with(&format!("{other}/"))
+                })
+            };
+            return match seen.refs.iter().find(|found| below(&found.name)) {
+                Some(other) => Err(Error::new(
+                    Code::BranchInUse,
+                    format!("{repo}: `{branch}` cannot be made beside `{}`", other.short("refs/heads/")),
+                )
+                .with_details(serde_json::json!({ "repo": repo, "branch": branch }))
+                .hint("give it another name")),
+                None => Ok(()),
+            };
+        };
+        let kind = self.kind.word();
+        Err(Error::new(Code::BranchInUse, format!("{repo}: the branch `{branch}` is there already"))
+            .with_details(serde_json::json!({ "repo": repo, "branch": branch, "ref": taken }))
+            .hint(if self.kind == Kind::Feature && taken.starts_with("refs/remotes/") {
+                format!("`mcpkg worktree add {}` checks out the one of origin", self.name)
+            } else {
+                format!("finish it with `mcpkg flow {kind} finish {}`, or give this one another name", self.name)
+            }))
+    }
+
+    fn warnings(&self, seen: &[Seen<'_>], prefix: &str) -> Vec<String> {
+        let Kind::Release = self.kind else { return Vec::new() };
+        let Ok(version) = version::read(self.name) else { return Vec::new() };
+        let last = |seen: &Seen<'_>| {
+            let (last, _) = version::tagged(&seen.refs, prefix).pop()?;
+            let below = version <= last;
+            below.then(|| format!("{}: {version} is not above the last version, {last}", seen.repo.name))
+        };
+        seen.iter().filter_map(last).collect()
+    }
+}

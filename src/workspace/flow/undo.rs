@@ -1,0 +1,186 @@
+//! `mcpkg flow undo`: takes a run back, all of it or nothing.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::rows::{self, KEPT, More, Row, keep};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
+use crate::store::flow_runs::{self, FlowRun, State, StepRow};
+use crate::workspace::carry::{self, Ground};
+use crate::workspace::journal::{self, Plan};
+use crate::workspace::lock::Lock;
+use crate::workspace::root::Workspace;
+use crate::workspace::step::Step;
+
+/// Takes back what a flow did.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    /// Run to take back, as `flow log` names it [default: the last one]
+    #[serde(default)]
+    run: Option<String>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+impl Operation for Undo {
+    const TOOL: &'static str = "smctl_flow_undo";
+    const CLI: &'static [&'static str] = &["flow", "undo"];
+    const TITLE: &'static str = "Undo a flow";
+    const ABOUT: &'static str = "Take back what a flow did, in all repositories or in none";
+    const HELP: &'static str = "Branches, tags, work trees and what the configuration says of branches are as before. It is \
+        refused where something of it was moved since, or pushed.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg flow undo", "mcpkg flow undo --dry-run"];
+    const EFFECT: Effect = Effect::Write;
+    const LONG: bool = true;
+    const SHAPE: Shape = super::super::SHAPE;
+    const GROUP: &'static str = super::super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = crate::op::NoOutput;
+
+    fn subject(&self) -> String {
+        self.run.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let lock = if self.dry_run { None } else { Some(Lock::take(context, &workspace.root, "flow undo")?) };
+        let run = chosen(context, &workspace, self.run.as_deref())?;
+        let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
+        refuse(context, &run, &steps)?;
+        let plan = plan(context, &workspace, &run, steps, lock.as_ref())?;
+        let warnings = match &lock {
+            Some(lock) => journal::carry_out(context, &workspace.root, lock, &plan)?,
+            None => Vec::new(),
+        };
+        let mut repos: Vec<&str> = plan.land.iter().map(Step::repo).filter(|repo| !repo.is_empty()).collect();
+        repos.dedup();
+        repos.sort_unstable();
+        repos.dedup();
+        let row = |repo: &&str| Row {
+            repo: (*repo).to_owned(),
+            state: "undone",
+            message: format!("`{} {}` is taken back", run.operation, run.subject),
+            worktree: None,
+        };
+        let rows: Vec<Row> = repos.iter().map(row).collect();
+        let mut reply = rows::reply(&run.subject, &rows, &plan, self.dry_run, More { warnings, ..More::default() });
+        reply.data["undone"] = run.uuid.to_string().into();
+        Ok(reply)
+    }
+}
+
+/// Returns the run that is meant.
+fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result<FlowRun> {
+    let uuid = run.map(|run| {
+        Uuid::parse_str(run).map_err(|_| {
+            Error::new(Code::InvalidArgument, format!("`{}` is no id of a run", run.escape_debug()))
+                .hint("`mcpkg flow log` shows the runs")
+        })
+    });
+    let uuid = uuid.transpose()?;
+    let found = context.store.read(|db| match (journal::known(db, &workspace.root)?, uuid) {
+        (None, _) => Ok(None),
+        (Some(_), Some(uuid)) => flow_runs::get(db, uuid),
+        (Some(key), None) => flow_runs::newest(db, key),
+    })?;
+    found.ok_or_else(|| {
+        let what = run.map_or("No flow has a run to take back".to_owned(), |run| format!("There is no run {run}"));
+        Error::new(Code::NotFound, what).hint("`mcpkg flow log` shows the runs")
+    })
+}
+
+/// Refuses a run that is over, was pushed, or that this machine did not begin.
+fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
+    let FlowRun { uuid, operation, subject, state, .. } = run;
+    if *state != State::Done {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("The run {uuid} (`{operation} {subject}`) is {}, and cannot be taken back", state.word()),
+        )
+        .hint("`mcpkg flow log` shows the runs"));
+    }
+    let pushed = context.store.read(|db| flow_runs::pushes(db, run.id))?;
+    if !pushed.is_empty() {
+        let rows: Vec<_> = pushed.iter().map(|(repo, name, _)| json!({ "repo": repo, "ref": name })).collect();
+        return Err(Error::new(
+            Code::FlowPushed,
+            format!("`{operation} {subject}` was pushed, and what was pushed is not moved back"),
+        )
+        .with_details(json!({ "repos": rows }))
+        .hint("undo its commits with `git revert`"));
+    }
+    if !journal::is_of_this_machine(context, run, steps)? {
+        return Err(Error::new(
+            Code::Unapproved,
+            format!(
+                "The database says that `{operation} {subject}` was run, but this user did not run it on this machine"
+            ),
+        )
+        .hint("move the branches by hand where it is so"));
+    }
+    Ok(())
+}
+
+/// Plans the steps the other way round; what nothing else leads to any more is kept.
+fn plan(
+    context: &Context,
+    workspace: &Workspace,
+    run: &FlowRun,
+    steps: Vec<StepRow>,
+    lock: Option<&Lock>,
+) -> Result<Plan> {
+    let uuid = context.clock.uuid();
+    let mut done = Vec::new();
+    for row in steps {
+        let step: Step = serde_json::from_value(row.step).map_err(|error| {
+            Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error)
+        })?;
+        if let Step::Place { .. } | Step::Unmark { .. } | Step::Write { .. } = step {
+            return Err(Error::new(Code::InvalidArgument, format!("`{}` is not taken back", run.operation))
+                .hint("`mcpkg workspace remove REPO` takes a repository out of the workspace"));
+        }
+        done.push((row.tidies, step));
+    }
+    if let Some(lock) = lock {
+        // What could not be tidied up was never done.
+        let never = CancellationToken::new();
+        let ground = Ground { root: &workspace.root, lock: lock.file(), cancelled: &never, message: "" };
+        let mut kept = Vec::new();
+        for (tidies, step) in done {
+            if !tidies || carry::is_done(&ground, &step)? {
+                kept.push((tidies, step));
+            }
+        }
+        done = kept;
+    }
+    let (mut keeps, mut land) = (Vec::new(), Vec::new());
+    for (_, step) in done.into_iter().rev() {
+        match &step {
+            Step::Ref { repo, folder, name, new: Some(new), .. } if !name.starts_with(KEPT) => {
+                keeps.push(keep(repo, folder, uuid, name.trim_start_matches("refs/"), new));
+            }
+            Step::Forward { repo, folder, branch, new, .. } => {
+                keeps.push(keep(repo, folder, uuid, &format!("heads/{branch}"), new));
+            }
+            _ => {}
+        }
+        land.push(step.inverse());
+    }
+    keeps.extend(land);
+    Ok(Plan {
+        workspace: workspace.manifest.name.clone(),
+        operation: "undo",
+        subject: format!("{} {}", run.operation, run.subject),
+        uuid,
+        land: keeps,
+        tidy: Vec::new(),
+        undoes: Some(run.clone()),
+    })
+}

@@ -1,0 +1,63 @@
+//! Versions, and the tags that name them.
+
+use semver::Version;
+
+use crate::error::{Code, Error, Result};
+use crate::git::refs::Ref;
+
+/// Reads a version as a release is named: strictly semantic, without a `v`.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` with the right spelling where one can be told.
+pub fn read(text: &str) -> Result<Version> {
+    Version::parse(text).map_err(|error| {
+        let refused =
+            Error::new(Code::InvalidArgument, format!("`{}` is no semantic version: {error}", text.escape_debug()));
+        match text.strip_prefix(['v', 'V']).filter(|rest| Version::parse(rest).is_ok()) {
+            Some(rest) => refused.hint(format!("write `{rest}`; the tag's prefix is the workspace's")),
+            None => refused.hint("a version is MAJOR.MINOR.PATCH, such as 1.0.0 or 2.0.0-rc.1"),
+        }
+    })
+}
+
+/// Returns the versions that tags name, each with its tag, the highest last.
+pub fn tagged<'r>(refs: &'r [Ref], prefix: &str) -> Vec<(Version, &'r Ref)> {
+    let version = |tag: &'r Ref| {
+        let name = tag.name.strip_prefix("refs/tags/")?.strip_prefix(prefix)?;
+        Some((Version::parse(name).ok()?, tag))
+    };
+    let mut versions: Vec<_> = refs.iter().filter_map(version).collect();
+    versions.sort_by(|a, b| a.0.cmp(&b.0));
+    versions
+}
+
+/// Returns the version of a hotfix: its name where that is one, else the highest one there is with a patch more.
+pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
+    Version::parse(name).unwrap_or_else(|_| match highest {
+        Some(highest) => Version::new(highest.major, highest.minor, highest.patch + 1),
+        None => Version::new(0, 0, 1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_strict_and_a_v_is_told() {
+        assert!(read("1.0.0").is_ok() && read("2.0.0-rc.1+b").is_ok());
+        let error = read("v1.2.3").unwrap_err();
+        assert_eq!(error.hints(), ["write `1.2.3`; the tag's prefix is the workspace's"]);
+        for bad in ["", "1", "1.0", "01.0.0", "-1.0.0", "1.0.0/../x"] {
+            assert_eq!(read(bad).unwrap_err().code(), Code::InvalidArgument, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_hotfix_follows_the_highest_version() {
+        let version = |text| Version::parse(text).unwrap();
+        assert_eq!(of_hotfix("1.5.0", Some(&version("2.0.0"))), version("1.5.0"));
+        assert_eq!(of_hotfix("crash", Some(&version("2.0.3"))), version("2.0.4"));
+        assert_eq!(of_hotfix("crash", None), version("0.0.1"));
+    }
+}
