@@ -16,12 +16,14 @@ mod names;
 mod parallel;
 mod prune;
 mod remove;
+mod resources;
 pub mod root;
 pub mod status;
 pub mod spec;
 mod step;
 mod sync;
 pub mod worktree;
+mod watch;
 
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
@@ -56,12 +58,16 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Where(in_workspace),
         // Its repositories are nobody's project.
         within_project: false,
+        // It runs git, and what the repositories say, in a folder of the user's.
         named_over_network: true,
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],
+    resources: resources::RESOURCES,
+    watch: Some(watch::watch),
     growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
+    health: watch::health,
     ..Domain::EMPTY
 };
 
