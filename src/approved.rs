@@ -40,6 +40,8 @@ pub enum Kind {
     ToolSecret,
     /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
     Trust,
+    /// The root of Sigstore's that this user put in the place of the embedded one; there is one record.
+    SigstoreRoot,
 }
 
 impl Kind {
@@ -56,6 +58,7 @@ impl Kind {
             Kind::ToolSetting => "tool-settings",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
+            Kind::SigstoreRoot => "sigstore-root",
         }
     }
 }
@@ -104,6 +107,17 @@ impl Approved {
         disk::put_in_place(&path, &temporary, false)?;
         disk::sync_folder(&folder);
         Ok(())
+    }
+
+    /// Whether there is a record, also one that is damaged.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn has(&self, kind: Kind, sha256: &str) -> Result<bool> {
+        match &self.folder {
+            Some(folder) => Ok(disk::metadata(&folder.join(kind.folder()).join(sha256))?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// Returns the note of a record, where there is one.
