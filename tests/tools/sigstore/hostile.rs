@@ -9,36 +9,27 @@ use serde_json::{Value, json};
 use super::authority::{Authority, Order};
 use super::{made, weigh};
 
-/// Flips one bit in each byte of a bundle. What says that it was signed by alice still holds the very statement.
+/// What no signature covers: names of values that the library puts in the place of those that are missing, the log's name in its note, and
+/// the note's end. A bit that flips there changes nothing that is checked.
+const UNSIGNED: [&str; 6] =
+    [r#""mediaType""#, r#""logIndex""#, r#""treeSize""#, r#""hashes""#, "log.example.com ", r#"\n"}"#];
+
 #[test]
-fn one_flipped_bit_of_a_bundle_never_makes_it_say_something_else() {
+fn one_flipped_bit_of_a_bundle_never_verifies() {
     let authority = Authority::new();
     let (root, made) = (authority.root(), made());
     let text = authority.bundle(&Order::by_alice(&made)).to_string();
-    let bundle: Value = serde_json::from_str(&text).expect("JSON");
-    let signed = |bundle: &Value| {
-        [
-            "/dsseEnvelope/payload",
-            "/dsseEnvelope/payloadType",
-            "/dsseEnvelope/signatures/0/sig",
-            "/verificationMaterial/certificate/rawBytes",
-        ]
-        .map(|path| bundle.pointer(path).cloned())
+    let is_unsigned = |at: usize| {
+        UNSIGNED.iter().any(|part| text.match_indices(part).any(|(from, part)| (from..from + part.len()).contains(&at)))
     };
-    let mut verified = 0;
-    for at in 0..text.len() {
+    assert_eq!(weigh(&Bundle::read(&text, &root), "github:alice").status, Status::Verified);
+    for bit in (0..text.len() * 8).filter(|bit| !is_unsigned(bit / 8)) {
         let mut flipped = text.clone().into_bytes();
-        flipped[at] ^= 1 << (at % 7);
+        flipped[bit / 8] ^= 1 << (bit % 8);
         let Ok(flipped) = String::from_utf8(flipped) else { continue };
-        if weigh(&Bundle::read(&flipped, &root), "github:alice").status != Status::Verified {
-            continue;
-        }
-        verified += 1;
-        let flipped: Value = serde_json::from_str(&flipped).expect("JSON");
-        assert_eq!(signed(&flipped), signed(&bundle), "byte {at}");
+        let status = weigh(&Bundle::read(&flipped, &root), "github:alice").status;
+        assert_ne!(status, Status::Verified, "bit {bit}: {flipped}");
     }
-    // What may differ is outside of what anybody signs: the name of the log in its own note, a version of the form.
-    assert!(verified < 40, "{verified} flips changed nothing that is checked");
 }
 
 /// Every text of a bundle, by its path.

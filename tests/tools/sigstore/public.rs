@@ -1,8 +1,10 @@
-//! Bundles that people made with the public instance, checked against the embedded root.
+//! Bundles that people made with Sigstore's own instances, checked against the embedded root and that of the staging instance.
+
+use std::sync::Arc;
 
 use mcpkg::registry::trust::Status;
 use mcpkg::registry::trust::bundle::Bundle;
-use mcpkg::registry::trust::sigstore::Root;
+use mcpkg::registry::trust::sigstore::{Replaced, Root};
 use mcpkg::registry::trust::statement::{About, Said};
 use serde_json::{Value, json};
 
@@ -12,6 +14,7 @@ use super::{refused, signer, subject, weigh};
 const NPM: &str = include_str!("../../fixtures/sigstore/npm-provenance.json");
 const CONDA: &str = include_str!("../../fixtures/sigstore/conda.json");
 const CONDA_2: &str = include_str!("../../fixtures/sigstore/conda-rekor2.json");
+const STAGING: &str = include_str!("../../fixtures/sigstore/staging-root.json");
 const OTHER_NAME: &str = include_str!("../../fixtures/sigstore/other-name.json");
 
 /// Who published the package of npm's.
@@ -21,15 +24,22 @@ fn read(text: &str) -> Bundle {
     Bundle::read(text, &Root::Embedded)
 }
 
+/// The root of the staging instance.
+fn staging() -> Root {
+    Root::Replaced(Arc::new(Replaced { text: STAGING.to_owned(), since: 0 }))
+}
+
 #[test]
 fn who_signed_is_told_by_the_certificate() {
     for (text, expected) in [
         (NPM, RELEASE),
         (CONDA, "github-workflow:prefix-dev/sigstore-example/.github/workflows/action.yaml@refs/heads/main"),
-        (CONDA_2, "github:jku@goto.fi"),
     ] {
         assert_eq!(signer(&read(text)), expected);
+        assert!(refused(&Bundle::read(text, &staging())).starts_with("it does not verify"));
     }
+    assert_eq!(signer(&Bundle::read(CONDA_2, &staging())), "github:jku@goto.fi");
+    assert!(refused(&read(CONDA_2)).starts_with("it does not verify"));
     assert_eq!(refused(&read(OTHER_NAME)), "it signs the digest of a file, and holds no statement");
 }
 
@@ -44,7 +54,7 @@ fn x1_the_provenance_of_a_package_of_npms_binds_no_archive_of_a_tool() {
     assert_eq!(counted.identity.as_ref().map(|identity| identity.as_str()), Some(RELEASE));
     assert_eq!(counted.why, "it is about another tool or version");
     // What conda's say is nothing that counts for a tool.
-    let verdict = weigh(&read(CONDA_2), "github:jku@goto.fi");
+    let verdict = weigh(&Bundle::read(CONDA_2, &staging()), "github:jku@goto.fi");
     assert_eq!(verdict.status, Status::Unverified);
     assert!(verdict.attestations[0].why.contains("predicate is of the type"), "{verdict:?}");
 }

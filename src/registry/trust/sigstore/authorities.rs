@@ -17,7 +17,7 @@ const DATED: &str = "2026-10-23";
 pub fn described(root: &Root) -> Result<Described> {
     let invalid = |why: String| {
         Error::new(Code::InvalidArgument, format!("It is no root of Sigstore's: {why}"))
-            .hint("a root is a `trusted_root.json`, as `cosign trusted-root create` and a TUF repository of Sigstore's give it")
+            .hint("a root is a `trusted_root.json`, as TUF repositories of Sigstore's have it; it names certificates, a log of signatures and a log of certificates")
     };
     // What is shown is what works: a root that names nobody, or a broken certificate, is none.
     verifier(root).map_err(invalid)?;
