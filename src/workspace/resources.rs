@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::GROUP;
-use super::flow_branches;
+use super::flow::branches;
 use super::root::Workspace;
 use crate::error::Result;
 use crate::op::{Context, Live, Resource, Shown, Values};
@@ -29,7 +29,7 @@ pub(super) const RESOURCES: &[Resource] = &[
         title: "Flow branches",
         description: "All flow branches",
         mime_type: Some(JSON),
-        live: Some(Live { read: |context, _| object(flow_branches::read(context)), ..LIVE }),
+        live: Some(Live { read: flow_branches, ..LIVE }),
         ..FIXED
     },
 ];
@@ -42,6 +42,11 @@ const LIVE: Live = Live { group: GROUP, read: |_, _| Ok(None), names: |_| Ok(Vec
 /// Returns the manifest as it stands, without the passwords in its addresses.
 fn config(context: &Context, _: &Values) -> Result<Option<String>> {
     Ok(Some(redact(&Workspace::open(context)?.text)))
+}
+
+fn flow_branches(context: &Context, _: &Values) -> Result<Option<String>> {
+    let workspace = Workspace::open(context)?;
+    Ok(Some(branches::value(&branches::all(&workspace, &context.cancelled)).to_string()))
 }
 
 fn object(value: Result<Value>) -> Result<Option<String>> {
