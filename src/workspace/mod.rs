@@ -18,12 +18,12 @@ mod prune;
 mod remove;
 mod resources;
 pub mod root;
-pub mod status;
 pub mod spec;
+pub mod status;
 mod step;
 mod sync;
-pub mod worktree;
 mod watch;
+pub mod worktree;
 
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
