@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Client, Ran, Scratch, at_a_terminal, eventually, skipped};
 
 /// The manifest of a workspace with one repository, which builds.
-pub const ONE: &str =
-    "[workspace]\nname = \"shop\"\n\n[[repos]]\nname = \"lib\"\nurl = \"https://example.org/lib.git\"\nbuild_cmd = \"true\"\n";
+pub const ONE: &str = "[workspace]\nname = \"shop\"\n\n[[repos]]\nname = \"lib\"\nurl = \"https://example.org/lib.git\"\nbuild_cmd = \"true\"\n";
 
 /// A workspace with commands.
 pub struct Builds {
