@@ -4,7 +4,7 @@
 //! elsewhere. Here a folder is opened once, from the one above it and without following a link, and every later call
 //! names a file in it. [`Folders`](super::folders::Folders) opens them.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -73,6 +73,30 @@ impl Folder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed("read", name, error)),
         }
+    }
+
+    /// Returns the names in the folder, in order.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`].
+    pub fn names(&self) -> Result<Vec<OsString>> {
+        let mut names = system::names(&self.handle, &self.path).map_err(|error| failed("read", &self.path, error))?;
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Returns the bytes of the file `name`, which is no link and has at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`]; `E_NOT_FOUND`, `E_FILE_FAILED` where it is larger, `E_IO_INVALID_PATH` where it is no file.
+    pub fn read(&self, name: &OsStr, limit: u64) -> Result<Vec<u8>> {
+        let kind = self.entry(name)?.map(|entry| entry.kind);
+        if let Some(Kind::Link | Kind::Folder | Kind::Other) = kind {
+            let path = self.path.join(name);
+            return Err(Error::new(Code::InvalidPath, format!("`{}` is no regular file", path.display())));
+        }
+        let read = || file::read_open(system::open_file(&self.handle, &self.path, name)?, limit);
+        read().map_err(|error| self.failed("read", name, error))
     }
 
     /// Returns what stands under `name`, without following a link.
@@ -186,6 +210,21 @@ impl Folder {
     /// As [`Folder::entry`].
     pub fn rename(&self, from: &OsStr, to: &OsStr) -> Result<()> {
         system::rename(&self.handle, &self.path, from, to).map_err(|error| self.failed("put back", to, error))
+    }
+
+    /// Moves `from` to `to` in the folder `target`, where nothing may be.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`]; `E_ALREADY_EXISTS`.
+    pub fn move_new(&self, from: &OsStr, target: &Self, to: &OsStr) -> Result<()> {
+        let moved = system::move_new((&self.handle, &self.path, from), (&target.handle, &target.path, to));
+        moved.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::DirectoryNotEmpty => {
+                let path = target.path.join(to);
+                Error::new(Code::AlreadyExists, format!("`{}` exists", path.display()))
+            }
+            _ => target.failed("write", to, error),
+        })
     }
 
     /// Removes a file or a link; one that is gone is no failure.

@@ -28,7 +28,7 @@ const URIS: [&str; 6] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 8] = [
+const ELSEWHERE: [(&[&str], &str); 9] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
@@ -36,6 +36,7 @@ const ELSEWHERE: [(&[&str], &str); 8] = [
     (&["consent", "deny"], "the same"),
     (&["source", "install"], "writes as `source add` does"),
     (&["tool", "trust", "add"], "needs a terminal"),
+    (&["tool", "trust", "root"], "the same"),
     (&["tool", "allow"], "the same"),
 ];
 

@@ -3,3 +3,11 @@
 mod build;
 mod building;
 pub mod builds;
+mod flow;
+mod init;
+mod kept;
+mod killed;
+mod release;
+mod shop;
+mod spec;
+mod undo;

@@ -33,6 +33,10 @@ pub(super) fn entry(_: &Handle, folder: &Path, name: &OsStr) -> Result<Entry> {
     entry_at(&folder.join(name))
 }
 
+pub(super) fn names(_: &Handle, folder: &Path) -> Result<Vec<OsString>> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
 pub(super) fn own_entry(_: &Handle, folder: &Path) -> Result<Entry> {
     entry_at(folder)
 }
@@ -66,6 +70,14 @@ pub(super) fn link(_: &Handle, folder: &Path, from: &OsStr, to: &OsStr) -> Resul
 
 pub(super) fn rename(_: &Handle, folder: &Path, from: &OsStr, to: &OsStr) -> Result<()> {
     fs::rename(folder.join(from), folder.join(to))
+}
+
+pub(super) fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) -> Result<()> {
+    match entry(to.0, to.1, to.2) {
+        Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => fs::rename(from.1.join(from.2), to.1.join(to.2)),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn symlink(_: &Handle, _: &Path, _: &str, _: &OsStr) -> Result<()> {

@@ -37,6 +37,17 @@ pub(super) fn entry(folder: &Handle, _: &Path, name: &OsStr) -> Result<Entry> {
     Ok(of(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
+pub(super) fn names(folder: &Handle, _: &Path) -> Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let name = entry?.file_name().to_bytes().to_vec();
+        if name != b"." && name != b".." {
+            names.push(OsString::from_vec(name));
+        }
+    }
+    Ok(names)
+}
+
 pub(super) fn own_entry(folder: &Handle, _: &Path) -> Result<Entry> {
     Ok(of(&rustix::fs::fstat(folder)?))
 }
@@ -72,6 +83,25 @@ pub(super) fn link(folder: &Handle, _: &Path, from: &OsStr, to: &OsStr) -> Resul
 
 pub(super) fn rename(folder: &Handle, _: &Path, from: &OsStr, to: &OsStr) -> Result<()> {
     Ok(rustix::fs::renameat(folder, from, folder, to)?)
+}
+
+/// Renames without replacing, where the system can; elsewhere an empty folder that is in the way is replaced.
+pub(super) fn move_new(from: (&Handle, &Path, &OsStr), to: (&Handle, &Path, &OsStr)) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::RenameFlags;
+        use rustix::io::Errno;
+        match rustix::fs::renameat_with(from.0, from.2, to.0, to.2, RenameFlags::NOREPLACE) {
+            // A file system without this flag.
+            Err(Errno::INVAL | Errno::NOSYS) => {}
+            other => return Ok(other?),
+        }
+    }
+    match entry(to.0, to.1, to.2) {
+        Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(rustix::fs::renameat(from.0, from.2, to.0, to.2)?),
+        Err(error) => Err(error),
+    }
 }
 
 pub(super) fn symlink(folder: &Handle, _: &Path, text: &str, name: &OsStr) -> Result<()> {

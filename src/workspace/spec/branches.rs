@@ -1,0 +1,107 @@
+//! Which repositories have the branches of specs.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::git::{self, Git, refs};
+use crate::op::Context;
+use crate::workspace::manifest::Repo;
+use crate::workspace::parallel;
+use crate::workspace::root::Workspace;
+
+/// Where git keeps the branches of this clone.
+const LOCAL: &str = "refs/heads/";
+
+/// Where git keeps what it knows of the branches of `origin`.
+const REMOTE: &str = "refs/remotes/origin/";
+
+/// A repository that has a branch.
+#[derive(Clone, Debug, Serialize, PartialEq, Eq)]
+pub(super) struct Branch {
+    /// The repository.
+    pub(super) repo_name: String,
+    /// The branch.
+    pub(super) branch: String,
+    /// Whether this clone has it.
+    pub(super) local: bool,
+    /// Whether `origin` has it, as of the last fetch.
+    pub(super) remote: bool,
+    /// Whether all that was committed on it is in the branch that features are merged into. One that nothing was
+    /// committed on yet is not merged.
+    pub(super) merged: bool,
+}
+
+/// The branches of all repositories.
+pub(super) struct Branches {
+    repos: Vec<OfRepo>,
+    /// Why repositories were left out, a line for each.
+    pub(super) warnings: Vec<String>,
+}
+
+/// The branches of a repository.
+struct OfRepo {
+    name: String,
+    refs: HashMap<String, Ref>,
+}
+
+struct Ref {
+    commit: String,
+    merged: bool,
+}
+
+impl Branches {
+    /// Asks git for the branches of each repository that is there. One that cannot be read is left out, with a warning.
+    pub(super) fn of(context: &Context, workspace: &Workspace) -> Self {
+        let mut all = Self { repos: Vec::new(), warnings: Vec::new() };
+        let repos = &workspace.manifest.repos;
+        let asked = parallel::each(repos, |_, repo| of_repo(context, workspace, repo));
+        for (repo, asked) in repos.iter().zip(asked) {
+            match asked {
+                Ok(Some(refs)) => all.repos.push(OfRepo { name: repo.name.clone(), refs }),
+                // It is not cloned yet, which `workspace status` tells.
+                Ok(None) => {}
+                Err(error) => all.warnings.push(format!("the branches of '{}' cannot be read: {error}", repo.name)),
+            }
+        }
+        all
+    }
+
+    /// Returns the repositories that have a branch of this name.
+    pub(super) fn named(&self, branch: &str) -> Vec<Branch> {
+        let in_repo = |repo: &OfRepo| {
+            let find = |kind: &str| repo.refs.get(&format!("{kind}{branch}"));
+            let (local, remote) = (find(LOCAL), find(REMOTE));
+            let merged = local.or(remote)?.merged;
+            let (local, remote) = (local.is_some(), remote.is_some());
+            Some(Branch { repo_name: repo.name.clone(), branch: branch.to_owned(), local, remote, merged })
+        };
+        self.repos.iter().filter_map(in_repo).collect()
+    }
+}
+
+/// Returns the branches of a repository by their full names; `None` where it is not there.
+fn of_repo(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Option<HashMap<String, Ref>>> {
+    let folder = workspace.folder(repo)?;
+    if git::folder(&folder).is_none() {
+        return Ok(None);
+    }
+    let git = Git::of(&folder, &context.cancelled);
+    let mut refs: HashMap<String, Ref> = refs::list(&git, &[LOCAL, REMOTE])?
+        .into_iter()
+        .map(|found| (found.name, Ref { commit: found.id, merged: false }))
+        .collect();
+    let develop = &workspace.manifest.flow.develop_branch;
+    let names = [format!("{LOCAL}{develop}"), format!("{REMOTE}{develop}")];
+    let Some(target) = names.into_iter().find(|name| refs.contains_key(name)) else { return Ok(Some(refs)) };
+    let tip = refs[&target].commit.clone();
+    let merged = format!("--merged={target}");
+    let printed = git.text(&["for-each-ref", "--format=%(refname)", &merged, "--", LOCAL, REMOTE])?;
+    for name in printed.lines() {
+        if let Some(found) = refs.get_mut(name) {
+            found.merged = found.commit != tip;
+        }
+    }
+    Ok(Some(refs))
+}

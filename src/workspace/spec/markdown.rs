@@ -1,0 +1,356 @@
+//! Markdown as the rules of specs look at it: sections, and the paragraphs, items and comments in them.
+//!
+//! A parser reads it, so that a heading, an item or a checkbox inside a fence or a comment is none.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+mod comments;
+mod lines;
+mod marks;
+
+use lines::Lines;
+pub(super) use marks::Mark;
+
+/// A Markdown document.
+#[derive(Debug, Default)]
+pub(super) struct Markdown {
+    /// Its sections in order; the first is what stands before the first heading.
+    pub(super) sections: Vec<Section>,
+    /// The words of its prose that say that something is left to do.
+    pub(super) marks: Vec<Mark>,
+}
+
+/// A heading and what stands below it, up to the next heading of any level.
+#[derive(Debug, Default)]
+pub(super) struct Section {
+    /// The heading's level, from 1; 0 for what stands before the first heading.
+    pub(super) level: u8,
+    /// The heading's text.
+    pub(super) title: String,
+    /// The heading's line, from 1.
+    pub(super) line: usize,
+    /// What stands below it.
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A paragraph, an item, a row of a table, or what else holds text.
+#[derive(Debug)]
+pub(super) struct Block {
+    /// What it is.
+    pub(super) kind: Kind,
+    /// Its first line, from 1.
+    pub(super) line: usize,
+    /// Its text as a reader sees it, without that of blocks inside of it.
+    pub(super) text: String,
+    /// Where in the text there are emphasised words that a line of the document begins with, such as **Choice:**.
+    pub(super) leads: Vec<Range<usize>>,
+    /// Whether it begins with text that is struck through.
+    pub(super) struck: bool,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A paragraph, also one inside of an item or a quote.
+    Paragraph,
+    /// An item of a list: how many items it is inside of, and whether it is checked, where it has a checkbox.
+    Item {
+        /// The number of items around it.
+        depth: usize,
+        /// Whether its checkbox is checked.
+        checked: Option<bool>,
+    },
+    /// A code block.
+    Code,
+    /// A row of a table.
+    Row,
+    /// A comment.
+    Comment,
+}
+
+impl Markdown {
+    /// Reads a document. Every text is Markdown, so that nothing can be wrong with it.
+    pub(super) fn read(text: &str) -> Self {
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS
+            | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
+        let mut reader = Reader::new(text);
+        for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
+            reader.take(event, range);
+        }
+        reader.finish()
+    }
+
+    /// Returns the sections with this title, each with those below it. Case, a number before the title and a colon after
+    /// it do not count.
+    pub(super) fn titled(&self, title: &str) -> impl Iterator<Item = &[Section]> {
+        let title = title.to_lowercase();
+        let begins = move |section: &Section| section.level > 0 && normalized(&section.title) == title;
+        self.sections.iter().enumerate().filter(move |(_, section)| begins(section)).map(|(at, section)| {
+            let rest = &self.sections[at + 1..];
+            let below = rest.iter().take_while(|other| other.level > section.level).count();
+            &self.sections[at..=at + below]
+        })
+    }
+
+    /// Returns all blocks with the section that each stands in.
+    pub(super) fn blocks(&self) -> impl Iterator<Item = (&Section, &Block)> {
+        self.sections.iter().flat_map(|section| section.blocks.iter().map(move |block| (section, block)))
+    }
+}
+
+impl Block {
+    fn new(kind: Kind, line: usize, text: String) -> Self {
+        Self { kind, line, text, leads: Vec::new(), struck: false }
+    }
+
+    /// Whether it says something: a comment does not.
+    pub(super) fn says_something(&self) -> bool {
+        self.kind != Kind::Comment && !self.is_blank()
+    }
+
+    /// Whether it has no text.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}
+
+/// Returns a title in the form that it is compared in.
+fn normalized(title: &str) -> String {
+    let title = title.trim().trim_end_matches(':').trim_end();
+    let unnumbered = title.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ')'));
+    // A number is one only where a space follows.
+    let title = if unnumbered.starts_with(' ') { unnumbered } else { title };
+    title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// What a text that is being read belongs to.
+enum Open {
+    /// A block.
+    Block(Block),
+    /// A heading that begins a section.
+    Heading(Section),
+    /// HTML, to be taken apart at its end, with its first line.
+    Html(String, usize),
+    /// What is no part of the text: the metadata before it.
+    Nothing,
+}
+
+/// Makes sections and blocks of a parser's events.
+struct Reader<'t> {
+    text: &'t str,
+    lines: Lines,
+    document: Markdown,
+    open: Option<Open>,
+    /// How many items are open.
+    items: usize,
+    /// How many items and quotes are open: a heading inside of one begins no section.
+    containers: usize,
+    /// How many emphases are open, of which the outermost began a line.
+    lead: usize,
+    /// Whether nothing was read of the current line of a block.
+    line_begins: bool,
+    in_code: bool,
+}
+
+impl<'t> Reader<'t> {
+    fn new(text: &'t str) -> Self {
+        let document = Markdown { sections: vec![Section { line: 1, ..Section::default() }], marks: Vec::new() };
+        let (lines, open, in_code) = (Lines::of(text), None, false);
+        Self { text, lines, document, open, items: 0, containers: 0, lead: 0, line_begins: true, in_code }
+    }
+
+    fn take(&mut self, event: Event<'_>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(&tag, range),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => {
+                if !self.in_code {
+                    self.mark(&range);
+                }
+                self.push(&text);
+            }
+            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => self.push(&text),
+            Event::Html(html) => {
+                self.mark(&range);
+                match &mut self.open {
+                    Some(Open::Html(all, _)) => all.push_str(&html),
+                    _ => self.push(&comments::apart(&html).0),
+                }
+            }
+            Event::InlineHtml(html) => self.inline_html(&html, &range),
+            Event::SoftBreak | Event::HardBreak => {
+                self.push(" ");
+                self.line_begins = true;
+            }
+            Event::TaskListMarker(is_checked) => {
+                if let Some(Open::Block(Block { kind: Kind::Item { checked, .. }, .. })) = &mut self.open {
+                    *checked = Some(is_checked);
+                }
+            }
+            Event::FootnoteReference(_) | Event::Rule => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, range: Range<usize>) {
+        let line = self.line(&range);
+        match tag {
+            Tag::Heading { level, .. } if self.containers == 0 => {
+                let section = Section { level: *level as u8, line, ..Section::default() };
+                self.begin(Open::Heading(section));
+            }
+            // The first paragraph of an item is the item's own text.
+            Tag::Paragraph if self.is_fresh_item() => {}
+            Tag::Paragraph | Tag::Heading { .. } => self.block(Kind::Paragraph, line),
+            Tag::Item => {
+                self.block(Kind::Item { depth: self.items, checked: None }, line);
+                self.items += 1;
+                self.containers += 1;
+            }
+            Tag::BlockQuote(_) => {
+                self.close();
+                self.containers += 1;
+            }
+            Tag::CodeBlock(_) => {
+                self.block(Kind::Code, line);
+                self.in_code = true;
+            }
+            Tag::TableHead | Tag::TableRow => self.block(Kind::Row, line),
+            Tag::HtmlBlock => self.begin(Open::Html(String::new(), line)),
+            Tag::MetadataBlock(_) => self.begin(Open::Nothing),
+            Tag::List(_) => self.close(),
+            Tag::Emphasis | Tag::Strong if self.lead > 0 || self.line_begins => {
+                if self.lead == 0
+                    && let Some(Open::Block(block)) = &mut self.open
+                {
+                    block.leads.push(block.text.len()..block.text.len());
+                }
+                self.lead += 1;
+            }
+            Tag::Strikethrough if self.is_at_its_beginning() => {
+                if let Some(Open::Block(block)) = &mut self.open {
+                    block.struck = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Emphasis | TagEnd::Strong => self.lead = self.lead.saturating_sub(1),
+            TagEnd::TableCell => self.push(" "),
+            TagEnd::CodeBlock => {
+                self.in_code = false;
+                self.close();
+            }
+            TagEnd::Item => {
+                self.close();
+                self.items = self.items.saturating_sub(1);
+                self.containers = self.containers.saturating_sub(1);
+            }
+            TagEnd::BlockQuote(_) => {
+                self.close();
+                self.containers = self.containers.saturating_sub(1);
+            }
+            TagEnd::Paragraph
+            | TagEnd::Heading(_)
+            | TagEnd::TableHead
+            | TagEnd::TableRow
+            | TagEnd::HtmlBlock
+            | TagEnd::MetadataBlock(_) => self.close(),
+            _ => {}
+        }
+    }
+
+    fn inline_html(&mut self, html: &str, range: &Range<usize>) {
+        self.mark(range);
+        let (text, comments) = comments::apart(html);
+        self.push(&text);
+        let line = self.line(range);
+        for comment in comments {
+            self.add(Block::new(Kind::Comment, line, comment));
+        }
+    }
+
+    /// Adds text to what is open.
+    fn push(&mut self, text: &str) {
+        match &mut self.open {
+            Some(Open::Block(block)) => {
+                block.text.push_str(text);
+                self.line_begins &= text.trim().is_empty();
+                if self.lead > 0
+                    && let Some(lead) = block.leads.last_mut()
+                {
+                    lead.end = block.text.len();
+                }
+            }
+            Some(Open::Heading(section)) => section.title.push_str(text),
+            Some(Open::Html(..) | Open::Nothing) | None => {}
+        }
+    }
+
+    fn is_at_its_beginning(&self) -> bool {
+        matches!(&self.open, Some(Open::Block(block)) if block.is_blank())
+    }
+
+    fn is_fresh_item(&self) -> bool {
+        matches!(&self.open, Some(Open::Block(block)) if block.is_blank() && matches!(block.kind, Kind::Item { .. }))
+    }
+
+    fn block(&mut self, kind: Kind, line: usize) {
+        self.begin(Open::Block(Block::new(kind, line, String::new())));
+        self.line_begins = true;
+    }
+
+    fn begin(&mut self, open: Open) {
+        self.close();
+        self.open = Some(open);
+    }
+
+    fn close(&mut self) {
+        self.lead = 0;
+        match self.open.take() {
+            Some(Open::Block(block)) => self.add(block),
+            Some(Open::Heading(section)) => self.document.sections.push(section),
+            Some(Open::Html(html, line)) => {
+                let (text, comments) = comments::apart(&html);
+                for comment in comments {
+                    self.add(Block::new(Kind::Comment, line, comment));
+                }
+                if !text.trim().is_empty() {
+                    self.add(Block::new(Kind::Paragraph, line, text));
+                }
+            }
+            Some(Open::Nothing) | None => {}
+        }
+    }
+
+    fn add(&mut self, block: Block) {
+        if let Some(section) = self.document.sections.last_mut() {
+            section.blocks.push(block);
+        }
+    }
+
+    fn mark(&mut self, range: &Range<usize>) {
+        let found = marks::find(self.text, range.clone());
+        self.document.marks.extend(found.map(|(word, at)| Mark { word, line: self.lines.of_byte(at) }));
+    }
+
+    /// Returns the line of what begins in a range, which may begin with the white space before it.
+    fn line(&self, range: &Range<usize>) -> usize {
+        let text = self.text.get(range.clone()).unwrap_or_default();
+        self.lines.of_byte(range.start + (text.len() - text.trim_start().len()))
+    }
+
+    fn finish(mut self) -> Markdown {
+        self.close();
+        self.document
+    }
+}
+
+#[cfg(test)]
+mod tests;

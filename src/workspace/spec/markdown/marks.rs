@@ -1,0 +1,45 @@
+//! The words that say that something is left to do.
+
+use std::ops::Range;
+
+/// The words, as editors highlight them.
+const WORDS: [&str; 3] = ["TODO", "FIXME", "TBD"];
+
+/// A word that says that something is left to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The word.
+    pub word: &'static str,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// Returns the marks in a range of a text, each with its byte. A part of a longer word is none.
+pub(super) fn find(text: &str, range: Range<usize>) -> impl Iterator<Item = (&'static str, usize)> {
+    let within = text.get(range.clone()).unwrap_or_default();
+    WORDS.into_iter().flat_map(move |word| {
+        let found = within.match_indices(word).map(move |(at, _)| range.start + at);
+        found.filter(move |at| is_whole(text, *at..*at + word.len())).map(move |at| (word, at))
+    })
+}
+
+fn is_whole(text: &str, word: Range<usize>) -> bool {
+    let belongs = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let before = text.get(..word.start).and_then(|before| before.chars().next_back());
+    let after = text.get(word.end..).and_then(|after| after.chars().next());
+    !belongs(before) && !belongs(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_words_are_found() {
+        let text = "TODO: x, TODOS, my_TODO, (FIXME) TBD.";
+        let found: Vec<_> = find(text, 0..text.len()).collect();
+        assert_eq!(found, [("TODO", 0), ("FIXME", 26), ("TBD", 33)]);
+        // What stands before the range tells that a word is a part of another.
+        assert_eq!(find("aTODO", 1..5).count(), 0);
+    }
+}

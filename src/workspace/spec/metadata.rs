@@ -1,0 +1,188 @@
+//! A spec's metadata, `.openspec.yaml`: read with the places of what is wrong, and edited in place.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde_json::Value;
+use serde_saphyr::{Location, Spanned};
+
+/// The file of the metadata, in the folder of its spec.
+pub(super) const FILE: &str = ".openspec.yaml";
+
+/// The schema that a new spec names: OpenSpec's own.
+const SCHEMA: &str = "spec-driven";
+
+/// The most values that the aliases of a file may stand for, so that few lines cannot become many.
+const MAX_ALIASED: usize = 1_000;
+
+/// What the metadata says.
+#[derive(Debug, Default)]
+pub(super) struct Metadata {
+    /// The day on which the spec was made.
+    pub(super) created: Option<String>,
+    /// What its author says of it.
+    pub(super) status: Option<String>,
+    /// The branch that it is worked on in.
+    pub(super) branch: Option<String>,
+    /// What is wrong with it.
+    pub(super) faults: Vec<Fault>,
+    /// The keys of OpenSpec's that it does not have.
+    pub(super) missing: Vec<&'static str>,
+}
+
+/// What is wrong with the metadata.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// The line, from 1.
+    pub(super) line: usize,
+    /// What is wrong, for a reader.
+    pub(super) message: String,
+}
+
+type Keys = BTreeMap<String, Spanned<Value>>;
+
+impl Metadata {
+    /// Reads metadata; what is malformed is among its faults.
+    pub(super) fn read(text: &str) -> Self {
+        let keys = match keys(text) {
+            Ok(keys) => keys,
+            Err(fault) => return Self { faults: vec![fault], ..Self::default() },
+        };
+        let mut read = Self::default();
+        let schema = read.text(&keys, "schema");
+        read.created = read.text(&keys, "created");
+        read.status = read.text(&keys, "status");
+        read.branch = read.text(&keys, "branch");
+        let asked = [("schema", &schema), ("created", &read.created)];
+        read.missing = asked.into_iter().filter(|(key, _)| !keys.contains_key(*key)).map(|(key, _)| key).collect();
+        if let (Some(created), Some(at)) = (&read.created, keys.get("created"))
+            && created.parse::<jiff::civil::Date>().is_err()
+        {
+            let message = format!("`created` is '{created}', and no day such as 2026-02-11");
+            read.faults.push(Fault { line: line(&at.referenced), message });
+            read.created = None;
+        }
+        read
+    }
+
+    /// Returns metadata that cannot be read, for this reason.
+    pub(super) fn unreadable(why: &str) -> Self {
+        Self { faults: vec![Fault { line: 1, message: why.to_owned() }], ..Self::default() }
+    }
+
+    /// Returns the text of a key; another kind of value is a fault, and none stands for a key that is missing.
+    fn text(&mut self, keys: &Keys, key: &str) -> Option<String> {
+        let value = keys.get(key)?;
+        match &value.value {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            _ => {
+                self.faults.push(Fault { line: line(&value.referenced), message: format!("`{key}` is no text") });
+                None
+            }
+        }
+    }
+}
+
+/// Returns the metadata of a new spec.
+pub(super) fn new(created: &str, branch: &str) -> String {
+    // A branch's name may hold what YAML takes for more than a text.
+    let branch = Value::String(branch.to_owned());
+    format!("schema: {SCHEMA}\ncreated: {created}\nstatus: draft\nbranch: {branch}\n")
+}
+
+/// Returns metadata that says of its spec that it was archived on a day, with all else as it was to the byte; `None`
+/// where the text is written in a form that cannot be edited so.
+pub(super) fn archived(text: &str, day: &str) -> Option<String> {
+    let before = keys(text).ok()?;
+    let edited = set(text, "archived", day).and_then(|text| set(&text, "status", "archived"))?;
+    let mut after = keys(&edited).ok()?;
+    let says = |keys: &mut Keys, key: &str, value: &str| keys.remove(key).is_some_and(|said| said.value == value);
+    if !says(&mut after, "archived", day) || !says(&mut after, "status", "archived") {
+        return None;
+    }
+    let others = before.iter().filter(|(key, _)| !matches!(key.as_str(), "archived" | "status"));
+    others
+        .map(|(key, value)| (key, &value.value))
+        .eq(after.iter().map(|(key, value)| (key, &value.value)))
+        .then_some(edited)
+}
+
+/// Sets a key of a block mapping.
+fn set(text: &str, key: &str, value: &str) -> Option<String> {
+    let Some(at) = keys(text).ok()?.remove(key) else {
+        let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return Some(format!("{text}{end}{key}: {value}\n"));
+    };
+    let range = bytes(&at.referenced)?;
+    Some(format!("{}{value}{}", text.get(..range.start)?, text.get(range.end..)?))
+}
+
+fn bytes(at: &Location) -> Option<Range<usize>> {
+    let (start, length) = (at.span().byte_offset()?, at.span().byte_len()?);
+    let start = usize::try_from(start).ok()?;
+    Some(start..start.checked_add(usize::try_from(length).ok()?)?)
+}
+
+fn keys(text: &str) -> Result<Keys, Fault> {
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        with_snippet: false,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIASED },
+    };
+    let read: Result<Option<Keys>, _> = serde_saphyr::from_str_with_options(text, options);
+    read.map(Option::unwrap_or_default).map_err(|error| {
+        let said = error.to_string();
+        let first = said.lines().next().unwrap_or_default();
+        // The line stands in the finding.
+        let why = first.strip_prefix("error: ").unwrap_or(first);
+        let why = why.split_once(": ").filter(|(place, _)| place.starts_with("line ")).map_or(why, |(_, why)| why);
+        Fault { line: error.location().map_or(1, |at| line(&at)), message: format!("is no metadata: {why}") }
+    })
+}
+
+fn line(at: &Location) -> usize {
+    usize::try_from(at.line()).unwrap_or(1).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<(usize, String)> {
+        Metadata::read(text).faults.into_iter().map(|fault| (fault.line, fault.message)).collect()
+    }
+
+    #[test]
+    fn new_metadata_is_read_back() {
+        let read = Metadata::read(&new("2026-02-11", "feature/#a: b"));
+        assert_eq!((read.created.as_deref(), read.branch.as_deref()), (Some("2026-02-11"), Some("feature/#a: b")));
+        assert_eq!(read.status.as_deref(), Some("draft"));
+        assert!(read.faults.is_empty() && read.missing.is_empty(), "{read:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_has_its_line() {
+        assert_eq!(faults("schema: a\ncreated: soon\n")[0].0, 2);
+        assert_eq!(faults("schema: [a]\n"), [(1, "`schema` is no text".to_owned())]);
+        let broken = faults("schema: a\nstatus: b\n  created: [\n");
+        assert_eq!(broken.len(), 1);
+        assert!(broken[0].0 >= 2 && broken[0].1.starts_with("is no metadata: "), "{broken:?}");
+        assert!(faults("- a\n")[0].1.starts_with("is no metadata: "));
+        assert_eq!(faults("schema: a\nparent: b\ndescription: \"c\"\ntags: [d]\n"), []);
+        assert_eq!(Metadata::read("").missing, ["schema", "created"]);
+    }
+
+    #[test]
+    fn an_archived_spec_says_so_and_all_else_stays() {
+        let text = "# ours\nschema: spec-driven # theirs\nstatus: 'draft' # now\nparent:   a\r\ncreated: 2026-02-11";
+        let expected = "# ours\nschema: spec-driven # theirs\nstatus: archived # now\nparent:   a\r\ncreated: 2026-02-11\narchived: 2026-03-01\n";
+        assert_eq!(archived(text, "2026-03-01").as_deref(), Some(expected));
+        // Once more, on another day.
+        let again = archived(expected, "2026-03-02").unwrap();
+        assert_eq!(again, expected.replace("2026-03-01", "2026-03-02"));
+        assert_eq!(archived("", "2026-03-01").as_deref(), Some("archived: 2026-03-01\nstatus: archived\n"));
+        assert_eq!(archived("{schema: a, status: b}\n", "2026-03-01"), None);
+        assert_eq!(archived("a: [", "2026-03-01"), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! Which spec a call means, and the names that a shell completes.
+
+use std::path::Path;
+
+use super::opened::Spec;
+use super::trees::{Found, Trees};
+use crate::error::{Code, Error, Result};
+use crate::git::{Git, LOCAL};
+use crate::op::{Context, Names};
+use crate::process::Limits;
+use crate::workspace::root::{self, Workspace};
+
+/// The open specs of the workspace around the folder where the command is typed.
+pub(super) const OPEN: Names = Names::Stored(|typed| {
+    let Some(root) = root::find(&root::start(typed.selection)) else { return Ok(Vec::new()) };
+    Ok(typed.matching(open(&Workspace::read(&root)?)))
+});
+
+/// Returns the names of the open specs, each as it has to be written: with its repository where several have the name.
+pub(super) fn open(workspace: &Workspace) -> Vec<String> {
+    let mut all = Trees::of(workspace).all();
+    all.retain(|found| !found.is_archived);
+    let is_alone = |found: &Found| all.iter().filter(|other| other.name == found.name).count() == 1;
+    all.iter().map(|found| if is_alone(found) { found.name.clone() } else { found.qualified() }).collect()
+}
+
+/// Returns the name that a call gives. In the shell none stands for the spec of the current branch.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where an agent gives none, or the current branch has none or several.
+pub(super) fn given(context: &Context, workspace: &Workspace, name: Option<String>) -> Result<String> {
+    match name {
+        Some(name) => Ok(name),
+        None if context.is_shell() => of_branch(context, workspace)?.ok_or_else(|| {
+            Error::new(Code::InvalidArgument, "No spec is named, and the current branch has none")
+                .hint("`mcpkg spec list` shows those there are")
+        }),
+        None => Err(Error::new(Code::InvalidArgument, "`name` is missing: the spec's name")),
+    }
+}
+
+/// Returns the open spec that is worked on in the branch of the current folder; `None` where there is none.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where there are several.
+pub(super) fn of_branch(context: &Context, workspace: &Workspace) -> Result<Option<String>> {
+    let Some(branch) = current_branch(context) else { return Ok(None) };
+    let mut trees = Trees::of(workspace);
+    let mut names = Vec::new();
+    for found in trees.all().into_iter().filter(|found| !found.is_archived) {
+        let name = found.qualified();
+        // One that cannot be read is told of where it is asked for.
+        if let Ok(spec) = Spec::open(&mut trees, found)
+            && spec.branch(&workspace.manifest.flow.feature_prefix) == branch
+        {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        several => Err(Error::new(
+            Code::InvalidArgument,
+            format!("No spec is named, and the current branch '{branch}' has several: {}", several.join(", ")),
+        )
+        .with_details(serde_json::json!({ "branch": branch, "choices": several }))),
+    }
+}
+
+/// Returns the branch that is checked out in the folder where the command was started.
+fn current_branch(context: &Context) -> Option<String> {
+    let folder = Path::new(&context.selection.directory);
+    let git = Git::new(folder, Limits::new(LOCAL, &context.cancelled));
+    // Outside of a repository git fails, and no branch is the current one either.
+    let printed = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"]).ok().flatten()?;
+    Some(String::from_utf8(printed).ok()?.trim_end().to_owned())
+}

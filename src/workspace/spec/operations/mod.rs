@@ -1,0 +1,56 @@
+//! `mcpkg spec ...`.
+
+mod archive;
+mod list;
+mod new;
+mod status;
+mod tasks;
+mod validate;
+
+use serde_json::json;
+
+use super::report::{Finding, Report};
+use super::trees::Found;
+use crate::error::{Code, Error};
+use crate::op::{Changes, Entry, Reach};
+
+/// The operations, in documentation order.
+pub(super) const OPS: &[Entry] = &[
+    Entry::of::<new::New>(),
+    Entry::of::<list::List>(),
+    Entry::of::<status::Status>(),
+    Entry::of::<validate::Validate>(),
+    Entry::of::<tasks::Tasks>(),
+    Entry::of::<archive::Archive>(),
+];
+
+/// The resources of a spec come and go with it.
+const CHANGES: Changes = Changes { resources: true, reach: Reach::Everybody, ..Changes::NO_LIST };
+
+/// The most findings in a message; the details have all of them.
+const SHOWN: usize = 10;
+
+/// Returns what validation answers for a spec.
+fn validated(found: &Found, report: &Report) -> serde_json::Value {
+    json!({
+        "repo": found.repo,
+        "name": found.name,
+        "qualified": found.qualified(),
+        "result": {
+            "name": found.name,
+            "valid": report.errors.is_empty(),
+            "issues": report.errors.iter().map(Finding::shown).collect::<Vec<_>>(),
+            "errors": report.errors,
+            "warnings": report.warnings,
+        },
+    })
+}
+
+/// Returns the failure of a spec that is not what an operation asks for; `why` says what it is, such as `is not valid`.
+fn invalid(found: &Found, report: &Report, why: &str, because: &[Finding]) -> Error {
+    let shown: Vec<String> = because.iter().take(SHOWN).map(Finding::shown).collect();
+    let more = because.len() - shown.len();
+    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
+    let message = format!("Spec '{}' {why}: {}{more}", found.qualified(), shown.join("; "));
+    Error::new(Code::SpecInvalid, message).with_details(validated(found, report))
+}

@@ -1,0 +1,182 @@
+//! `mcpkg spec new`.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::CHANGES;
+use crate::clock::rfc3339;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workspace::lock::Lock;
+use crate::workspace::root::Workspace;
+use crate::workspace::spec::scaffold::{self, SPECS};
+use crate::workspace::spec::status;
+use crate::workspace::spec::trees::{ARCHIVE, ROOT, Tree, Trees};
+use crate::workspace::{GROUP, names};
+
+/// Make a spec
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct New {
+    /// Spec name, which is the feature's too
+    name: String,
+    /// Repository that it is about [default: the one that the manifest calls smctl_home, else the workspace's folder]
+    #[arg(long, value_name = "REPO")]
+    #[serde(skip)]
+    repo: Option<String>,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+impl Operation for New {
+    const TOOL: &'static str = "smctl_spec_new";
+    const CLI: &'static [&'static str] = &["spec", "new"];
+    const TITLE: &'static str = "New spec";
+    const ABOUT: &'static str = "Create a new OpenSpec feature folder with scaffolded documents";
+    const HELP: &'static str = "The folder is changes/NAME below the specs' folder, openspec unless the manifest names \
+        another. Its documents have OpenSpec's headings, and comments that say what belongs below them. No branch is made, \
+        and nothing is committed.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api"];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const SHAPE: Shape = crate::workspace::SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(
+        r#"{"type":"object","properties":{"name":{"type":"string","description":"Spec/feature name"}},"required":["name"]}"#,
+    );
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let (repo, name) = match self.name.split_once(':') {
+            Some((repo, name)) if self.repo.is_none() => (Some(repo.to_owned()), name),
+            _ => (self.repo.clone(), self.name.as_str()),
+        };
+        names::name("spec", name)?;
+        if name == ARCHIVE {
+            let message = format!("'{ARCHIVE}' is the folder of archived specs, and no name of a spec");
+            return Err(Error::new(Code::InvalidArgument, message));
+        }
+        let mut trees = Trees::of(&workspace);
+        let tree = tree(&workspace, &mut trees, repo.as_deref())?;
+        let path = tree.changes.join(name);
+        check_free(&mut trees, &tree, name)?;
+        let day = rfc3339(context.clock.now()).chars().take(10).collect::<String>();
+        let branch = format!("{}{name}", workspace.manifest.flow.feature_prefix);
+        let files = scaffold::files(name, &day, &branch);
+        let written: Vec<&str> = files.iter().map(|(file, _)| *file).collect();
+        let qualified = format!("{}:{name}", tree.repo);
+        if self.dry_run {
+            let data = json!({
+                "name": name,
+                "repo": tree.repo,
+                "qualified": qualified,
+                "path": disk::posix(&path),
+                "files": written,
+                "dry_run": true,
+            });
+            let sentence = format!("Would make the spec '{qualified}' in {}: {}", path.display(), written.join(", "));
+            return Ok(Reply::sentence(sentence, data));
+        }
+        let _lock = Lock::take(context, &workspace.root, "spec new")?;
+        check_free(&mut trees, &tree, name)?;
+        make(context, &mut trees, &tree, name, &files)?;
+        let (status, warnings) = status::one(context, &workspace, &qualified)?;
+        let mut data = status.value()?;
+        data["files"] = json!(written);
+        let reply = Reply::sentence(format!("Made the spec '{qualified}' in {}", path.display()), data).warn(warnings);
+        Ok(reply.hint(format!(
+            "fill its documents in; `mcpkg spec validate {qualified}` says what is missing, `mcpkg flow feature start \
+             {name}` makes its branch"
+        )))
+    }
+}
+
+/// Returns the tree that a new spec goes to.
+fn tree(workspace: &Workspace, trees: &mut Trees, repo: Option<&str>) -> Result<Tree> {
+    let repos = &workspace.manifest.repos;
+    let home = || repos.iter().find(|repo| repo.smctl_home).or_else(|| repos.iter().find(|repo| repo.path == "."));
+    let repo = repo.or_else(|| home().map(|repo| repo.name.as_str())).unwrap_or(ROOT);
+    let tree = trees.tree(repo)?;
+    if let Some(repo) = repos.iter().find(|repo| repo.name == tree.repo) {
+        // The folder of a repository that is not cloned yet would be in its way.
+        let folder = workspace.folder(repo)?;
+        if trees.open(&folder)?.is_none() {
+            let message = format!("The repository '{}' is not there: `{}`", repo.name, folder.display());
+            return Err(Error::new(Code::NotFound, message)
+                .with_details(json!({ "repo": repo.name }))
+                .hint("`mcpkg workspace sync` clones what is missing"));
+        }
+    }
+    Ok(tree)
+}
+
+fn check_free(trees: &mut Trees, tree: &Tree, name: &str) -> Result<()> {
+    let Some(changes) = trees.open(&tree.changes)? else { return Ok(()) };
+    if changes.entry(OsStr::new(name))?.is_none() {
+        return Ok(());
+    }
+    let path = tree.changes.join(name);
+    Err(Error::new(Code::AlreadyExists, format!("Spec '{}:{name}' exists already, in `{}`", tree.repo, path.display()))
+        .with_details(json!({ "repo": tree.repo, "spec": name, "path": disk::posix(&path) }))
+        .hint(format!("name another, or archive it: `mcpkg spec archive {}:{name}`", tree.repo)))
+}
+
+/// Writes the files beside their place and renames their folder, so that a spec is there whole or not at all.
+fn make(context: &Context, trees: &mut Trees, tree: &Tree, name: &str, files: &[(&str, String)]) -> Result<()> {
+    let above = missing(trees, &tree.changes)?;
+    let temporary = tree.changes.join(format!(".{name}.{}", context.clock.uuid()));
+    let result = write(trees, &temporary, files).and_then(|()| {
+        let changes = trees.make(&tree.changes)?;
+        let author = context.author();
+        context.store.write(|db| {
+            context.event(db, author, None, "spec.new", &format!("{}:{name}", tree.repo))?;
+            let temporary = temporary.file_name().unwrap_or_default();
+            changes.move_new(temporary, &changes, OsStr::new(name))
+        })?;
+        changes.sync();
+        Ok(())
+    });
+    if result.is_err() {
+        if let Ok(Some(folder)) = trees.open(&temporary) {
+            files.iter().for_each(|(file, _)| drop(folder.remove(OsStr::new(file))));
+        }
+        trees.remove_empty(&[temporary.join(SPECS), temporary]);
+        trees.remove_empty(&above);
+    }
+    result
+}
+
+fn write(trees: &mut Trees, temporary: &Path, files: &[(&str, String)]) -> Result<()> {
+    trees.make(&temporary.join(SPECS))?;
+    let folder = trees.make(temporary)?;
+    for (file, text) in files {
+        folder.write_beside(OsStr::new(file), OsStr::new(file), text.as_bytes(), disk::FILE, None)?;
+    }
+    folder.sync();
+    Ok(())
+}
+
+/// Returns those of a folder and the ones above it, up to the workspace's root, that are not there; the deepest first.
+fn missing(trees: &mut Trees, folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+    let mut missing = Vec::new();
+    for above in folder.ancestors() {
+        if above == trees.root || trees.open(above)?.is_some() {
+            break;
+        }
+        missing.push(above.to_owned());
+    }
+    Ok(missing)
+}

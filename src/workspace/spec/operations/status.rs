@@ -1,0 +1,75 @@
+//! `mcpkg spec status`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::list::table;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::plural;
+use crate::workspace::GROUP;
+use crate::workspace::root::Workspace;
+use crate::workspace::spec::named::{self, OPEN};
+use crate::workspace::spec::status;
+
+/// Show how far specs are
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Status {
+    /// Spec: NAME, or REPO:NAME [default: that of the current branch, or all where it has none]
+    #[arg(add = OPEN)]
+    #[serde(default)]
+    name: Option<String>,
+}
+
+impl Operation for Status {
+    const TOOL: &'static str = "smctl_spec_status";
+    const CLI: &'static [&'static str] = &["spec", "status"];
+    const TITLE: &'static str = "Spec status";
+    const ABOUT: &'static str = "Show spec progress: tasks done/total, open questions, linked branches";
+    const HELP: &'static str = "A spec is New while nothing was written into it, Draft until it is valid, Active while tasks \
+        or questions are open, Done after that, and Archived. A branch is merged where all that was committed on it is in \
+        the branch that features are merged into.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg spec status login", "mcpkg spec status api:login --json"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = crate::workspace::SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(
+        r#"{"type":"object","properties":{"name":{"type":"string","description":"Spec name (omit for all specs)"}}}"#,
+    );
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let name = match self.name {
+            None if context.is_shell() => named::of_branch(context, &workspace)?,
+            name => name,
+        };
+        let Some(name) = name else {
+            let (all, warnings) = status::all(context, &workspace);
+            return Ok(Reply::new(Body::Table(table(&all)), status::object(&all)?).warn(warnings));
+        };
+        let (spec, warnings) = status::one(context, &workspace, &name)?;
+        Ok(Reply::new(shown(&spec), spec.value()?).warn(warnings))
+    }
+}
+
+fn shown(spec: &status::Status) -> Body {
+    let tasks = format!("{} of {} done", spec.tasks_done, plural::count(spec.tasks_total, "task"));
+    let sentence = format!("{} is {}: {tasks}, in {}", spec.qualified, spec.phase.word(), spec.path);
+    let mut several = vec![Body::Sentence(sentence)];
+    if !spec.open_questions.is_empty() {
+        let questions = spec.open_questions.iter().map(|question| format!("open question: {}", cell(question)));
+        several.push(Body::Text(questions.collect::<Vec<_>>().join("\n")));
+    }
+    if !spec.branches.is_empty() {
+        let yes = |is: bool| if is { "yes" } else { "" }.to_owned();
+        let rows = spec.branches.iter().map(|it| {
+            vec![it.repo_name.clone(), cell(&it.branch).into_owned(), yes(it.local), yes(it.remote), yes(it.merged)]
+        });
+        let columns = &["REPO", "BRANCH", "LOCAL", "REMOTE", "MERGED"];
+        several.push(Body::Table(Table { columns, rows: rows.collect(), empty: String::new() }));
+    }
+    Body::Several(several)
+}

@@ -1,0 +1,73 @@
+//! `mcpkg spec tasks`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::workspace::GROUP;
+use crate::workspace::root::Workspace;
+use crate::workspace::spec::named::{self, OPEN};
+use crate::workspace::spec::opened::Spec;
+use crate::workspace::spec::trees::Trees;
+
+/// List the tasks of a spec
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tasks {
+    /// Spec: NAME, or REPO:NAME [default: that of the current branch]
+    #[arg(add = OPEN)]
+    #[serde(default)]
+    name: Option<String>,
+    /// List those alone that are not done
+    #[arg(long)]
+    #[serde(skip)]
+    open: bool,
+}
+
+impl Operation for Tasks {
+    const TOOL: &'static str = "smctl_spec_tasks";
+    const CLI: &'static [&'static str] = &["spec", "tasks"];
+    const ALIASES: &'static [&'static str] = &["apply"];
+    const TITLE: &'static str = "List tasks";
+    const ABOUT: &'static str = "List the tasks of a spec, and which of them are done";
+    const HELP: &'static str = "A task is an item with a checkbox in tasks.md. It is done when its box is checked.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg spec tasks login", "mcpkg spec tasks api:login --open --json"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = crate::workspace::SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("tasks");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let name = named::given(context, &workspace, self.name)?;
+        let mut trees = Trees::of(&workspace);
+        let found = trees.find(&name)?;
+        let spec = Spec::open(&mut trees, found)?;
+        let mut tasks = spec.tasks();
+        let (total, done) = (tasks.len(), tasks.iter().filter(|task| task.done).count());
+        tasks.retain(|task| !(self.open && task.done));
+        let rows = tasks.iter().map(|task| {
+            let mark = if task.done { "done" } else { "open" };
+            let text = format!("{}{}", "  ".repeat(task.depth), cell(&task.text));
+            vec![mark.to_owned(), task.line.to_string(), text, cell(&task.section).into_owned()]
+        });
+        let empty = match total {
+            0 => format!("Spec '{}' has no tasks yet: items with a checkbox in tasks.md", spec.found.qualified()),
+            _ => format!("All tasks of spec '{}' are done", spec.found.qualified()),
+        };
+        let table = Table { columns: &["STATE", "LINE", "TASK", "SECTION"], rows: rows.collect(), empty };
+        let data = json!({
+            "repo": spec.found.repo,
+            "name": spec.found.name,
+            "qualified": spec.found.qualified(),
+            "tasks_total": total,
+            "tasks_done": done,
+            "tasks": tasks,
+        });
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}

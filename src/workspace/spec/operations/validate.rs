@@ -1,0 +1,75 @@
+//! `mcpkg spec validate`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{invalid, validated};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
+use crate::workspace::GROUP;
+use crate::workspace::root::Workspace;
+use crate::workspace::spec::branches::Branches;
+use crate::workspace::spec::named::{self, OPEN};
+use crate::workspace::spec::opened::Spec;
+use crate::workspace::spec::report::{self, Finding};
+use crate::workspace::spec::trees::Trees;
+
+/// Check a spec
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Validate {
+    /// Spec: NAME, or REPO:NAME [default: that of the current branch]
+    #[arg(add = OPEN)]
+    #[serde(default)]
+    name: Option<String>,
+}
+
+impl Operation for Validate {
+    const TOOL: &'static str = "smctl_spec_validate";
+    const CLI: &'static [&'static str] = &["spec", "validate"];
+    const ALIASES: &'static [&'static str] = &["ff"];
+    const TITLE: &'static str = "Validate spec";
+    const ABOUT: &'static str = "Check spec completeness: required files exist, design has decisions, tasks defined";
+    const HELP: &'static str = "An error is a document that is missing, 'Why' or 'What Changes' without text, no decision \
+        with a choice and a rationale, no task, or malformed metadata. A warning is what is left to do: open tasks and \
+        questions, TODO, FIXME and TBD, what is left of the scaffold, no spec file, no branch. Exits with 5 where there is \
+        an error.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg spec validate login", "mcpkg spec validate api:login --json"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = crate::workspace::SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> =
+        Some(r#"{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}"#);
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let name = named::given(context, &workspace, self.name)?;
+        let mut trees = Trees::of(&workspace);
+        let found = trees.find(&name)?;
+        let spec = Spec::open(&mut trees, found)?;
+        let prefix = &workspace.manifest.flow.feature_prefix;
+        let branches = Branches::of(context, &workspace);
+        let report = report::of(&spec, prefix, Some(&branches.named(&spec.branch(prefix))));
+        if !report.errors.is_empty() {
+            return Err(invalid(&spec.found, &report, "is not valid", &report.errors));
+        }
+        let left = match report.warnings.len() {
+            0 => String::new(),
+            count => format!(", with {}", plural::count(count, "warning")),
+        };
+        let sentence = Body::Sentence(format!("Spec '{}' is valid{left}", spec.found.qualified()));
+        let lines: Vec<String> = report.warnings.iter().map(Finding::shown).collect();
+        let body = match lines.is_empty() {
+            true => sentence,
+            false => Body::Several(vec![sentence, Body::Text(lines.join("\n"))]),
+        };
+        Ok(Reply::new(body, validated(&spec.found, &report)).warn(branches.warnings))
+    }
+}

@@ -1,0 +1,143 @@
+//! How far a spec is.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::branches::{Branch, Branches};
+use super::opened::{Document, Spec};
+use super::report::{self, Report};
+use super::trees::Trees;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::workspace::root::Workspace;
+
+/// Where a spec is between its first line and the archive.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing was written into it yet.
+    New,
+    /// It is not valid.
+    Draft,
+    /// It is valid, and has open tasks or questions.
+    Active,
+    /// All is done and answered.
+    Done,
+    /// It stands in the archive.
+    Archived,
+}
+
+impl Phase {
+    /// The word for it.
+    pub(super) const fn word(self) -> &'static str {
+        match self {
+            Self::New => "New",
+            Self::Draft => "Draft",
+            Self::Active => "Active",
+            Self::Done => "Done",
+            Self::Archived => "Archived",
+        }
+    }
+
+    fn of(spec: &Spec, report: &Report) -> Self {
+        let says_something =
+            spec.proposes("Why") || spec.proposes("What Changes") || spec.decides() || !spec.tasks().is_empty();
+        match () {
+            () if spec.found.is_archived => Self::Archived,
+            () if !says_something => Self::New,
+            () if !report.errors.is_empty() => Self::Draft,
+            () if spec.tasks().iter().all(|task| task.done) && spec.questions().is_empty() => Self::Done,
+            () => Self::Active,
+        }
+    }
+}
+
+/// How far a spec is, as contract 003's tool answers it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Status {
+    pub(super) name: String,
+    pub(super) repo: String,
+    pub(super) qualified: String,
+    pub(super) phase: Phase,
+    /// Its folder.
+    pub(super) path: String,
+    /// The day on which it was made.
+    pub(super) created: Option<String>,
+    pub(super) has_proposal: bool,
+    pub(super) has_design: bool,
+    pub(super) has_tasks: bool,
+    pub(super) tasks_total: usize,
+    pub(super) tasks_done: usize,
+    pub(super) open_questions: Vec<String>,
+    pub(super) branches: Vec<Branch>,
+}
+
+impl Status {
+    fn of(spec: &Spec, workspace: &Workspace, branches: &Branches) -> Self {
+        let feature_prefix = &workspace.manifest.flow.feature_prefix;
+        let tasks = spec.tasks();
+        let is_there = |document: &Document| !matches!(document, Document::Missing);
+        Self {
+            name: spec.found.name.clone(),
+            repo: spec.found.repo.clone(),
+            qualified: spec.found.qualified(),
+            phase: Phase::of(spec, &report::of(spec, feature_prefix, None)),
+            path: disk::posix(&spec.found.path),
+            created: spec.metadata.as_ref().and_then(|metadata| metadata.created.clone()),
+            has_proposal: is_there(&spec.proposal),
+            has_design: is_there(&spec.design),
+            has_tasks: is_there(&spec.tasks),
+            tasks_total: tasks.len(),
+            tasks_done: tasks.iter().filter(|task| task.done).count(),
+            open_questions: spec.questions().into_iter().map(|question| question.text).collect(),
+            branches: branches.named(&spec.branch(feature_prefix)),
+        }
+    }
+
+    /// Returns it as contract 003's tool answers it.
+    ///
+    /// # Errors
+    /// `E_INTERNAL`.
+    pub(super) fn value(&self) -> Result<Value> {
+        let failed = |error| Error::internal("a status cannot be written as JSON").with_source(error);
+        serde_json::to_value(self).map_err(failed)
+    }
+}
+
+/// Returns how far each spec of a workspace is, and what could not be read, a line each.
+pub(super) fn all(context: &Context, workspace: &Workspace) -> (Vec<Status>, Vec<String>) {
+    let mut trees = Trees::of(workspace);
+    let branches = Branches::of(context, workspace);
+    let (mut all, mut unread) = (Vec::new(), Vec::new());
+    for found in trees.all() {
+        let name = found.qualified();
+        match Spec::open(&mut trees, found) {
+            Ok(spec) => all.push(Status::of(&spec, workspace, &branches)),
+            // It was archived or deleted a moment ago.
+            Err(error) if error.code() == Code::NotFound => {}
+            Err(error) => unread.push(format!("the spec '{name}' cannot be read: {error}")),
+        }
+    }
+    (all, [trees.refused(), unread, branches.warnings].concat())
+}
+
+/// Returns how far the spec is that a name means, and what could not be read, a line each.
+///
+/// # Errors
+/// As [`Trees::find`] and [`Spec::open`].
+pub(super) fn one(context: &Context, workspace: &Workspace, name: &str) -> Result<(Status, Vec<String>)> {
+    let mut trees = Trees::of(workspace);
+    let found = trees.find(name)?;
+    let spec = Spec::open(&mut trees, found)?;
+    let branches = Branches::of(context, workspace);
+    Ok((Status::of(&spec, workspace, &branches), branches.warnings))
+}
+
+/// Returns the object of several specs.
+///
+/// # Errors
+/// `E_INTERNAL`.
+pub(super) fn object(specs: &[Status]) -> Result<Value> {
+    let specs = specs.iter().map(Status::value).collect::<Result<Vec<_>>>()?;
+    Ok(json!({ "specs": specs }))
+}

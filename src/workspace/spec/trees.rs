@@ -1,0 +1,275 @@
+//! The trees of specs in a workspace: that of the root, and that of each repository.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde_json::json;
+
+use crate::disk::folder::{Folder, Kind};
+use crate::disk::folders::Folders;
+use crate::error::{Code, Error, Result};
+use crate::workspace::root::Workspace;
+
+/// What stands for the root where a repository is named. No repository can be called so.
+pub(super) const ROOT: &str = "_workspace";
+
+/// The folder of archived specs, beside the others.
+pub(super) const ARCHIVE: &str = "archive";
+
+/// The folder of a tree in which specs stand.
+const CHANGES: &str = "changes";
+
+/// The most specs that are looked at in a folder.
+const MAX_SPECS: usize = 10_000;
+
+/// A tree of specs.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    /// The repository, or [`ROOT`].
+    pub(super) repo: String,
+    /// The folder in which its specs stand, which may not be there.
+    pub(super) changes: PathBuf,
+}
+
+/// A spec that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The repository, or [`ROOT`].
+    pub(super) repo: String,
+    /// The name of its folder.
+    pub(super) name: String,
+    /// Its folder.
+    pub(super) path: PathBuf,
+    /// Whether it stands in the archive.
+    pub(super) is_archived: bool,
+}
+
+impl Found {
+    /// Its name with that of its repository.
+    pub(super) fn qualified(&self) -> String {
+        format!("{}:{}", self.repo, self.name)
+    }
+
+    /// The name that it had before it was archived.
+    pub(super) fn plain_name(&self) -> &str {
+        if self.is_archived { undated(&self.name).unwrap_or(&self.name) } else { &self.name }
+    }
+}
+
+/// The trees of a workspace, whose folders are held open while they are read and written.
+pub(super) struct Trees {
+    /// The workspace's root.
+    pub(super) root: PathBuf,
+    folders: Folders,
+    trees: Vec<Tree>,
+    /// Trees that cannot be read, each with the reason.
+    refused: Vec<(String, Error)>,
+}
+
+impl Trees {
+    /// Returns the trees of a workspace; which specs there are is read when they are asked for.
+    pub(super) fn of(workspace: &Workspace) -> Self {
+        let mut trees = Self {
+            root: workspace.root.clone(),
+            folders: Folders::below(vec![workspace.root.clone()]),
+            trees: Vec::new(),
+            refused: Vec::new(),
+        };
+        let openspec = &workspace.manifest.spec.openspec_dir;
+        if !workspace.manifest.repos.iter().any(|repo| repo.path == ".") {
+            trees.trees.push(Tree { repo: ROOT.to_owned(), changes: workspace.root.join(openspec).join(CHANGES) });
+        }
+        for repo in &workspace.manifest.repos {
+            match workspace.folder(repo) {
+                Ok(folder) => {
+                    trees.trees.push(Tree { repo: repo.name.clone(), changes: folder.join(openspec).join(CHANGES) });
+                }
+                Err(error) => trees.refused.push((repo.name.clone(), error)),
+            }
+        }
+        trees
+    }
+
+    /// Returns the tree of a repository, or of [`ROOT`].
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` with the nearest name; `E_IO_INVALID_PATH` where it leads out of the workspace.
+    pub(super) fn tree(&mut self, repo: &str) -> Result<Tree> {
+        if let Some(tree) = self.trees.iter().find(|tree| tree.repo == repo) {
+            return Ok(tree.clone());
+        }
+        if let Some(at) = self.refused.iter().position(|(refused, _)| refused == repo) {
+            return Err(self.refused.swap_remove(at).1);
+        }
+        let known = self.trees.iter().map(|tree| tree.repo.as_str());
+        let all = format!("it has {}", known.clone().collect::<Vec<_>>().join(", "));
+        Err(Error::new(Code::InvalidArgument, format!("The workspace has no repository '{}'", repo.escape_debug()))
+            .with_details(json!({ "repo": repo }))
+            .suggest(repo, known, all))
+    }
+
+    /// Returns all specs: of each tree the open ones by name, then the archived ones. Trees that cannot be read are left
+    /// out; [`Trees::refused`] has them.
+    pub(super) fn all(&mut self) -> Vec<Found> {
+        let mut all = Vec::new();
+        for tree in self.trees.clone() {
+            match self.specs(&tree) {
+                Ok(found) => all.extend(found),
+                Err(error) => {
+                    self.trees.retain(|other| other.repo != tree.repo);
+                    self.refused.push((tree.repo, error));
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns why trees were left out, a line for each.
+    pub(super) fn refused(&self) -> Vec<String> {
+        self.refused.iter().map(|(repo, error)| format!("the specs of '{repo}' cannot be read: {error}")).collect()
+    }
+
+    /// Returns the spec that a name means: `NAME`, or `REPO:NAME`. An archived one is found by the name of its folder,
+    /// and by the name that it had where no open one has it.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND` with the nearest name; `E_INVALID_ARGUMENT` where several have the name, or there is no such
+    /// repository; `E_IO_INVALID_PATH` where its tree leads out of the workspace.
+    pub(super) fn find(&mut self, wanted: &str) -> Result<Found> {
+        let (repo, name) = match wanted.split_once(':') {
+            Some((repo, name)) => (Some(self.tree(repo)?), name),
+            None => (None, wanted),
+        };
+        let all = match &repo {
+            Some(tree) => self.specs(tree)?,
+            None => self.all(),
+        };
+        let mut exact: Vec<&Found> = all.iter().filter(|found| found.name == name).collect();
+        if exact.is_empty() {
+            exact = latest(all.iter().filter(|found| found.is_archived && found.plain_name() == name));
+        }
+        match exact.as_slice() {
+            [one] => Ok((*one).clone()),
+            [] => Err(self.missing(wanted, name, &all)),
+            several => Err(ambiguous(name, several)),
+        }
+    }
+
+    fn missing(&mut self, wanted: &str, name: &str, all: &[Found]) -> Error {
+        if !wanted.contains(':') && !self.refused.is_empty() {
+            return self.refused.swap_remove(0).1;
+        }
+        let known = all.iter().map(|found| found.name.as_str());
+        Error::new(Code::NotFound, format!("Spec '{}' does not exist", wanted.escape_debug()))
+            .with_details(json!({ "spec": wanted }))
+            .suggest(name, known, "`mcpkg spec list` shows those there are")
+    }
+
+    fn specs(&mut self, tree: &Tree) -> Result<Vec<Found>> {
+        let mut found = self.in_folder(&tree.repo, &tree.changes, false)?;
+        found.extend(self.in_folder(&tree.repo, &tree.changes.join(ARCHIVE), true)?);
+        Ok(found)
+    }
+
+    fn in_folder(&mut self, repo: &str, path: &Path, is_archived: bool) -> Result<Vec<Found>> {
+        let Some(folder) = self.open(path)? else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for name in folder.names()?.into_iter().take(MAX_SPECS) {
+            let Some(text) = name.to_str() else { continue };
+            let is_own = !is_archived && text == ARCHIVE;
+            // Neither a link nor a file is a spec.
+            if !is_own && !text.starts_with('.') && is_folder(&folder, &name)? {
+                let (repo, name) = (repo.to_owned(), text.to_owned());
+                found.push(Found { repo, path: path.join(&name), name, is_archived });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Opens a folder below the root; `None` where nothing is there.
+    ///
+    /// # Errors
+    /// `E_IO_INVALID_PATH` where a link leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub(super) fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
+        self.folders.open(path)
+    }
+
+    /// Makes a folder below the root and those above it, and opens it.
+    ///
+    /// # Errors
+    /// As [`Trees::open`]; `E_DISK_FULL`.
+    pub(super) fn make(&mut self, path: &Path) -> Result<Rc<Folder>> {
+        self.folders.make_all(path)?;
+        self.open(path)?.ok_or_else(|| Error::internal("a folder that was made is not there"))
+    }
+
+    /// Removes those folders that are empty, the deepest first; the others are left.
+    pub(super) fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
+        self.folders.remove_empty(paths);
+    }
+
+    /// Returns a path relative to the root, with `/` between its parts.
+    pub(super) fn relative(&self, path: &Path) -> String {
+        crate::disk::posix(path.strip_prefix(&self.root).unwrap_or(path))
+    }
+}
+
+fn is_folder(folder: &Folder, name: &OsStr) -> Result<bool> {
+    Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
+}
+
+/// Of the specs that were archived under one name, returns the last one of each repository.
+fn latest<'f>(found: impl Iterator<Item = &'f Found>) -> Vec<&'f Found> {
+    let mut latest: Vec<&Found> = Vec::new();
+    // The names of a repository's are in order, and begin with the day.
+    for spec in found {
+        match latest.last_mut() {
+            Some(last) if last.repo == spec.repo => *last = spec,
+            _ => latest.push(spec),
+        }
+    }
+    latest
+}
+
+fn ambiguous(name: &str, several: &[&Found]) -> Error {
+    let names: Vec<String> = several.iter().map(|found| found.qualified()).collect();
+    Error::new(Code::InvalidArgument, format!("Several repositories have a spec '{name}': {}", names.join(", ")))
+        .with_details(json!({ "spec": name, "choices": names }))
+        .hint(format!("name one of them, such as {}", names[0]))
+}
+
+/// Returns the name after a day, such as `login` of `2026-02-11-login`.
+fn undated(name: &str) -> Option<&str> {
+    let (day, rest) = name.split_at_checked(11)?;
+    let day = day.strip_suffix('-')?;
+    (!rest.is_empty() && day.parse::<jiff::civil::Date>().is_ok()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_before_a_name_is_told_from_the_name() {
+        assert_eq!(undated("2026-02-11-login"), Some("login"));
+        assert_eq!(undated("2026-02-11-2026-02-11-a"), Some("2026-02-11-a"));
+        for other in
+            ["login", "2026-02-11", "2026-02-11-", "2026-13-11-a", "2026-2-11-ab", "é026-02-11-a", "2026-02-11xa"]
+        {
+            assert_eq!(undated(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn the_last_of_a_repository_is_meant() {
+        let found = |repo: &str, name: &str| Found {
+            repo: repo.to_owned(),
+            name: name.to_owned(),
+            path: PathBuf::new(),
+            is_archived: true,
+        };
+        let all = [found("a", "2026-01-01-x"), found("a", "2026-02-01-x"), found("b", "2025-01-01-x")];
+        assert_eq!(latest(all.iter()), [&all[1], &all[2]]);
+    }
+}
