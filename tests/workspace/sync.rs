@@ -47,7 +47,7 @@ fn x14_what_is_missing_is_cloned_and_a_dead_remote_stops_no_other() {
     shop.assert_tidy();
     let data = shop.data(&["workspace", "sync", "lib", "web"]);
     assert_eq!(states(&data), pairs(&[("lib", "unchanged"), ("web", "unchanged")]));
-    let (error, _) = shop.refused(&["workspace", "sync", "wbe"]);
+    let (error, _) = shop.refused(&["workspace", "sync", "webb"]);
     assert_eq!(error["hints"][0], "did you mean 'web'?");
 }
 

@@ -153,7 +153,7 @@ fn a_branch_in_use_is_refused_first_and_leaves_nothing() {
     );
     assert!(error["message"].as_str().expect("a message").contains("/web"), "{error}");
     assert_eq!(shop.state(), before);
-    let (error, _) = shop.refused(&["worktree", "add", "login", "--repos", "wbe"]);
+    let (error, _) = shop.refused(&["worktree", "add", "login", "--repos", "webb"]);
     assert_eq!(error["hints"][0], "did you mean 'web'?");
     for name in ["../x", "a/b", "-x", "a..b"] {
         let (error, exit) = shop.refused(&["worktree", "add", "--", name]);
