@@ -9,7 +9,7 @@ mod log;
 mod look;
 mod operations;
 mod rows;
-mod start;
+pub mod start;
 mod undo;
 mod version;
 
