@@ -7,12 +7,15 @@
 //! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
-//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`.
+//! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`,
+//! `--start TIMES PROGRAM`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+#[path = "speed/builds.rs"]
+mod builds;
 #[path = "speed/data.rs"]
 mod data;
 #[path = "speed/deploys.rs"]
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
         ["--sandbox", plan, tree] => sandbox::run(Path::new(plan), Path::new(tree)),
         ["--verify", database] => sandbox::verify(Path::new(database)),
         ["--check", database] => sandbox::check(Path::new(database)),
+        ["--start", times, program] => builds::start(times, program),
         _ => {
             let quick = words.contains(&"--quick");
             let filter = words.iter().find(|word| !word.starts_with("--")).copied().unwrap_or_default();
@@ -138,6 +142,7 @@ fn measure(quick: bool, filter: &str) {
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    builds::measure(&data, &effort, &mut table);
     #[cfg(feature = "wasm")]
     wasm::measure(&effort, &mut table);
     print!("{table}");

@@ -42,6 +42,10 @@ pub enum Kind {
     Trust,
     /// A change of a workspace's repositories that this machine began; the SHA-256 is of its steps.
     Flow,
+    /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
+    WorkspaceBuild,
+    /// The root of Sigstore's that this user put in the place of the embedded one; there is one record.
+    SigstoreRoot,
 }
 
 impl Kind {
@@ -59,6 +63,8 @@ impl Kind {
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
             Kind::Flow => "flows",
+            Kind::WorkspaceBuild => "workspace-builds",
+            Kind::SigstoreRoot => "sigstore-root",
         }
     }
 }
@@ -107,6 +113,17 @@ impl Approved {
         disk::put_in_place(&path, &temporary, false)?;
         disk::sync_folder(&folder);
         Ok(())
+    }
+
+    /// Whether there is a record, also one that is damaged.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn has(&self, kind: Kind, sha256: &str) -> Result<bool> {
+        match &self.folder {
+            Some(folder) => Ok(disk::metadata(&folder.join(kind.folder()).join(sha256))?.is_some()),
+            None => Ok(false),
+        }
     }
 
     /// Returns the note of a record, where there is one.

@@ -168,6 +168,20 @@ impl Program {
         }
     }
 
+    /// Runs it to its end with nothing on its standard input, and with both of its outputs as one stream in the order in
+    /// which they were written; the stream is treated as its standard error is. Returns what it printed also where it
+    /// was ended. No part of it runs on where this fails.
+    pub fn run_as_one(mut self, limits: &Limits<'_>) -> (Result<ExitStatus, Failure>, Printed) {
+        self.command.stdin(Stdio::null());
+        match Running::start_as_one(&mut self.command, self.capture, self.leaves_children, self.told) {
+            Ok(mut running) => {
+                let ended = running.run(limits);
+                (ended, running.stderr())
+            }
+            Err(failure) => (Err(failure), Printed::default()),
+        }
+    }
+
     /// Starts it with pipes to its standard input and from its standard output. It ends when the value is dropped.
     ///
     /// # Errors

@@ -146,6 +146,30 @@ pub(super) fn args() -> [Arg; 8] {
     ]
 }
 
+/// Returns the place of the first word of a command line that is no flag and no value of one.
+pub(super) fn first_word(arguments: &[OsString]) -> Option<usize> {
+    let known = args();
+    let takes_value = |word: &str| {
+        let is = |arg: &&Arg| match word.strip_prefix("--") {
+            Some(long) => arg.get_long() == Some(long),
+            None => word.len() == 2 && arg.get_short() == word.chars().nth(1),
+        };
+        known.iter().find(is).is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let mut words = arguments.iter().enumerate().skip(1);
+    while let Some((place, word)) = words.next() {
+        match word.to_str() {
+            Some(flag) if flag.starts_with('-') => {
+                if takes_value(flag) {
+                    words.next();
+                }
+            }
+            _ => return Some(place),
+        }
+    }
+    None
+}
+
 /// Returns what `--color` says on a command line that could not be parsed.
 pub(super) fn color_of(arguments: &[OsString]) -> ColorChoice {
     let mut words = arguments.iter().filter_map(|word| word.to_str());

@@ -1,5 +1,6 @@
 //! The log, on stderr.
 
+use crate::op::Identity;
 use crate::redact::redact;
 
 /// Where logs go: stderr, without the secrets that a text may hold. Each event comes as one write.
@@ -17,8 +18,8 @@ impl std::io::Write for Log {
 }
 
 /// Logs go to stderr. `MCPKG_LOG` is a filter as in `info` or `mcpkg=debug`; rmcp stays at info at most, since at
-/// debug it formats whole results.
-pub(super) fn log(verbose: u8) {
+/// debug it formats whole results. A server that stands in for contract 003's original takes `SMCTL_LOG` too.
+pub(super) fn log(verbose: u8, identity: Identity) {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
@@ -27,7 +28,11 @@ pub(super) fn log(verbose: u8) {
         1 => "info",
         _ => "mcpkg=debug,info",
     };
-    let wanted = std::env::var("MCPKG_LOG").ok().filter(|filter| !filter.is_empty());
+    let variables: &[&str] = match identity {
+        Identity::Smctl => &["MCPKG_LOG", "SMCTL_LOG"],
+        Identity::Mcpkg | Identity::Agentpack | Identity::Enact => &["MCPKG_LOG"],
+    };
+    let wanted = variables.iter().find_map(|name| std::env::var(name).ok().filter(|filter| !filter.is_empty()));
     let mut filter =
         wanted.as_deref().and_then(|filter| EnvFilter::try_new(filter).ok()).unwrap_or_else(|| EnvFilter::new(default));
     let loud = filter.max_level_hint().is_none_or(|level| level > LevelFilter::INFO);

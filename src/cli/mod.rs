@@ -1,5 +1,6 @@
 //! The shell face: parse, run one operation, render.
 
+mod called;
 mod complete;
 mod demo;
 mod generate;
@@ -24,6 +25,7 @@ use crate::store::Store;
 
 pub use tree::command;
 
+use called::Called;
 use globals::Globals;
 use log::log;
 use output::Output;
@@ -32,6 +34,7 @@ use recover::recover;
 /// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let called = Called::by(&arguments);
     #[cfg(unix)]
     if let Some(status) = crate::process::starter::answer(&arguments) {
         return status;
@@ -39,6 +42,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if complete::answer(&arguments) {
         return 0;
     }
+    let arguments = called.spelled_out(arguments);
     // What is wrong with a line, and help, is said by the whole tree: it knows the flags of other commands too.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
@@ -47,8 +51,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
-    log(globals.verbose);
-    match dispatch(&matches, &globals, &output) {
+    log(globals.verbose, serve::identity(&matches, called));
+    match dispatch(&matches, &globals, &output, called) {
         Ok(status) => status,
         Err(error) => {
             match globals.json && !is_protocol(&arguments) {
@@ -56,16 +60,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
                 false => output.error(&error),
             }
             // A closed pipe is not an error: the reader, such as `head`, has read all that it needs.
-            if output::is_closed_pipe(&error) { 0 } else { exit(&error) }
+            if output::is_closed_pipe(&error) { 0 } else { called.failed(&error) }
         }
     }
 }
 
-fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
+fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
-        "serve" => return serve::run(inner, globals, output),
+        "serve" => return serve::run(inner, serve::identity(matches, called), globals, output),
         "demo" => return demo::run(inner, output),
         "completions" => return generate::completions(inner, command(), output),
         "man" => return generate::man(inner, command(), output),
@@ -115,10 +119,10 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<
     let outcome = call.run(&context);
     if let (true, Err(error)) = (globals.json, &outcome) {
         output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
-        return Ok(exit(error));
+        return Ok(called.failed(error));
     }
     let mut reply = outcome?;
-    let status = status(&reply);
+    let status = called.done(&reply);
     let json = globals.json.then(|| format!("{:#}\n", success(entry.shape, &command, &reply)));
     let data = std::mem::take(&mut reply.data);
     let shown = match json {
@@ -157,28 +161,6 @@ fn failure(shape: Shape, command: &str, error: &Error) -> Value {
         }
     }
     object
-}
-
-/// The exit status of a failure: that of what was given up, also where giving up made something else fail.
-fn exit(error: &Error) -> u8 {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if error.downcast_ref().is_some_and(|error: &Error| error.code() == Code::Cancelled) {
-            return Code::Cancelled.exit();
-        }
-        cause = error.source();
-    }
-    error.code().exit()
-}
-
-/// 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it by their status; 1 where
-/// what was looked at is not well.
-fn status(reply: &Reply) -> u8 {
-    match (reply.failed, reply.differs) {
-        (true, _) => 1,
-        (false, true) => 3,
-        (false, false) => 0,
-    }
 }
 
 /// Ctrl-C asks long work to end before anything is half done; a second one ends the process.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 
+use super::called::Called;
 use super::globals::Globals;
 use super::output::Output;
 use super::recover::recover;
@@ -134,7 +135,7 @@ pub(super) fn command() -> Command {
                 .long("as")
                 .value_name("NAME")
                 .value_parser(mcp::Identity::ALL.map(mcp::Identity::name))
-                .help("Server to stand in for: `agentpack` shows the deploy tools only, `enact` the tools of registries [default: mcpkg]"),
+                .help("Server to stand in for: `agentpack` shows the deploy tools only, `enact` the tools of registries, `smctl` those of workspaces and their resources [default: mcpkg]"),
         )
         .arg(
             Arg::new("toolset")
@@ -227,7 +228,15 @@ fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     }
 }
 
-pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
+/// Returns who a server says it is, where the command line starts one.
+pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
+    let Some(("serve", matches)) = line.subcommand() else { return mcp::Identity::default() };
+    let named = matches.get_one::<String>("as");
+    let known = |known: &mcp::Identity| named.is_some_and(|name| name == known.name());
+    mcp::Identity::ALL.into_iter().find(known).unwrap_or_else(|| called.identity())
+}
+
+pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globals, output: &Output) -> Result<u8> {
     let groups: Option<Vec<String>> =
         matches.get_many::<String>("groups").map(|names| names.map(|name| name.trim().to_owned()).collect());
     // Everything is served where no group is named; `all` asks for the whole list of it.
@@ -241,11 +250,6 @@ pub(super) fn run(matches: &ArgMatches, globals: &Globals, output: &Output) -> R
             return Err(error.suggest(name, known.iter().copied(), otherwise));
         }
     }
-    let identity = matches.get_one::<String>("as");
-    let identity = mcp::Identity::ALL
-        .into_iter()
-        .find(|known| identity.is_some_and(|name| name == known.name()))
-        .unwrap_or_default();
     let install_scope = matches.get_one::<String>("install-scope");
     let install_scope =
         mcp::InstallScope::ALL.into_iter().find(|known| install_scope.is_some_and(|name| name == known.name()));

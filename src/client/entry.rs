@@ -11,7 +11,7 @@ use super::binary::{running, utf8};
 use super::config_file::Scope;
 use crate::error::{Code, Error, Result};
 use crate::mcp_servers::document::Change;
-use crate::op::Context;
+use crate::op::{Context, Identity};
 use crate::secret;
 use crate::store::projects;
 
@@ -38,17 +38,24 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Returns what starts this binary on this database.
+    /// Returns what starts this binary on this database, to stand in for `identity`. Where that is a server of workspaces, a
+    /// workspace that was named is pinned in place of a project.
     ///
     /// # Errors
     /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project that is pinned; `E_FILE_FAILED` where the binary is not known.
-    pub fn start(context: &Context, scope: Scope) -> Result<Self> {
+    pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
         let program = running()?;
         let mut args = vec!["serve".to_owned()];
+        if identity != Identity::default() {
+            args.extend(["--as".to_owned(), identity.name().to_owned()]);
+        }
         if let Some(database) = named_database(context.database()) {
             args.extend(["--db".to_owned(), utf8(database)?]);
         }
-        if scope == Scope::Project || is_named(context) {
+        if identity == Identity::Smctl {
+            let workspace = context.selection.workspace.clone();
+            args.extend(workspace.into_iter().flat_map(|folder| ["--workspace".to_owned(), folder]));
+        } else if scope == Scope::Project || is_named(context) {
             let project = context.store.read(|db| projects::require(db, &context.selection)).map_err(unnamed)?;
             args.extend(["--project".to_owned(), project.name]);
         }

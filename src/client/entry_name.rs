@@ -3,9 +3,7 @@
 use crate::error::{Code, Error, Result};
 
 /// The name of the entry unless told otherwise.
-pub fn default() -> String {
-    "mcpkg".to_owned()
-}
+pub const DEFAULT: &str = "mcpkg";
 
 /// Checks that every agent takes a name, and that it leaves room for the tools' own.
 ///

@@ -38,7 +38,7 @@ impl OurEntry {
 
     fn flags(&self) -> String {
         let scope = if self.config.root.is_some() { " --scope project" } else { "" };
-        let name = if self.name == entry_name::default() { String::new() } else { format!(" --name {}", self.name) };
+        let name = if self.name == entry_name::DEFAULT { String::new() } else { format!(" --name {}", self.name) };
         format!("{scope}{name}")
     }
 

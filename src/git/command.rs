@@ -90,6 +90,15 @@ impl<'a> Git<'a> {
         self
     }
 
+    /// Returns the same in another folder, such as another work tree of the repository.
+    #[must_use]
+    pub fn at<'b>(&self, folder: &'b Path) -> Git<'b>
+    where
+        'a: 'b,
+    {
+        Git { folder, ..self.clone() }
+    }
+
     /// The folder.
     pub fn folder(&self) -> &'a Path {
         self.folder
@@ -147,6 +156,20 @@ impl<'a> Git<'a> {
         match output.status.code() {
             Some(1) => Ok((printed(args, output)?, true)),
             _ => Ok((self.succeeded(args, output)?, false)),
+        }
+    }
+
+    /// Runs what tells of each thing that it did, and returns the rows that `parse` makes of it, also where it ended with
+    /// status 1: then some of them say why.
+    ///
+    /// # Errors
+    /// As [`Git::run`]; status 1 where no row tells why.
+    pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
+        let output = self.output(self.program(args), args, &[])?;
+        let rows = parse(output.stdout.text().as_bytes());
+        match output.status.code() {
+            Some(1) if !rows.is_empty() => Ok(rows),
+            _ => self.succeeded(args, output).map(|_| rows),
         }
     }
 

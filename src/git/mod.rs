@@ -1,13 +1,15 @@
 //! git: the one place that runs it. It never asks, runs no hooks, and never takes a user's word for an option.
 //!
 //! [`Git`] is git in one folder. What is asked of it stands in a file for each subject: [`refs`] and their
-//! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`remote`].
+//! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`snapshot`], [`remote`].
 
 mod command;
 mod failure;
 mod folder;
 mod paths;
 pub mod refs;
+pub mod remote;
+pub mod snapshot;
 pub mod status;
 pub mod tags;
 #[cfg(test)]
@@ -15,6 +17,7 @@ mod tests;
 pub mod transaction;
 pub mod trees;
 mod version;
+pub mod worktrees;
 
 pub use command::{Git, LOCAL, ask, feed, run, stream, watch};
 pub use folder::{Operation, folder, operation, own_folder, toplevel};

@@ -112,7 +112,7 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
         Identity::Mcpkg => None,
         Identity::Agentpack => Some(crate::deploy::GROUP),
         Identity::Enact => Some(crate::registry::GROUP),
-        Identity::Smctl => Some("workspace"),
+        Identity::Smctl => Some(crate::workspace::GROUP),
     }
 }
 

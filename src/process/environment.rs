@@ -30,6 +30,8 @@ pub enum Environment {
     Allowed,
     /// Those of this process without mcpkg's own: for programs that the user configures by variables, such as git.
     Inherited,
+    /// Those of this process, but for those that begin with one of these: for what the user's own programs do.
+    Without(&'static [&'static str]),
     /// Those of this process, all of them: for what a person works with at the terminal.
     Whole,
     /// These.
@@ -39,13 +41,18 @@ pub enum Environment {
 impl Environment {
     /// Returns the variables with their values.
     pub(super) fn variables(self) -> BTreeMap<OsString, OsString> {
-        let is_passed: fn(&OsStr) -> bool = match self {
-            Environment::Allowed => is_allowed,
-            Environment::Inherited => |name| !name.as_encoded_bytes().starts_with(b"MCPKG_"),
-            Environment::Whole => |_| true,
+        let without: &[&str] = match self {
+            Environment::Allowed => return std::env::vars_os().filter(|(name, _)| is_allowed(name)).collect(),
+            Environment::Inherited => &["MCPKG_"],
+            Environment::Without(prefixes) => prefixes,
+            Environment::Whole => &[],
             Environment::Exactly(variables) => return variables,
         };
-        std::env::vars_os().filter(|(name, _)| is_passed(name)).collect()
+        let is_left_out = |name: &OsStr| {
+            let name = name.as_encoded_bytes();
+            without.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+        };
+        std::env::vars_os().filter(|(name, _)| !is_left_out(name)).collect()
     }
 }
 

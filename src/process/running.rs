@@ -50,15 +50,36 @@ impl Running {
         told: Option<Tell>,
     ) -> Result<Self, Failure> {
         command.stderr(Stdio::piped());
+        let mut running = Self::spawn(command, leaves_children)?;
+        let stderr = running.child.stderr.take().map(|stderr| Reading::begin(stderr, capture, told)).transpose();
+        running.stderr = stderr.map_err(Failure::Lost)?;
+        Ok(running)
+    }
+
+    /// Starts a program that writes both of its outputs to one pipe, which is read in the place of its standard error.
+    pub(super) fn start_as_one(
+        command: &mut Command,
+        capture: Capture,
+        leaves_children: bool,
+        told: Option<Tell>,
+    ) -> Result<Self, Failure> {
+        let (reader, writer) = std::io::pipe().map_err(Failure::NotStarted)?;
+        command.stdout(writer.try_clone().map_err(Failure::NotStarted)?).stderr(writer);
+        let running = Self::spawn(command, leaves_children);
+        // The command holds ends of the pipe that are to be the program's alone.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = running?;
+        running.stderr = Some(Reading::begin(reader, capture, told).map_err(Failure::Lost)?);
+        Ok(running)
+    }
+
+    fn spawn(command: &mut Command, leaves_children: bool) -> Result<Self, Failure> {
         group::separate(command);
         let child = command.spawn().map_err(Failure::NotStarted)?;
         let (sender, events) = channel();
         // From here on the drop ends it.
-        let mut running =
-            Self { child, status: None, leaves_children, asks_below: false, events, sender, stderr: None };
+        let running = Self { child, status: None, leaves_children, asks_below: false, events, sender, stderr: None };
         group::watch(&running.child, Event::Ended, running.sender.clone()).map_err(Failure::Lost)?;
-        let stderr = running.child.stderr.take().map(|stderr| Reading::begin(stderr, capture, told)).transpose();
-        running.stderr = stderr.map_err(Failure::Lost)?;
         Ok(running)
     }
 

@@ -38,6 +38,18 @@ fn gives_and_takes_what_a_program_reads_and_prints() {
 }
 
 #[test]
+fn both_outputs_are_one_stream_in_their_order_also_of_a_program_that_is_ended() {
+    let token = CancellationToken::new();
+    let as_one = |script: &str, time| shell(script).run_as_one(&Limits::new(time, &token));
+    let (status, printed) = as_one("echo 1; echo 2 >&2; echo 3; cat; exit 4", LONG);
+    assert_eq!((status.unwrap().code(), printed.text().as_str()), (Some(4), "1\n2\n3\n"));
+    let (ended, printed) = as_one("echo before; echo it >&2; sleep 1000 & wait", Duration::from_millis(300));
+    assert!(matches!(ended, Err(Failure::TimedOut)));
+    assert_eq!(printed.text(), "before\nit\n");
+    assert!(matches!(Program::new("/none").run_as_one(&Limits::new(LONG, &token)).0, Err(Failure::NotStarted(_))));
+}
+
+#[test]
 fn keeps_the_beginning_and_the_end_of_a_long_output() {
     let Capture { head, tail } = Capture::default();
     let output = run(shell("yes begin | head -c 9000000; echo end"), b"", LONG).unwrap();
@@ -68,6 +80,9 @@ fn a_program_gets_the_variables_that_it_is_to_have() {
     let inherited = names(inherited);
     assert!(inherited.iter().any(|line| line.starts_with("CARGO_PKG_NAME ")), "{inherited:?}");
     assert!(!inherited.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR ")), "{inherited:?}");
+    let without = names(env().environment(Environment::Without(&["CARGO_PKG_", "MCPKG_"])));
+    assert!(without.iter().any(|line| line.starts_with("CARGO_MANIFEST_DIR ")), "{without:?}");
+    assert!(!without.iter().any(|line| line.starts_with("CARGO_PKG_")), "{without:?}");
     let exactly = Environment::Exactly([("B".into(), "2".into())].into());
     assert_eq!(names(env().environment(exactly)), ["B 2"]);
 }

@@ -7,6 +7,7 @@ pub mod access;
 pub mod agent_files;
 pub mod backup;
 pub mod blobs;
+pub mod builds;
 pub mod check;
 pub mod consents;
 pub mod deploys;

@@ -11,10 +11,14 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::transaction::Transaction;
-use crate::git::{Git, refs};
+use crate::git::worktrees::{self, Checkout};
+use crate::git::{Git, refs, snapshot};
 
 /// The file in a clone's `.git` that tells which change it is of.
 pub const MARK: &str = "mcpkg-clone";
+
+/// Where what is made or removed stands beside its place for a while, below the root.
+pub const TEMPORARY: &str = ".smctl/tmp";
 
 /// Where steps are carried out.
 #[derive(Clone, Copy)]
@@ -163,6 +167,19 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             let path = whole(ground.root, path);
             remove_worktree(ground, &git(ground, &folder), &path)
         }
+        Step::PutAside { path, aside, .. } => move_folder(&whole(ground.root, path), &whole(ground.root, aside)),
+        Step::BringBack { path, aside, .. } => move_folder(&whole(ground.root, aside), &whole(ground.root, path)),
+        Step::RestoreWorktree { folder, path, branch, kept, .. } => {
+            let folder = whole(ground.root, folder);
+            let path = whole(ground.root, path);
+            let git = git(ground, &folder);
+            let commit = format!("{kept}^1");
+            let checkout = if branch.is_empty() { Checkout::Commit(&commit) } else { Checkout::Branch(branch) };
+            worktrees::add(&git, &path, checkout)?;
+            let scratch = ground.root.join(TEMPORARY);
+            fs::create_dir_all(&scratch).map_err(|error| disk::failed("make", &scratch, error))?;
+            snapshot::put_back(&self::git(ground, &path), &scratch, kept)
+        }
         Step::SetConfig { folder, branch, values, .. } => {
             let folder = whole(ground.root, folder);
             let git = git(ground, &folder);
@@ -278,6 +295,18 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             }
             one(ground, &step.clone().inverse()).map(|()| None)
         }
+        Step::PutAside { path, aside, .. } | Step::BringBack { path: aside, aside: path, .. } => {
+            let (place, from) = (whole(ground.root, path), whole(ground.root, aside));
+            if from.exists() && place.exists() {
+                return Ok(Some(format!("`{path}` is there again, and what was there before is in `{aside}`")));
+            }
+            move_folder(&from, &place).map(|()| None)
+        }
+        Step::RestoreWorktree { folder, path, .. } => {
+            // What it held is in the commit that it was made from.
+            let (folder, path) = (whole(ground.root, folder), whole(ground.root, path));
+            remove_worktree(ground, &git(ground, &folder), &path).map(|()| None)
+        }
         Step::SetConfig { folder, branch, values, .. } => {
             let folder = whole(ground.root, folder);
             if config(&git(ground, &folder), branch)? != *values {
@@ -333,7 +362,12 @@ pub fn is_done(ground: &Ground<'_>, step: &Step) -> Result<bool> {
             let folder = whole(ground.root, folder);
             Ok(head(&git(ground, &folder))?.as_ref() == Some(to))
         }
-        Step::RemoveWorktree { path, .. } => Ok(!whole(ground.root, path).exists()),
+        Step::RemoveWorktree { folder, path, .. } => {
+            let (folder, path) = (whole(ground.root, folder), whole(ground.root, path));
+            Ok(!path.exists() && !is_known(&git(ground, &folder), &path)?)
+        }
+        Step::PutAside { path, .. } => Ok(!whole(ground.root, path).exists()),
+        Step::BringBack { aside, .. } => Ok(!whole(ground.root, aside).exists()),
         Step::UnsetConfig { folder, branch, .. } => {
             let folder = whole(ground.root, folder);
             Ok(config(&git(ground, &folder), branch)?.is_empty())
@@ -392,15 +426,37 @@ fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
     git.change(&args).map(drop)
 }
 
+/// Removes a work tree: beside first, in one step, so that a crash leaves none that is half there.
 fn remove_worktree(ground: &Ground<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
-    if path.exists() {
-        let args = ["worktree", "remove", "--force", "--"].map(std::ffi::OsStr::new);
-        git.change(&[&args[..], &[path.as_os_str()]].concat())?;
-    } else {
-        git.change(&["worktree", "prune"])?;
+    let aside = ground.root.join(TEMPORARY).join(uuid::Uuid::now_v7().simple().to_string());
+    move_folder(path, &aside)?;
+    if is_known(git, path)? {
+        worktrees::remove(git, path)?;
     }
+    remove_tree(&aside)?;
     remove_empty(ground.root, path);
     Ok(())
+}
+
+/// Whether git knows of a work tree at this path.
+fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
+    // git resolved the links of the folder when it wrote the path down.
+    let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let resolved = folder.and_then(|(folder, real)| Some(real.join(path.strip_prefix(folder).ok()?)));
+    let known = worktrees::list(git)?;
+    Ok(known.iter().any(|known| known.path == path || Some(&known.path) == resolved.as_ref()))
+}
+
+/// Moves a folder where nothing is; does nothing where it is gone. What lies on another disk stays.
+fn move_folder(from: &Path, to: &Path) -> Result<()> {
+    let parent = to.parent().unwrap_or(to);
+    let moved = fs::symlink_metadata(from).and_then(|_| fs::create_dir_all(parent)).and_then(|()| fs::rename(from, to));
+    match moved {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::CrossesDevices) => {
+            Err(disk::failed("move", from, error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes the folders above `path` that are empty now, up to the root.

@@ -14,6 +14,15 @@ pub const REPOS: Names = Names::Stored(|typed| {
     Ok(typed.matching(repos.into_iter().map(|repo| repo.name)))
 });
 
+/// The sets of worktrees, by the folders that there are.
+pub const SETS: Names = Names::Stored(|typed| {
+    let base = workspace(typed)?.map(|workspace| workspace.root.join(&workspace.manifest.worktree.base_dir));
+    let entries = base.and_then(|base| std::fs::read_dir(base).ok()).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    Ok(typed.matching(names))
+});
+
 /// The features that are open.
 pub const FEATURES: Names = Names::Stored(|typed| open(typed, Kind::Feature));
 

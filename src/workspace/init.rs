@@ -64,12 +64,15 @@ pub struct Init {
 }
 
 /// What is to be cloned.
-struct New {
-    name: String,
-    path: String,
-    origin: Origin,
+pub(super) struct New {
+    /// Its name.
+    pub name: String,
+    /// Where it goes, below the root.
+    pub path: String,
+    /// Where it comes from.
+    pub origin: Origin,
     /// Whether a clone of it is there already.
-    is_there: bool,
+    pub is_there: bool,
 }
 
 impl Operation for Init {
@@ -126,7 +129,7 @@ impl Operation for Init {
         if find(&root).is_some() {
             return Err(exists(&root));
         }
-        let cloned = clone_all(context, &new, &mark, |index| temporary(index, uuid));
+        let cloned = clone_all(context, &root, &new, &mark, "develop", |index| temporary(index, uuid));
         let result = cloned.and_then(|mains| {
             let manifest = manifest_text(&name, &new, &mains);
             manifest::read(&manifest, MANIFEST)?;
@@ -180,7 +183,11 @@ fn exists(root: &Path) -> Error {
         .hint("`mcpkg workspace add URL` adds a repository to it")
 }
 
-fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
+/// Reads what is to be cloned, and looks at its places.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`, `E_IO_INVALID_PATH`; `E_WORKSPACE_EXISTS` where something else is in its place.
+pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
     let mut all: Vec<New> = Vec::new();
     for repo in repos {
         let origin = Origin::read(&repo.url, root)?;
@@ -259,22 +266,25 @@ fn consent(context: &Context, root: &Path, new: &[New]) -> Result<()> {
 }
 
 /// Clones what is not there, beside its place, as many at once as there are processors; returns the main branches.
-fn clone_all(
+///
+/// # Errors
+/// As [`clone::make`].
+pub(super) fn clone_all(
     context: &Context,
+    root: &Path,
     new: &[New],
     mark: &str,
+    develop: &str,
     temporary: impl Fn(usize) -> PathBuf + Sync,
 ) -> Result<Vec<String>> {
     let total = new.len() as u64;
     super::parallel::each(new, |index, new| {
         (context.progress)(&format!("cloning {}", new.name), index as u64, total);
         if new.is_there {
-            let root =
-                start(&context.selection).canonicalize().map_err(|error| Error::file("use", Path::new("."), error))?;
             let folder = root.join(&new.path);
-            return clone::prepare(&new.name, &crate::git::Git::of(&folder, &context.cancelled), "develop", None);
+            return clone::prepare(&new.name, &crate::git::Git::of(&folder, &context.cancelled), develop, None);
         }
-        clone::make(&new.name, &new.origin, &temporary(index), mark, "develop", None, &context.cancelled)
+        clone::make(&new.name, &new.origin, &temporary(index), mark, develop, None, &context.cancelled)
     })
     .into_iter()
     .collect()

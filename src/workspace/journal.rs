@@ -122,7 +122,11 @@ pub fn recover(context: &Context) {
 /// `E_FLOW_UNDONE` with what stays, `E_WORKSPACE_BUSY` where it is not this database's to put right; `E_FILE_FAILED`.
 pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option<String>> {
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
-    let Some((applying, sha256)) = read(root)? else { return Ok(None) };
+    let Some((applying, sha256)) = read(root)? else {
+        // Whoever made it is gone: the lock is held here.
+        carry::remove_tree(&root.join(carry::TEMPORARY))?;
+        return Ok(None);
+    };
     let run = context.store.read(|db| find(db, &applying))?;
     let is_ours = context.database().display().to_string() == applying.database;
     if !by_file && (!is_ours || context.approved.get(Kind::Flow, &sha256)?.is_none()) {
@@ -132,7 +136,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     let message = format!("mcpkg: recover {} {}", applying.operation, applying.subject);
     let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
     let what = format!("`{} {}`", applying.operation, applying.subject);
-    match run.as_ref().map(|run| (run.id, run.state)) {
+    let done = match run.as_ref().map(|run| (run.id, run.state)) {
         // It was killed before the database knew of it, and so before anything was moved.
         None if is_ours && !by_file => {
             end(root)?;
@@ -160,7 +164,9 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             let more = kept.iter().map(|kept| format!("; {}: {}", kept.repo, kept.what)).collect::<String>();
             Ok(Some(format!("{what}, which was cut off, is undone{more}")))
         }
-    }
+    };
+    carry::remove_tree(&root.join(carry::TEMPORARY))?;
+    done
 }
 
 /// Whether the steps of a run are those that this machine carried out.
@@ -319,5 +325,5 @@ fn said(error: Error, kept: &[Kept]) -> Error {
 
 /// Returns the folder for what is made beside its place.
 pub fn temporary(root: &Path, run: Uuid) -> PathBuf {
-    root.join(OWN).join("tmp").join(run.simple().to_string())
+    root.join(carry::TEMPORARY).join(run.simple().to_string())
 }

@@ -100,12 +100,24 @@ fn make_own(own: &Path) -> Result<()> {
     std::fs::write(&path, IGNORED).map_err(|error| disk::failed("write", &path, error))
 }
 
-fn busy(root: &Path) -> Error {
-    let mut holder = String::new();
-    if let Ok(file) = File::open(root.join(OWN).join("lock")) {
-        let _ = file.take(1_000).read_to_string(&mut holder);
+/// Returns the words of who holds the lock of a workspace, or `None` where nobody does. It is not waited for, and nothing
+/// is written.
+pub fn holder(root: &Path) -> Option<String> {
+    let mut file = File::open(root.join(OWN).join("lock")).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(words(&mut file)),
+        _ => None,
     }
-    let holder = holder.trim();
+}
+
+fn words(file: &mut File) -> String {
+    let mut words = String::new();
+    let _ = file.take(1_000).read_to_string(&mut words);
+    words.trim().to_owned()
+}
+
+fn busy(root: &Path) -> Error {
+    let holder = File::open(root.join(OWN).join("lock")).map_or(String::new(), |mut file| words(&mut file));
     Error::new(Code::WorkspaceBusy, format!("Another mcpkg works in the workspace `{}`: {holder}", root.display()))
         .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
         .hint("try again when it has ended")

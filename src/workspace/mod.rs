@@ -1,23 +1,35 @@
 //! Contract 003: changes that span several git repositories, all or none.
 
+mod add;
+mod build;
 mod carry;
 mod clone;
 mod completions;
 pub mod flow;
 mod init;
 mod journal;
+mod keep;
+mod kept;
 mod lock;
 pub mod manifest;
 mod names;
 mod parallel;
+mod prune;
+mod remove;
+mod resources;
 pub mod root;
 pub mod spec;
+pub mod status;
 mod step;
+mod sync;
+mod watch;
+pub mod worktree;
 
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
 use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::Db;
+use crate::store::builds;
 use crate::store::flow_runs;
 use crate::store::projects::Selection;
 
@@ -30,31 +42,45 @@ const SHAPE: Shape = Shape::Rpc;
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, flow::OPS, spec::OPS],
+    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
+        ("worktree", "Work trees of several repositories for one change"),
         ("flow", "Features, releases and hotfixes over all repositories"),
         ("flow feature", "What is merged into develop"),
         ("flow release", "What is merged into main and develop, and tagged"),
         ("flow hotfix", "What begins at main, and ends as a release"),
         ("spec", "What is to be changed, why and how: in the workspace and in each repository"),
+        ("builds", "Look at the builds of a workspace"),
     ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Where(in_workspace),
         // Its repositories are nobody's project.
         within_project: false,
+        // It runs git, and what the repositories say, in a folder of the user's.
         named_over_network: true,
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],
-    growing: &[flow_runs::GROWING],
+    resources: resources::RESOURCES,
+    watch: Some(watch::watch),
+    growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
+    health: watch::health,
     ..Domain::EMPTY
 };
 
 /// The operations of workspaces themselves.
-const OPS: &[Entry] = &[Entry::of::<init::Init>()];
+const OPS: &[Entry] = &[
+    Entry::of::<init::Init>(),
+    Entry::of::<add::Add>(),
+    Entry::of::<remove::Remove>(),
+    Entry::of::<status::ShowStatus>(),
+    Entry::of::<sync::Sync>(),
+    Entry::of::<kept::ListKept>(),
+    Entry::of::<prune::Prune>(),
+];
 
 /// Whether a server's folder lies in a workspace.
 fn in_workspace(_: &Db<'_>, selection: &Selection) -> crate::error::Result<bool> {

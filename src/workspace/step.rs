@@ -21,6 +21,14 @@ pub enum Step {
     AddWorktree { repo: String, folder: String, path: String, branch: String },
     /// Takes a linked work tree away; what it holds beside its commits is in the commit `kept`.
     RemoveWorktree { repo: String, folder: String, path: String, branch: String, kept: Option<String> },
+    /// Moves a linked work tree beside, in one step that a crash leaves done or not: [`Step::RemoveWorktree`] comes when the
+    /// change has landed.
+    PutAside { repo: String, path: String, aside: String },
+    /// Moves it back, where it is still there.
+    BringBack { repo: String, path: String, aside: String },
+    /// Makes a linked work tree again that was removed, with the files of the commit `kept`; `branch` is empty where a commit
+    /// was checked out by itself.
+    RestoreWorktree { repo: String, folder: String, path: String, branch: String, kept: String },
     /// Sets what the configuration says of a branch, such as which one it follows.
     SetConfig { repo: String, folder: String, branch: String, values: Vec<(String, String)> },
     /// Takes that out of the configuration.
@@ -53,6 +61,9 @@ impl Step {
             | Step::Switch { repo, .. }
             | Step::AddWorktree { repo, .. }
             | Step::RemoveWorktree { repo, .. }
+            | Step::PutAside { repo, .. }
+            | Step::BringBack { repo, .. }
+            | Step::RestoreWorktree { repo, .. }
             | Step::SetConfig { repo, .. }
             | Step::UnsetConfig { repo, .. }
             | Step::Place { repo, .. }
@@ -71,7 +82,17 @@ impl Step {
             Step::AddWorktree { repo, folder, path, branch } => {
                 Step::RemoveWorktree { repo, folder, path, branch, kept: None }
             }
-            Step::RemoveWorktree { repo, folder, path, branch, .. } => Step::AddWorktree { repo, folder, path, branch },
+            Step::RemoveWorktree { repo, folder, path, branch, kept: Some(kept) } => {
+                Step::RestoreWorktree { repo, folder, path, branch, kept }
+            }
+            Step::RemoveWorktree { repo, folder, path, branch, kept: None } => {
+                Step::AddWorktree { repo, folder, path, branch }
+            }
+            Step::RestoreWorktree { repo, folder, path, branch, kept } => {
+                Step::RemoveWorktree { repo, folder, path, branch, kept: Some(kept) }
+            }
+            Step::PutAside { repo, path, aside } => Step::BringBack { repo, path, aside },
+            Step::BringBack { repo, path, aside } => Step::PutAside { repo, path, aside },
             Step::SetConfig { repo, folder, branch, values } => Step::UnsetConfig { repo, folder, branch, values },
             Step::UnsetConfig { repo, folder, branch, values } => Step::SetConfig { repo, folder, branch, values },
             // A clone that users may have worked in is never deleted.
@@ -97,6 +118,11 @@ impl Step {
             Step::Switch { repo, folder, from, to } => format!("{repo}: switch {folder} from {from} to {to}"),
             Step::AddWorktree { repo, path, branch, .. } => format!("{repo}: make the worktree {path} for {branch}"),
             Step::RemoveWorktree { repo, path, .. } => format!("{repo}: remove the worktree {path}"),
+            Step::PutAside { repo, path, .. } => format!("{repo}: move the worktree {path} aside"),
+            Step::BringBack { repo, path, .. } => format!("{repo}: move the worktree {path} back"),
+            Step::RestoreWorktree { repo, path, kept, .. } => {
+                format!("{repo}: make the worktree {path} again, with the files of {}", short(kept))
+            }
             Step::SetConfig { repo, branch, .. } => format!("{repo}: set the configuration of {branch}"),
             Step::UnsetConfig { repo, branch, .. } => format!("{repo}: forget the configuration of {branch}"),
             Step::Place { repo, path, .. } => format!("{repo}: put the clone in {path}"),

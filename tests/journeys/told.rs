@@ -28,7 +28,7 @@ const URIS: [&str; 6] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 8] = [
+const ELSEWHERE: [(&[&str], &str); 9] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
@@ -36,6 +36,7 @@ const ELSEWHERE: [(&[&str], &str); 8] = [
     (&["consent", "deny"], "the same"),
     (&["source", "install"], "writes as `source add` does"),
     (&["tool", "trust", "add"], "needs a terminal"),
+    (&["tool", "trust", "root"], "the same"),
     (&["tool", "allow"], "the same"),
 ];
 
@@ -128,6 +129,9 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let tools = ground.scratch.file("enact-home/.enact/tools.json", r#"{ "tools": { "bob/taken": "1.0.0" } }"#);
     let enact = tools.parent().expect("a folder").display().to_string();
     crate::tools::trusting(&ground.scratch, "ed25519:SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU");
+    ground.scratch.file("shop/lib/file", "");
+    ground.scratch.file("shop/.smctl/workspace.toml", crate::workspace::builds::ONE);
+    let shop = ground.scratch.path().join("shop").display().to_string();
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -218,6 +222,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["tool", "unyank", "alice/utils/weather@1.0.0", "--registry", "shared"],
         vec!["registry", "index", "shared"],
         vec!["registry", "remove", "shared"],
+        vec!["build", "-w", &shop],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use mcpkg::registry::trust::sigstore::is_checked;
 use serde_json::{Value, json};
 
 use super::trusting;
@@ -92,6 +93,11 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
     assert_eq!(imported["registry"], "https://api.enact.dev");
     assert!(imported["trusted"] == json!([]), "nobody is trusted without a terminal: {imported}");
 
+    let as_both = "a person at a terminal";
+    let (alice, bob, why_not) = match is_checked() {
+        true => ("trusted github:alice as both", "trusted github:bob as both", as_both),
+        false => ("trusted github:alice", "trusted github:bob", "Sigstore"),
+    };
     for (what, reason) in [
         ("tool carol/gone@0.3.0", "its files are not here"),
         ("tool old@1.0.0", "one segment"),
@@ -99,8 +105,8 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
         ("alias Bad Name", "is no alias"),
         ("alias odd", "is no tool's name"),
         ("tool carol/gone in toolset default", "is not installed"),
-        ("trusted github:alice", "Sigstore"),
-        ("trusted github:bob", "Sigstore"),
+        (alice, why_not),
+        (bob, why_not),
         ("minimum_attestations 0", "from 1 to 100"),
         ("registry.authToken", "in the clear"),
         ("'registry.colour'", "nothing of mcpkg's"),
@@ -111,7 +117,7 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
     ] {
         assert!(why(&imported, what).contains(reason), "{what}: {}", why(&imported, what));
     }
-    assert!(why(&imported, &format!("trusted {KEY} as both")).contains("a person at a terminal"));
+    assert!(why(&imported, &format!("trusted {KEY} as both")).contains(as_both));
 
     // It is there, unverified, under the policy that the file asks for.
     let listed = scratch.json(&["tool", "list"]);

@@ -31,11 +31,15 @@ mod sandbox;
 mod scopes;
 mod session;
 mod signing;
+#[cfg(feature = "sigstore")]
+mod sigstore;
 mod team;
 mod trust;
 mod update;
 #[cfg(feature = "wasm")]
 mod wasm;
+#[cfg(not(feature = "sigstore"))]
+mod without_sigstore;
 #[cfg(not(feature = "wasm"))]
 mod without_wasm;
 

@@ -1,3 +1,13 @@
 //! Contract 003: workspaces of several git repositories.
 
+mod build;
+mod building;
+pub mod builds;
+mod flow;
+mod init;
+mod kept;
+mod killed;
+mod release;
+mod shop;
 mod spec;
+mod undo;

@@ -36,6 +36,7 @@ impl Operation for Add {
         "mcpkg client add codex --dry-run",
         "mcpkg client add cursor --scope project --project auth",
         "mcpkg client add vscode --http https://tools.example/mcp",
+        "mcpkg client add claude-code --as smctl",
     ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
@@ -44,7 +45,7 @@ impl Operation for Add {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        self.entry.subject()
+        self.entry.subject(self.connection.default_name())
     }
 
     fn missing_database(&self) -> MissingDatabase {
@@ -53,6 +54,7 @@ impl Operation for Add {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let Entry { name, scope, dry_run, .. } = &self.entry;
+        let name = name.as_deref().unwrap_or_else(|| self.connection.default_name());
         entry_name::check(name)?;
         let config = self.entry.config_file(context)?;
         let agent = config.agent;

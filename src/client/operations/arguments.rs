@@ -9,9 +9,8 @@ use serde::Deserialize;
 use crate::client::agents;
 use crate::client::config_file::{ConfigFile, Scope};
 use crate::client::entry::Wanted;
-use crate::client::entry_name;
 use crate::error::Result;
-use crate::op::{Context, MissingDatabase};
+use crate::op::{Context, Identity, MissingDatabase};
 
 /// Which entry is written or taken out.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -23,10 +22,10 @@ pub struct Entry {
     #[arg(long, value_enum, default_value_t)]
     #[serde(skip)]
     pub scope: Scope,
-    /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
-    #[serde(default = "entry_name::default")]
-    pub name: String,
+    /// Name of the entry [default: mcpkg]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    pub name: Option<String>,
     /// Folder of a project's entry [default: the folder bound to the project, else the git repository around this one]
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
@@ -46,9 +45,9 @@ impl Entry {
         ConfigFile::find(context, agents::named(&self.agent)?, self.scope, self.root.as_deref())
     }
 
-    /// Returns the name of the entry in the trail.
-    pub fn subject(&self) -> String {
-        format!("{}:{}:{}", self.agent, self.scope.name(), self.name)
+    /// Returns the name of the entry in the trail; `default` is its name where none is given.
+    pub fn subject(&self, default: &str) -> String {
+        format!("{}:{}:{}", self.agent, self.scope.name(), self.name.as_deref().unwrap_or(default))
     }
 
     /// What the shell does where the database file does not exist: only what writes makes one.
@@ -67,6 +66,9 @@ pub struct Connection {
     /// this machine]
     #[arg(long, value_name = "NAME", requires = "http")]
     key_env: Option<String>,
+    /// Server to stand in for, as `mcpkg serve --as` has it; the entry has its name then
+    #[arg(long = "as", value_name = "NAME", conflicts_with = "http", value_parser = PossibleValuesParser::new(Identity::ALL.map(Identity::name)))]
+    identity: Option<String>,
 }
 
 impl Connection {
@@ -77,7 +79,17 @@ impl Connection {
     pub fn wanted(&self, context: &Context, scope: Scope) -> Result<Wanted> {
         match &self.http {
             Some(url) => Wanted::url(context, scope, url, self.key_env.as_deref()),
-            None => Wanted::start(context, scope),
+            None => Wanted::start(context, scope, self.identity()),
         }
+    }
+
+    /// Returns the name of the entry unless told otherwise.
+    pub fn default_name(&self) -> &'static str {
+        self.identity().name()
+    }
+
+    fn identity(&self) -> Identity {
+        let named = |known: &Identity| self.identity.as_deref() == Some(known.name());
+        Identity::ALL.into_iter().find(named).unwrap_or_default()
     }
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::arguments::Entry;
 use crate::client::config_file::ConfigFile;
+use crate::client::entry_name;
 use crate::client::our_entry::our_entries;
 use crate::client::standing::Standing;
 use crate::client::{GROUP, trail};
@@ -34,7 +35,7 @@ impl Operation for Remove {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        self.entry.subject()
+        self.entry.subject(entry_name::DEFAULT)
     }
 
     fn missing_database(&self) -> MissingDatabase {
@@ -43,6 +44,7 @@ impl Operation for Remove {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let Entry { name, scope, dry_run, .. } = &self.entry;
+        let name = name.as_deref().unwrap_or(entry_name::DEFAULT);
         let standing = Standing::of(context, self.entry.config_file(context)?, name)?;
         let (agent, path) = (standing.config.agent, standing.config.path.display().to_string());
         if standing.entry.is_none() {

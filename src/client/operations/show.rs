@@ -22,10 +22,10 @@ pub struct Show {
     /// Agent
     #[arg(value_name = "NAME", value_parser = PossibleValuesParser::new(agents::names()))]
     agent: String,
-    /// Name of the entry
-    #[arg(long, value_name = "NAME", default_value_t = entry_name::default())]
-    #[serde(default = "entry_name::default")]
-    name: String,
+    /// Name of the entry [default: mcpkg]
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    name: Option<String>,
     #[command(flatten)]
     #[serde(flatten)]
     connection: Connection,
@@ -49,14 +49,15 @@ impl Operation for Show {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let agent = agents::named(&self.agent)?;
-        entry_name::check(&self.name)?;
+        let name = self.name.as_deref().unwrap_or_else(|| self.connection.default_name());
+        entry_name::check(name)?;
         let document = agent.document();
         let mut text = String::new();
         let mut data = Vec::new();
         let mut warnings = Vec::new();
         for config in ConfigFile::all(context, agent)? {
             let (scope, path) = (config.scope, config.path.display().to_string());
-            let standing = match Standing::of(context, config, &self.name) {
+            let standing = match Standing::of(context, config, name) {
                 Ok(standing) => standing,
                 Err(error) => {
                     warnings.push(error.message().to_owned());
@@ -72,7 +73,7 @@ impl Operation for Show {
                 (None, _) => text.push_str("no entry\n"),
                 (Some(entry), _) => {
                     let fields = entry.as_object().cloned().unwrap_or_default().into_iter().collect();
-                    text.push_str(&format!("'{}'\n\n{}", self.name, document.snippet(&self.name, fields)));
+                    text.push_str(&format!("'{}'\n\n{}", name, document.snippet(name, fields)));
                 }
             }
             data.push(json!({
@@ -85,12 +86,12 @@ impl Operation for Show {
             }));
         }
         let fields = self.connection.wanted(context, Scope::User)?.entry(agent)?;
-        let snippet = document.snippet(&self.name, fields.clone());
+        let snippet = document.snippet(name, fields.clone());
         text.push_str(&format!("\nTo put in by hand:\n\n{snippet}"));
         let wanted = Value::Object(fields.into_iter().collect());
         let data = json!({
             "agent": agent.name,
-            "name": self.name,
+            "name": name,
             "places": data,
             "snippet": snippet,
             "wanted": wanted,

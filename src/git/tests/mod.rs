@@ -2,6 +2,8 @@
 
 mod command;
 mod objects;
+mod remotes;
+mod snapshots;
 mod transaction;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Merges, commits, trees and tags that move nothing; refs and the state of a work tree.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::super::refs::{self, Track};
@@ -76,7 +77,9 @@ fn a_commit_and_its_tag_are_made_before_a_ref_names_them() {
 #[test]
 fn a_repository_that_signs_gets_signed_commits_and_tags() {
     if which::which("ssh-keygen").is_err() {
-        eprintln!("skipped: a_repository_that_signs_gets_signed_commits_and_tags: no ssh-keygen");
+        // Around what the test harness captures, as tests/support/ does.
+        let test = "a_repository_that_signs_gets_signed_commits_and_tags";
+        let _ = writeln!(std::io::stderr(), "skipped: {test}: ssh-keygen is missing");
         return;
     }
     let repository = Repository::new();

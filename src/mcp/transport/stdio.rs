@@ -103,13 +103,22 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     spawn("read", {
         let front = Front::new(server.clone(), reader, Arc::clone(&in_flight));
         let hub = Arc::clone(&hub);
+        let (ending, tasks) = (server.ending.clone(), Arc::clone(&server.tasks));
         move || {
             // A panic in the front must end the server, not leave a client waiting.
             let read = std::panic::AssertUnwindSafe(|| read_lines(io::stdin().lock(), front, max_line, &input));
             let ended = std::panic::catch_unwind(read);
             hub.close();
             match ended {
-                Ok(true) => in_flight.close(None),
+                Ok(true) => {
+                    in_flight.close(None);
+                    // A client that sends no more still takes its answers; one that is gone does not, and what it asked for
+                    // is given up.
+                    if output_is_closed() {
+                        ending.cancel();
+                        tasks.give_up();
+                    }
+                }
                 Ok(false) | Err(_) => in_flight.close_now(),
             }
         }
@@ -173,6 +182,26 @@ fn read_lines(mut input: impl Read, mut front: Front, max_line: usize, working: 
             return false;
         }
     }
+}
+
+/// Waits until nobody reads standard output any more, which may never be; returns false where the system does not tell.
+#[cfg(unix)]
+fn output_is_closed() -> bool {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let stdout = io::stdout();
+    loop {
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        match poll(&mut watched, None) {
+            Ok(_) => return watched[0].revents().intersects(PollFlags::ERR | PollFlags::HUP),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn output_is_closed() -> bool {
+    false
 }
 
 /// Takes the lock that the reading thread works under, so that it takes no further line.

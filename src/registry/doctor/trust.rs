@@ -4,12 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use super::look::Depth;
+use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::Result;
 use crate::op::{Context, Finding, Health};
 use crate::plural;
 use crate::registry::run::grants;
 use crate::registry::trust::records::{self, Record};
+use crate::registry::trust::sigstore::{self, Described, Root};
 use crate::registry::trust::{Policy, Subject, keys, rules};
 use crate::shell;
 use crate::store::tools::{env, grants as granted, trust};
@@ -35,6 +37,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
         let what = format!("the database says the policy is {}, which was never decided on this machine", named.word());
         findings.push(Finding::new(AREA, Health::Note, what).action("mcpkg tool trust policy"));
     }
+    findings.push(root(&rules.root));
     findings.extend(undecided(context)?);
     findings.extend(loose_keys()?);
     if depth == Depth::Whole
@@ -43,6 +46,26 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
         findings.extend(loose(folder, "the records of what you decided", 0o700));
     }
     Ok(findings)
+}
+
+/// Says what bundles of Sigstore's are checked against, and of when it is: one that is old knows no newer keys.
+fn root(root: &Root) -> Finding {
+    if !sigstore::is_checked() {
+        let what = "bundles of Sigstore's are not checked: this mcpkg was built without the feature `sigstore`";
+        return Finding::new(AREA, Health::Ok, what);
+    }
+    let what = match (root, sigstore::described(root)) {
+        (Root::Replaced(root), Ok(_)) => {
+            format!("Sigstore's root is the one that you chose on {}", rfc3339(root.since))
+        }
+        (_, Ok(Described { dated: Some(dated), .. })) => format!("Sigstore's root is the embedded one of {dated}"),
+        (_, Ok(_)) => "Sigstore's root is the embedded one".to_owned(),
+        (_, Err(error)) => {
+            let what = format!("no bundle of Sigstore's counts: {}", error.message());
+            return Finding::new(AREA, Health::Problem, what).action("mcpkg tool trust root --default");
+        }
+    };
+    Finding::new(AREA, Health::Ok, what)
 }
 
 /// Says of rows of the database that they do nothing here, since this user never decided them on this machine.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::parameters::Parameters;
 use super::upload::json_body;
+use crate::approved::Approved;
 use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::hex;
@@ -20,6 +21,7 @@ use crate::registry::backend::local::Local;
 use crate::registry::package::Name;
 use crate::registry::trust::bundle::Bundle;
 use crate::registry::trust::judge::read;
+use crate::registry::trust::sigstore::Root;
 use crate::registry::trust::statement::{About, Outcome, Said, Statement};
 use crate::registry::trust::{Identity, Subject};
 use crate::store::Db;
@@ -54,8 +56,9 @@ impl Claim {
     fn first(db: &Db<'_>, package: &PackageRow, most: i64) -> Result<Vec<Self>> {
         let release = &package.release;
         let subject = Subject { name: release.name.clone(), version: release.version.clone(), sha256: release.sha256 };
+        let root = Root::of_user(&Approved::of_user())?;
         let claims = rows::first(db, &release.sha256, most)?.into_iter().map(|row| {
-            let (_, bundle) = read(&row.bundle);
+            let (_, bundle) = read(&row.bundle, &root);
             Self { row, bundle, subject: subject.clone() }
         });
         Ok(claims.collect())
@@ -169,7 +172,7 @@ pub fn post(
     if bundle.len() as u64 > ATTESTATION {
         return Err(Failure::too_large(format!("The attestation has more than {ATTESTATION} bytes")));
     }
-    if let Err(why) = &read(&bundle).1.statement {
+    if let Err(why) = &read(&bundle, &Root::of_user(&context.approved)?).1.statement {
         return Err(Failure::invalid(format!("The attestation cannot be read: {why}")));
     }
     let (author, key) = (context.author(), context.caller.key());

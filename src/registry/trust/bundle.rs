@@ -1,10 +1,9 @@
 //! An attestation in whatever form it came: who signed what.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::identity::Identity;
+use super::sigstore::{self, Root};
 use super::statement::{self, Statement};
 use super::verdict::Form;
 use super::{dsse, ssh};
@@ -27,15 +26,16 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads an attestation and checks its signatures. Whatever is wrong with it is said in the place of who signed.
-    pub fn read(text: &str) -> Self {
-        let mut bundle = Self::read_whole(text);
+    /// Reads an attestation and checks its signatures, one of Sigstore's against `root`. Whatever is wrong with it is said in the
+    /// place of who signed.
+    pub fn read(text: &str, root: &Root) -> Self {
+        let mut bundle = Self::read_whole(text, root);
         bundle.statement = bundle.statement.map_err(shortened);
         bundle.signers = bundle.signers.into_iter().map(|signer| signer.map_err(shortened)).collect();
         bundle
     }
 
-    fn read_whole(text: &str) -> Self {
+    fn read_whole(text: &str, root: &Root) -> Self {
         if text.len() > LONGEST {
             return Self::unreadable(Form::Unknown, format!("it is longer than {} KiB", LONGEST >> 10));
         }
@@ -45,7 +45,7 @@ impl Bundle {
         };
         let media_type = value["mediaType"].as_str().unwrap_or_default();
         if media_type.starts_with("application/vnd.dev.sigstore.bundle") || value["verificationMaterial"].is_object() {
-            return Self::of_sigstore(&value);
+            return Self::of_sigstore(text, root);
         }
         if media_type == ssh::MEDIA_TYPE {
             return match ssh::read(text) {
@@ -70,13 +70,10 @@ impl Bundle {
         Self { form, statement: Err(why.clone()), signers: vec![Err(why)] }
     }
 
-    /// Recognises a bundle of Sigstore's. Its signature is not looked at, and it never counts; its statement is read so that
-    /// one that binds no archive is told.
-    fn of_sigstore(value: &Value) -> Self {
-        let why = "it is a bundle of Sigstore's, which this mcpkg does not check (E_TRUST_UNSUPPORTED)".to_owned();
-        let payload = value["dsseEnvelope"]["payload"].as_str().and_then(|payload| STANDARD.decode(payload).ok());
-        let statement = payload.ok_or_else(|| why.clone()).and_then(|payload| statement::read(&payload));
-        Self { form: Form::Sigstore, statement, signers: vec![Err(why)] }
+    fn of_sigstore(text: &str, root: &Root) -> Self {
+        let held = sigstore::read(text, root);
+        let statement = held.payload.and_then(|payload| statement::read(&payload));
+        Self { form: Form::Sigstore, statement, signers: vec![held.signer.map(Identity::of_sigstore)] }
     }
 }
 
@@ -107,7 +104,7 @@ mod tests {
             ("not JSON".to_owned(), Form::Unknown),
             (" ".repeat(LONGEST + 1), Form::Unknown),
         ] {
-            let bundle = Bundle::read(&text);
+            let bundle = Bundle::read(&text, &Root::Embedded);
             assert_eq!(bundle.form, form);
             assert_eq!(bundle.signers.len(), 1);
             assert_eq!(bundle.signers[0].is_ok(), form == Form::Dsse);
@@ -117,7 +114,7 @@ mod tests {
     #[test]
     fn what_a_stranger_wrote_is_quoted_in_part() {
         let text = json!({ "payloadType": "x".repeat(5_000), "payload": "", "signatures": [] }).to_string();
-        let bundle = Bundle::read(&text);
+        let bundle = Bundle::read(&text, &Root::Embedded);
         assert!(bundle.signers[0].as_ref().is_err_and(|why| why.len() < 400 && why.ends_with("...")));
         assert!(bundle.statement.is_err_and(|why| why.len() < 400));
     }
@@ -125,8 +122,8 @@ mod tests {
     proptest! {
         #[test]
         fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", deep in 0..5_000_usize) {
-            prop_assert!(Bundle::read(&text).signers.iter().all(Result::is_err));
-            prop_assert!(Bundle::read(&"[".repeat(deep)).signers.iter().all(Result::is_err));
+            prop_assert!(Bundle::read(&text, &Root::Embedded).signers.iter().all(Result::is_err));
+            prop_assert!(Bundle::read(&"[".repeat(deep), &Root::Embedded).signers.iter().all(Result::is_err));
         }
     }
 }

@@ -9,15 +9,14 @@ use ed25519_dalek::VerifyingKey;
 use ssh_key::public::{Ed25519PublicKey, KeyData};
 use ssh_key::{HashAlg, PublicKey};
 
+use super::sigstore;
 use crate::error::{Code, Error, Result};
 
 /// What stands before the fingerprint of an ed25519 key.
 const ED25519: &str = "ed25519:";
 
-/// Providers whose identities only Sigstore's certificates carry.
-const SIGSTORE: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "microsoft"];
-
-/// Who signed: `ed25519:SHA256:FINGERPRINT`, the fingerprint being the one that `ssh-keygen -l` prints.
+/// Who signed: `ed25519:SHA256:FINGERPRINT`, the fingerprint being the one that `ssh-keygen -l` prints, or a name that
+/// Sigstore's certificates tell, such as `github:alice`.
 ///
 /// A key has one identity, whichever form its signatures have.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -28,6 +27,11 @@ impl Identity {
     pub fn of(key: &VerifyingKey) -> Self {
         let data = KeyData::Ed25519(Ed25519PublicKey(key.to_bytes()));
         Self(format!("{ED25519}{}", data.fingerprint(HashAlg::Sha256)))
+    }
+
+    /// Returns the identity of a name that a certificate of Sigstore's tells.
+    pub(super) fn of_sigstore(name: String) -> Self {
+        Self(name)
     }
 
     /// Returns the identity as it is written.
@@ -50,21 +54,13 @@ impl fmt::Display for Identity {
 impl FromStr for Identity {
     type Err = Error;
 
-    /// Parses `ed25519:SHA256:FINGERPRINT`, with or without `ed25519:`.
+    /// Parses `ed25519:SHA256:FINGERPRINT`, with or without `ed25519:`, or a name of Sigstore's.
     ///
     /// # Errors
-    /// `E_TRUST_UNSUPPORTED` for an identity that only Sigstore tells, `E_INVALID_ARGUMENT` for what is none.
+    /// `E_TRUST_UNSUPPORTED` for a name of Sigstore's where its bundles are not checked, `E_INVALID_ARGUMENT` for what is none.
     fn from_str(text: &str) -> Result<Self> {
-        let provider = text.split_once(':').map_or("", |(provider, _)| provider);
-        if SIGSTORE.contains(&provider) {
-            return Err(Error::new(
-                Code::TrustUnsupported,
-                format!(
-                    "'{}' is an identity of Sigstore, whose bundles this mcpkg does not check",
-                    text.escape_debug()
-                ),
-            )
-            .hint("trust the key of the same person: `mcpkg tool trust add KEYFILE`"));
+        if let Some(name) = sigstore::name(text)? {
+            return Ok(Self(name));
         }
         let fingerprint = text.strip_prefix(ED25519).unwrap_or(text);
         let digest = fingerprint.strip_prefix("SHA256:").and_then(|digest| STANDARD_NO_PAD.decode(digest).ok());
@@ -140,8 +136,6 @@ mod tests {
     #[test]
     fn what_is_no_identity_is_refused_with_its_reason() {
         for (text, code) in [
-            ("github:alice", Code::TrustUnsupported),
-            ("google:a@example.com", Code::TrustUnsupported),
             ("alice", Code::InvalidArgument),
             ("", Code::InvalidArgument),
             ("ed25519:SHA256:short", Code::InvalidArgument),
@@ -149,6 +143,11 @@ mod tests {
             ("ed25519:SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", Code::InvalidArgument),
         ] {
             assert_eq!(text.parse::<Identity>().expect_err(text).code(), code, "{text}");
+        }
+        for text in ["github:alice", "google:a@example.com"] {
+            let code = text.parse::<Identity>().map_err(|error| error.code()).map(|identity| identity.to_string());
+            let expected = if sigstore::is_checked() { Ok(text.to_owned()) } else { Err(Code::TrustUnsupported) };
+            assert_eq!(code, expected);
         }
         for line in ["", "ssh-rsa AAAA", "ssh-ed25519 AAAA", "-----BEGIN"] {
             assert_eq!(public_key(line).expect_err(line).code(), Code::KeyInvalid, "{line}");

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use super::bundle::Bundle;
 use super::policy::Policy;
 use super::records;
+use super::sigstore::Root;
 use super::subject::Subject;
 use super::verdict::{Status, Verdict};
 use super::weigh::Rules;
@@ -19,9 +20,12 @@ use crate::store::tools::attestations::{self, Attestation};
 /// The most attestations that stay read.
 const MAX_READ: usize = 1_024;
 
-/// Attestations that were read, by the SHA-256 of their bytes. What one says and who signed it depends on its bytes alone, so
-/// that nothing ever makes an entry wrong; whether it counts is decided anew each time.
-static READ: LazyLock<Mutex<HashMap<[u8; 32], Arc<Bundle>>>> = LazyLock::new(Mutex::default);
+/// What tells what was read: the SHA-256 of an attestation's bytes, and the root that it was checked against.
+type Key = ([u8; 32], [u8; 32]);
+
+/// Attestations that were read. What one says and who signed it depends on its bytes and on Sigstore's root alone, so that
+/// nothing ever makes an entry wrong; whether it counts is decided anew each time.
+static READ: LazyLock<Mutex<HashMap<Key, Arc<Bundle>>>> = LazyLock::new(Mutex::default);
 
 /// Returns the verdict on an archive: by its attestations, whom this user trusts on this machine, the policy, and whether a
 /// person said yes to it. It reads the database and this user's records, and asks nobody.
@@ -70,7 +74,7 @@ fn decide(
     subject: &Subject,
     claims: &[Attestation],
 ) -> Result<Verdict> {
-    let bundles: Vec<([u8; 32], Arc<Bundle>)> = claims.iter().map(|claim| read(&claim.bundle)).collect();
+    let bundles: Vec<([u8; 32], Arc<Bundle>)> = claims.iter().map(|claim| read(&claim.bundle, &rules.root)).collect();
     let mut verdict = rules.weigh(subject, bundles.iter().map(|(sha256, bundle)| (*sha256, &**bundle)));
     if verdict.status == Status::Unverified
         && rules.policy != Policy::RequireAttestation
@@ -81,18 +85,18 @@ fn decide(
     Ok(verdict)
 }
 
-/// Returns an attestation as it was read, with the SHA-256 of its bytes. It is read once.
-pub fn read(text: &str) -> ([u8; 32], Arc<Bundle>) {
+/// Returns an attestation as it was read, with the SHA-256 of its bytes. It is read once for each root.
+pub fn read(text: &str, root: &Root) -> ([u8; 32], Arc<Bundle>) {
     let sha256 = disk::sha256(text.as_bytes());
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(bundle) = kept().get(&sha256) {
+    if let Some(bundle) = kept().get(&(sha256, root.id())) {
         return (sha256, Arc::clone(bundle));
     }
-    let bundle = Arc::new(Bundle::read(text));
+    let bundle = Arc::new(Bundle::read(text, root));
     let mut kept = kept();
     if kept.len() >= MAX_READ {
         kept.clear();
     }
-    kept.insert(sha256, Arc::clone(&bundle));
+    kept.insert((sha256, root.id()), Arc::clone(&bundle));
     (sha256, bundle)
 }

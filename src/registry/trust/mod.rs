@@ -1,8 +1,8 @@
 //! Trust: who says what of an archive, whose word counts for this user, and what a policy makes of it.
 //!
 //! Somebody's word is an *attestation*: an in-toto statement ([`statement`]) that names a tool, its version and the SHA-256
-//! of its archive, signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]). It is stored
-//! as a claim. [`weigh`] decides which claims count, [`judge`] does so for what the database holds, and [`require`] is the
+//! of its archive, signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]), or without a key
+//! of one's own in a bundle of Sigstore's ([`sigstore`]). It is stored as a claim. [`weigh`] decides which claims count, [`judge`] does so for what the database holds, and [`require`] is the
 //! one function that every verb asks before it shows or runs anything of an archive.
 
 pub mod bundle;
@@ -14,6 +14,7 @@ pub mod pattern;
 pub mod policy;
 pub mod records;
 pub mod require;
+pub mod sigstore;
 pub mod ssh;
 pub mod statement;
 pub mod subject;
@@ -48,4 +49,5 @@ pub const OPS: &[Entry] = &[
     Entry::of::<operations::remove::Remove>(),
     Entry::of::<operations::check::Check>(),
     Entry::of::<operations::policy::SetPolicy>(),
+    Entry::of::<operations::root::ShowRoot>(),
 ];

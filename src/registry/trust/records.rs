@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::policy::Policy;
+use super::sigstore::Root;
 use super::subject::Subject;
 use super::weigh::Rules;
 use crate::approved::{Approved, Kind};
@@ -90,7 +91,8 @@ pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
             trusted.push(row);
         }
     }
-    Ok(Rules { trusted, policy: policy_by(db, approved)?.0, minimum: trust::minimum(db)?.unwrap_or(1) })
+    let (policy, _) = policy_by(db, approved)?;
+    Ok(Rules { trusted, policy, minimum: trust::minimum(db)?.unwrap_or(1), root: Root::of_user(approved)? })
 }
 
 /// Whether the database names a policy; the usual one applies otherwise.

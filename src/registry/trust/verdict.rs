@@ -32,7 +32,7 @@ pub enum Form {
     Dsse,
     /// A statement with a signature by `ssh-keygen`.
     Ssh,
-    /// A bundle of Sigstore's, which is recognised and never counts.
+    /// A bundle of Sigstore's, which never counts where this mcpkg does not check them.
     Sigstore,
     /// None that is known.
     Unknown,

@@ -6,6 +6,7 @@ use super::bundle::Bundle;
 use super::identity::Identity;
 use super::pattern;
 use super::policy::Policy;
+use super::sigstore::Root;
 use super::statement::{About, Outcome, Said, Statement};
 use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
@@ -20,6 +21,8 @@ pub struct Rules {
     pub policy: Policy,
     /// How many distinct identities have to count; at least one does.
     pub minimum: u32,
+    /// What bundles of Sigstore's are checked against.
+    pub root: Root,
 }
 
 impl Rules {

@@ -164,7 +164,7 @@ pub fn epoch(db: &Db<'_>) -> Result<i64> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-pub(super) fn raise_epoch(db: &Db<'_>) -> Result<()> {
+pub fn raise_epoch(db: &Db<'_>) -> Result<()> {
     let sql = sql!(
         "INSERT INTO setting (key, value) VALUES (?1, '1')
          ON CONFLICT (key) DO UPDATE SET value = CAST(CAST(setting.value AS BIGINT) + 1 AS TEXT)"

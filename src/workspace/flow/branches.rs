@@ -20,8 +20,8 @@ pub struct Branch {
     pub kind: &'static str,
     /// Its commit.
     pub head: String,
-    /// Whether develop has all of it (of a hotfix: main).
-    pub merged: bool,
+    /// Whether develop has all of it (of a hotfix: main); `None` for those two themselves.
+    pub merged: Option<bool>,
     /// The work tree that has it checked out, where that is not the repository's own.
     pub worktree: Option<String>,
 }
@@ -89,7 +89,7 @@ fn of(workspace: &Workspace, repo: &Repo, cancelled: &CancellationToken) -> Resu
                 name: name.to_owned(),
                 kind,
                 head: head.id.clone(),
-                merged: merged.contains(&head.name),
+                merged: (!matches!(kind, "Main" | "Develop")).then(|| merged.contains(&head.name)),
                 worktree: worktree.map(|place| place.display().to_string()),
             }
         })

@@ -322,7 +322,7 @@ fn list(context: &Context, kind: Kind, key: &str) -> Result<Reply> {
     let rows = branches
         .iter()
         .map(|branch| {
-            let merged = if branch.merged { "merged" } else { "" }.to_owned();
+            let merged = if branch.merged == Some(true) { "merged" } else { "" }.to_owned();
             let head = super::rows::at(&branch.head);
             vec![branch.name.clone(), branch.repo.clone(), head, merged, branch.worktree.clone().unwrap_or_default()]
         })

@@ -8,6 +8,7 @@ pub mod key;
 pub mod list;
 pub mod policy;
 pub mod remove;
+pub mod root;
 pub mod sign;
 pub mod verify;
 

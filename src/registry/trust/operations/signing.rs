@@ -15,11 +15,13 @@ use crate::hex;
 use crate::op::{Body, Context, Names, Reply};
 use crate::registry::backend::known::Known;
 use crate::registry::package::Name;
-use crate::registry::trust::bundle::LONGEST;
+use crate::registry::trust::bundle::{Bundle, LONGEST};
 use crate::registry::trust::identity::Identity;
+use crate::registry::trust::sigstore::Root;
 use crate::registry::trust::statement::{self, About, Said, Says};
 use crate::registry::trust::subject::Subject;
 use crate::registry::trust::target::{Found, Target};
+use crate::registry::trust::verdict::Form;
 use crate::registry::trust::{keys, ssh};
 use crate::store::tools::attestations;
 use crate::store::tools::registries;
@@ -46,7 +48,7 @@ pub(super) struct Signing {
     /// Registry that it goes to besides, which has this very archive
     #[arg(long, value_name = "REGISTRY", add = REGISTRIES, conflicts_with = "print")]
     to: Option<String>,
-    /// The file that was printed so; what ssh-keygen made of it lies beside, as FILE.sig
+    /// The file that was printed so; what ssh-keygen made of it lies beside, as FILE.sig. Or a bundle of Sigstore's over it
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
 }
@@ -61,7 +63,7 @@ impl Signing {
     pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
         let Found { subject, manifest } = self.target.open(context)?;
         let (bundle, identity, form) = match (&self.with, says) {
-            (Some(path), says) => taken_over(path, &subject, kind == "tool.audit", says)?,
+            (Some(path), says) => taken_over(context, path, &subject, kind == "tool.audit", says)?,
             (None, Some(says)) if self.print => {
                 let statement = statement::write(&subject, manifest, says, None, context.clock.now());
                 let data = json!({ "tool": subject.name, "version": subject.version, "statement": statement });
@@ -125,8 +127,9 @@ fn send(context: &Context, registry: &str, subject: &Subject, bundle: &str) -> R
         .hint("the signature is in this database, and nowhere else"))
 }
 
-/// Reads a statement and the signature of ssh-keygen's beside it: they have to be about this archive and say what was asked.
+/// Reads what was signed elsewhere: it has to be about this archive and say what was asked.
 fn taken_over(
+    context: &Context,
     path: &Path,
     subject: &Subject,
     is_audit: bool,
@@ -137,17 +140,13 @@ fn taken_over(
     } else {
         path.to_owned()
     };
-    let mut signature = path.clone().into_os_string();
-    signature.push(".sig");
-    let read = |path: &Path| file::read_text(path, LONGEST as u64).map_err(|error| disk::failed("read", path, error));
-    let (text, signature) = (read(&path)?, read(Path::new(&signature))?);
     let odd = |why: String| {
         Error::new(Code::TrustFailed, format!("`{}` is not stored: {why}", path.display()))
             .hint("print the statement with `--print`, sign that file with ssh-keygen, and name it with `--with`")
     };
-    let bundle = ssh::bundle(text.as_bytes(), &signature);
-    let identity = ssh::read(&bundle).and_then(|signed| signed.signer).map_err(odd)?;
-    let statement = statement::read(text.as_bytes()).map_err(odd)?;
+    let (text, mut bundle) = signed_elsewhere(context, &path)?;
+    let identity = bundle.signers.remove(0).map_err(odd)?;
+    let statement = bundle.statement.map_err(odd)?;
     if statement.about(subject) != About::This || !statement.predicate_names(subject) {
         return Err(odd(format!("it is about something else than this archive of {}", subject.reference())));
     }
@@ -157,5 +156,20 @@ fn taken_over(
         (Said::Audited(found), Some(Says::Audited(audit))) if found == audit.outcome => {}
         _ => return Err(odd("it says something else than what was asked".to_owned())),
     }
-    Ok((bundle, identity, "ssh"))
+    Ok((text, identity, bundle.form.word()))
+}
+
+/// Reads a bundle of Sigstore's, or a statement and the signature of ssh-keygen's beside it; returns it as it is stored.
+fn signed_elsewhere(context: &Context, path: &Path) -> Result<(String, Bundle)> {
+    let read = |path: &Path| file::read_text(path, LONGEST as u64).map_err(|error| disk::failed("read", path, error));
+    let (text, root) = (read(path)?, Root::of_user(&context.approved)?);
+    let bundle = Bundle::read(&text, &root);
+    if bundle.form == Form::Sigstore {
+        return Ok((text, bundle));
+    }
+    let mut signature = path.to_owned().into_os_string();
+    signature.push(".sig");
+    let text = ssh::bundle(text.as_bytes(), &read(Path::new(&signature))?);
+    let bundle = Bundle::read(&text, &root);
+    Ok((text, bundle))
 }

@@ -1,0 +1,125 @@
+//! The name that the program was called by: as `smctl` it is contract 003's original, with its short words and its exit
+//! statuses.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::globals;
+use crate::error::{Code, Error};
+use crate::op::{Identity, Reply};
+
+/// The short words of the original, and what each stands for.
+const SHORT: [(&str, &[&str]); 4] = [
+    ("feat", &["flow", "feature", "start", "--worktree"]),
+    ("done", &["flow", "feature", "finish"]),
+    ("ss", &["spec", "new"]),
+    ("sb", &["build"]),
+];
+
+/// The original's exit status where git failed.
+const GIT: u8 = 3;
+
+/// The original's exit status of a dry run.
+const DRY_RUN: u8 = 10;
+
+/// The name that the program was called by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Called {
+    /// Its own, or any other.
+    Mcpkg,
+    /// `smctl`, by a link.
+    Smctl,
+}
+
+impl Called {
+    /// Returns the name that the first of the arguments is.
+    pub(super) fn by(arguments: &[OsString]) -> Self {
+        let name = arguments.first().and_then(|program| Path::new(program).file_stem()?.to_str());
+        if name == Some("smctl") { Called::Smctl } else { Called::Mcpkg }
+    }
+
+    /// Returns the arguments with the words that a short one stands for in its place.
+    pub(super) fn spelled_out(self, mut arguments: Vec<OsString>) -> Vec<OsString> {
+        if self == Called::Mcpkg {
+            return arguments;
+        }
+        let Some(place) = globals::first_word(&arguments) else { return arguments };
+        if let Some((_, words)) = SHORT.iter().find(|(short, _)| arguments[place] == **short) {
+            arguments.splice(place..=place, words.iter().map(OsString::from));
+        }
+        arguments
+    }
+
+    /// Who a server says it is unless told otherwise.
+    pub(super) fn identity(self) -> Identity {
+        match self {
+            Called::Mcpkg => Identity::Mcpkg,
+            Called::Smctl => Identity::Smctl,
+        }
+    }
+
+    /// The exit status of a failure: that of what was given up, also where giving up made something else fail.
+    pub(super) fn failed(self, error: &Error) -> u8 {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+        while let Some(error) = cause {
+            if error.downcast_ref().is_some_and(|error: &Error| error.code() == Code::Cancelled) {
+                return Code::Cancelled.exit();
+            }
+            cause = error.source();
+        }
+        self.status(error.code())
+    }
+
+    /// The exit status of a code.
+    fn status(self, code: Code) -> u8 {
+        match (self, code.exit()) {
+            (Called::Smctl, 1) if code.smctl() == Code::GitFailed.smctl() => GIT,
+            (_, status) => status,
+        }
+    }
+
+    /// The exit status of a reply: 3 where something differs and `--check` asked, as `diff` and `git diff --exit-code` tell it
+    /// by their status; 1 where what was looked at is not well.
+    pub(super) fn done(self, reply: &Reply) -> u8 {
+        let is_dry_run = reply.data.get("dry_run").and_then(serde_json::Value::as_bool) == Some(true);
+        match (reply.failed, reply.differs) {
+            (true, _) => 1,
+            (false, true) => 3,
+            (false, false) if self == Called::Smctl && is_dry_run => DRY_RUN,
+            (false, false) => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_name_decides_what_short_words_and_statuses_mean() {
+        let spelled = |line: &str| Called::by(&words(line)).spelled_out(words(line));
+        assert_eq!(
+            spelled("/usr/bin/smctl feat x --repos lib"),
+            words("/usr/bin/smctl flow feature start --worktree x --repos lib")
+        );
+        assert_eq!(spelled("smctl -w /a --json done x"), words("smctl -w /a --json flow feature finish x"));
+        assert_eq!(spelled("smctl spec new ss"), words("smctl spec new ss"));
+        assert_eq!(spelled("mcpkg done x"), words("mcpkg done x"));
+        let git = Error::new(Code::FlowConflict, "conflict");
+        assert_eq!((Called::Mcpkg.failed(&git), Called::Smctl.failed(&git)), (1, 3));
+        let missing = Error::new(Code::WorkspaceNotFound, "none");
+        assert_eq!((Called::Mcpkg.failed(&missing), Called::Smctl.failed(&missing)), (4, 4));
+        let remote = Error::new(Code::RemoteFailed, "none");
+        assert_eq!(Called::Smctl.failed(&remote), 7);
+        let dry = Reply::sentence("would", json!({ "dry_run": true }));
+        assert_eq!((Called::Mcpkg.done(&dry), Called::Smctl.done(&dry)), (0, 10));
+        let given_up = Error::new(Code::GitFailed, "ended").with_source(Error::new(Code::Cancelled, "given up"));
+        assert_eq!(Called::Smctl.failed(&given_up), 130);
+    }
+}

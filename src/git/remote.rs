@@ -1,0 +1,142 @@
+//! Other repositories: cloned, fetched from, pushed to.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use super::command::Git;
+use super::paths::text;
+use crate::error::Result;
+use crate::process::{Limits, Tell};
+
+/// How long a git may run that asks another host.
+pub const REMOTE: Duration = Duration::from_secs(600);
+
+/// The name that git gives the repository that one was cloned from.
+pub const ORIGIN: &str = "origin";
+
+/// Clones a repository into `place`, which does not exist yet or is empty.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn clone(url: &str, place: &Path, limits: &Limits<'_>, tell: Tell) -> Result<()> {
+    let parent = place.parent().unwrap_or(place);
+    let git = without_questions(Git::new(parent, *limits).within(REMOTE))?;
+    let args = ["clone", "--progress", "--no-recurse-submodules", "--origin", ORIGIN, "--", url].map(OsStr::new);
+    git.watch(&[&args[..], &[place.as_os_str()]].concat(), tell).map(drop)
+}
+
+/// Fetches what `origin` has.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
+    let git = without_questions(git.clone().within(REMOTE))?;
+    git.watch(&["fetch", "--progress", "--no-recurse-submodules", "--", ORIGIN], tell).map(drop)
+}
+
+/// What a push does to a ref of `origin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// Moves it forward to an object that it does not lose anything by, or makes it.
+    Set {
+        /// The full name.
+        name: String,
+        /// The object.
+        id: String,
+    },
+    /// Deletes it where it is still at `old`.
+    Delete {
+        /// The full name.
+        name: String,
+        /// The object that it has to be at.
+        old: String,
+    },
+}
+
+/// What became of a ref in a push.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    /// The full name of the ref at `origin`.
+    pub name: String,
+    /// git's words, such as `[rejected] (fetch first)` or `0123456..789abcd`.
+    pub said: String,
+    /// Whether it was refused.
+    pub is_refused: bool,
+}
+
+/// Pushes to `origin`, all of the refs or none, and returns what became of each. This alone runs the repository's hooks.
+///
+/// # Errors
+/// As [`Git::run`], where `origin` could not be asked. That it refused a ref is no error.
+pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
+    let git = without_questions(git.clone().within(REMOTE).with_hooks())?;
+    let mut args: Vec<String> = ["push", "--atomic", "--porcelain", "--no-follow-tags"].map(str::to_owned).to_vec();
+    for update in updates {
+        if let Update::Delete { name, old } = update {
+            args.push(format!("--force-with-lease={name}:{old}"));
+        }
+    }
+    args.extend(["--".to_owned(), ORIGIN.to_owned()]);
+    args.extend(updates.iter().map(|update| match update {
+        Update::Set { name, id } => format!("{id}:{name}"),
+        Update::Delete { name, .. } => format!(":{name}"),
+    }));
+    git.rows(&args, |printed| parse(&text(printed)))
+}
+
+/// Reads lines such as `!<tab>refs/heads/a:refs/heads/a<tab>[rejected] (fetch first)`.
+fn parse(printed: &str) -> Vec<Pushed> {
+    let mut pushed = Vec::new();
+    for line in printed.lines() {
+        let mut fields = line.split('\t');
+        if let (Some(flag), Some(names), Some(said)) = (fields.next(), fields.next(), fields.next()) {
+            let name = names.rsplit_once(':').map_or(names, |(_, name)| name);
+            pushed.push(Pushed { name: name.to_owned(), said: said.to_owned(), is_refused: flag == "!" });
+        }
+    }
+    pushed
+}
+
+/// Returns git that asks no one for a password: ssh fails where it would.
+fn without_questions<'a>(git: Git<'a>) -> Result<Git<'a>> {
+    let command = match std::env::var("GIT_SSH_COMMAND") {
+        Ok(command) => Some(command),
+        // A program by itself takes no options, and neither does one of another kind than OpenSSH's.
+        Err(_) if std::env::var_os("GIT_SSH").is_some() => None,
+        Err(_) => {
+            let set = git.ask(&["config", "--get", "core.sshCommand"])?;
+            Some(set.map_or_else(|| "ssh".to_owned(), |set| text(set.trim_ascii())))
+        }
+    };
+    Ok(match command.filter(|command| is_openssh(command)) {
+        Some(command) => git.variable("GIT_SSH_COMMAND", format!("{command} -oBatchMode=yes")),
+        None => git,
+    })
+}
+
+fn is_openssh(command: &str) -> bool {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    Path::new(program).file_name().is_some_and(|name| name == "ssh")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_became_of_each_ref_is_read() {
+        let printed = "To /tmp/bare.git\n \trefs/heads/main:refs/heads/main\t0123456..789abcd\n\
+            !\trefs/heads/a:refs/heads/a\t[rejected] (fetch first)\n-\t:refs/heads/gone\t[deleted]\nDone\n";
+        let pushed = parse(printed);
+        let rows: Vec<_> = pushed.iter().map(|row| (row.name.as_str(), row.is_refused)).collect();
+        assert_eq!(rows, [("refs/heads/main", false), ("refs/heads/a", true), ("refs/heads/gone", false)]);
+        assert_eq!(pushed[1].said, "[rejected] (fetch first)");
+    }
+
+    #[test]
+    fn openssh_is_told_from_others() {
+        assert!(is_openssh("ssh") && is_openssh("/usr/bin/ssh -i key"));
+        assert!(!is_openssh("plink -batch") && !is_openssh("") && !is_openssh("sshpass -p x ssh"));
+    }
+}

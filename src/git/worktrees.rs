@@ -1,0 +1,135 @@
+//! The work trees of a repository: its own, and those that are linked to it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::command::Git;
+use super::paths::{parts, path, text};
+use crate::error::{Code, Error, Result};
+
+/// A work tree as the repository knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worktree {
+    /// Its folder, which may be missing.
+    pub path: PathBuf,
+    /// The commit that is checked out; `None` in a bare repository.
+    pub head: Option<String>,
+    /// The full name of its branch; `None` where a commit is checked out by itself.
+    pub branch: Option<String>,
+    /// Whether this is a bare repository, which has no files.
+    pub is_bare: bool,
+    /// Why nobody may remove it, which may be an empty text.
+    pub locked: Option<String>,
+    /// Why git would forget it: its folder is gone.
+    pub prunable: Option<String>,
+}
+
+/// What a new work tree has checked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checkout<'a> {
+    /// A branch that exists, without `refs/heads/`.
+    Branch(&'a str),
+    /// A branch that is made at a commit, or at another branch, which it then follows where `follows` says so.
+    New {
+        /// The branch's name, without `refs/heads/`.
+        branch: &'a str,
+        /// The commit, as an id or a full ref name.
+        start: &'a str,
+        /// Whether it follows `start`, a branch of a remote.
+        follows: bool,
+    },
+    /// A commit by itself.
+    Commit(&'a str),
+}
+
+/// Returns the work trees, the repository's own one first.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn list(git: &Git<'_>) -> Result<Vec<Worktree>> {
+    let printed = git.run(&["worktree", "list", "--porcelain", "-z"])?;
+    parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git worktree list: its answer cannot be read"))
+}
+
+/// Makes a work tree at `path`.
+///
+/// # Errors
+/// As [`Git::change`]. The folders that git made above `path` stay.
+pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
+    let mut args: Vec<&OsStr> = ["worktree", "add", "--quiet"].iter().map(OsStr::new).collect();
+    let end = match checkout {
+        Checkout::Branch(branch) => branch,
+        Checkout::New { branch, start, follows } => {
+            let track = if follows { "--track" } else { "--no-track" };
+            args.extend([track, "-b", branch].map(OsStr::new));
+            start
+        }
+        Checkout::Commit(commit) => {
+            args.push(OsStr::new("--detach"));
+            commit
+        }
+    };
+    args.extend([OsStr::new("--"), path.as_os_str(), OsStr::new(end)]);
+    git.change(&args).map(drop)
+}
+
+/// Removes a work tree with its folder. What was changed in it is lost: the caller has kept it.
+///
+/// # Errors
+/// As [`Git::change`]; a locked one is refused.
+pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
+    let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
+    git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
+}
+
+/// Forgets the work trees whose folders are gone.
+///
+/// # Errors
+/// As [`Git::change`].
+pub fn prune(git: &Git<'_>) -> Result<()> {
+    git.change(&["worktree", "prune"]).map(drop)
+}
+
+fn parse(printed: &[u8]) -> Option<Vec<Worktree>> {
+    let mut found: Vec<Worktree> = Vec::new();
+    for part in parts(printed).filter(|part| !part.is_empty()) {
+        if let Some(at) = part.strip_prefix(b"worktree ") {
+            found.push(Worktree { path: path(at), ..Worktree::default() });
+            continue;
+        }
+        let worktree = found.last_mut()?;
+        let line = text(part);
+        let (key, value) = line.split_once(' ').unwrap_or((line.as_str(), ""));
+        match key {
+            // Of a branch without a commit it is all zeros.
+            "HEAD" => worktree.head = Some(value.to_owned()).filter(|id| id.bytes().any(|byte| byte != b'0')),
+            "branch" => worktree.branch = Some(value.to_owned()),
+            "bare" => worktree.is_bare = true,
+            "locked" => worktree.locked = Some(value.to_owned()),
+            "prunable" => worktree.prunable = Some(value.to_owned()),
+            // `detached`, and what newer ones say.
+            _ => {}
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_read_whole() {
+        let printed = b"worktree /w/main\0HEAD 11\0branch refs/heads/main\0\0worktree /w/a\nb c\0HEAD 22\0detached\0\
+            locked on a stick\0\0worktree /w/gone\0HEAD 00\0branch refs/heads/x\0locked\0prunable it is gone\0\0";
+        let found = parse(printed).unwrap();
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[0].branch.as_deref(), Some("refs/heads/main"));
+        assert_eq!((found[1].path.as_path(), found[1].locked.as_deref()), (Path::new("/w/a\nb c"), Some("on a stick")));
+        assert_eq!((found[1].branch.as_deref(), found[1].head.as_deref()), (None, Some("22")));
+        assert_eq!((found[2].locked.as_deref(), found[2].prunable.as_deref()), (Some(""), Some("it is gone")));
+        assert_eq!(found[2].head, None);
+        assert!(parse(b"worktree /w\0bare\0\0").unwrap()[0].is_bare);
+        assert_eq!(parse(b"HEAD 11\0"), None);
+    }
+}

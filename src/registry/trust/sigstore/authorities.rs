@@ -1,0 +1,82 @@
+//! What a root says: whose certificates, logs and timestamps are believed, and from when until when.
+
+use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TimeRange, TrustedRoot};
+
+use super::check::verifier;
+use super::{Authority, Described, Root};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+
+/// The day that the embedded root is of: when the pinned version of its crate came out.
+const DATED: &str = "2026-10-23";
+
+/// Returns what a root says.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is no root that bundles can be checked against.
+pub fn described(root: &Root) -> Result<Described> {
+    let invalid = |why: String| {
+        Error::new(Code::InvalidArgument, format!("It is no root of Sigstore's: {why}"))
+            .hint("a root is a `trusted_root.json`, as TUF repositories of Sigstore's have it; it names certificates, a log of signatures and a log of certificates")
+    };
+    // What is shown is what works: a root that names nobody, or a broken certificate, is none.
+    verifier(root).map_err(invalid)?;
+    let (dated, text) = match root {
+        Root::Embedded => (Some(DATED), SIGSTORE_PRODUCTION_TRUSTED_ROOT),
+        Root::Replaced(root) => (None, root.text.as_str()),
+        Root::Unreadable => return Err(invalid("its record cannot be read".to_owned())),
+    };
+    let parsed = TrustedRoot::from_json(text).map_err(|error| invalid(error.to_string()))?;
+    Ok(Described { dated, sha256: disk::sha256(text.as_bytes()), authorities: authorities(&parsed) })
+}
+
+fn authorities(root: &TrustedRoot) -> Vec<Authority> {
+    let certificates =
+        root.certificate_authorities.iter().map(|one| authority("certificates", one.uri.clone(), one.valid_for));
+    let signatures =
+        root.tlogs.iter().map(|one| authority("log of signatures", one.base_url.clone(), one.public_key.valid_for));
+    let issued =
+        root.ctlogs.iter().map(|one| authority("log of certificates", one.base_url.clone(), one.public_key.valid_for));
+    let timestamps = root.timestamp_authorities.iter().map(|one| {
+        let name = || one.subject.common_name.clone().or_else(|| one.subject.organization.clone());
+        authority("timestamps", one.uri.clone().or_else(name).unwrap_or_default(), one.valid_for)
+    });
+    certificates.chain(signatures).chain(issued).chain(timestamps).collect()
+}
+
+fn authority(kind: &'static str, place: String, valid: Option<TimeRange>) -> Authority {
+    let from = valid.map(|range| range.start.to_string());
+    let until = valid.and_then(|range| range.end).map(|end| end.to_string());
+    Authority { kind, place, from, until }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::hex;
+    use crate::registry::trust::sigstore::Replaced;
+
+    /// Where this fails the crate brought another root: its day is that of the crate's version.
+    #[test]
+    fn the_embedded_root_is_of_its_day() {
+        let embedded = described(&Root::Embedded).expect("a root");
+        assert_eq!(embedded.dated, Some(DATED));
+        assert_eq!(hex::encode(&embedded.sha256), "6494e21ea73fa7ee769f85f57d5a3e6a08725eae1e38c755fc3517c9e6bc0b66");
+        for kind in ["certificates", "log of signatures", "log of certificates", "timestamps"] {
+            assert!(embedded.authorities.iter().any(|one| one.kind == kind && one.from.is_some()), "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_names_nobody_is_no_root() {
+        for text in
+            ["", "{}", "[]", r#"{"mediaType":"x"}"#, r#"{"mediaType":"x","tlogs":[],"certificateAuthorities":[]}"#]
+        {
+            let root = Root::Replaced(Arc::new(Replaced { text: text.to_owned(), since: 0 }));
+            assert_eq!(described(&root).expect_err(text).code(), Code::InvalidArgument);
+        }
+        assert!(described(&Root::Unreadable).is_err());
+    }
+}

@@ -1,0 +1,110 @@
+//! Whether a bundle is signed, and by whom.
+
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use sigstore_verify::crypto::install_default_provider;
+use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
+use sigstore_verify::types::intoto::Digest;
+use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, HashAlgorithm, SignatureContent, Statement};
+use sigstore_verify::{VerificationPolicy, VerificationResult, Verifier};
+
+use super::crypto::Ring;
+use super::name::of_certificate;
+use super::{Held, Root};
+
+/// The verifier of a root, with what tells the root from others.
+type OfRoot = ([u8; 32], Arc<Verifier>);
+
+/// The verifier that was used last: to make one each time would cost more than to check a bundle.
+static LAST: Mutex<Option<OfRoot>> = Mutex::new(None);
+
+/// The verifier of the embedded root.
+static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made(SIGSTORE_PRODUCTION_TRUSTED_ROOT));
+
+/// Reads a bundle and checks it against a root: the certificate's chain and its log, the log entry with its proof and its time,
+/// which has to lie in the certificate's life, and the signature over the statement.
+///
+/// Which archive the statement binds, and whether who signed is trusted, are other questions.
+pub fn read(text: &str, root: &Root) -> Held {
+    let bundle = match Bundle::from_json(text) {
+        Ok(bundle) => bundle,
+        Err(error) => return Held::unreadable(format!("it is no bundle of Sigstore's: {error}")),
+    };
+    let SignatureContent::DsseEnvelope(envelope) = &bundle.content else {
+        return Held::unreadable("it signs the digest of a file, and holds no statement".to_owned());
+    };
+    // The bytes that are checked are the bytes that count: the text is not read a second time.
+    let payload = envelope.payload.as_bytes();
+    let signer = verifier(root).and_then(|verifier| signer(&verifier, &bundle, payload));
+    Held { payload: Ok(payload.to_vec()), signer }
+}
+
+fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String, String> {
+    let fails = |why: String| format!("it does not verify: {why}");
+    // The library asks for an artifact that the statement is about. It gets one of those that the statement names: whether
+    // that is the archive is decided where all attestations are weighed.
+    let statement: Statement = serde_json::from_slice(payload).map_err(|error| fails(error.to_string()))?;
+    let named = statement.subject.iter().find_map(|subject| match &subject.digest {
+        Digest { sha256: Some(sha256), .. } => Some(ArtifactDigest::sha256(*sha256)),
+        Digest { sha512: Some(sha512), .. } => {
+            ArtifactDigest::new(HashAlgorithm::Sha2512, sha512.as_bytes().to_vec()).ok()
+        }
+        _ => None,
+    });
+    let Some(digest) = named else { return Err("its statement names no digest that is known".to_owned()) };
+    // Nothing is left out of the check. Whom the certificate names is read from what was checked.
+    let checked = verifier
+        .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())
+        .map_err(|error| fails(error.to_string()))?;
+    if !is_whole(&checked) {
+        return Err(fails("a part of it was not checked".to_owned()));
+    }
+    match (checked.identity(), checked.issuer(), checked.certificate()) {
+        (Some(name), Some(issuer), Some(certificate)) => of_certificate(name, issuer, &certificate.ci_claims),
+        _ => Err("its certificate does not say whose it is".to_owned()),
+    }
+}
+
+/// Whether the certificate, its log and the log of the signature were checked, and the time is known.
+fn is_whole(checked: &VerificationResult) -> bool {
+    checked.certificate_verified()
+        && checked.sct_verified()
+        && checked.tlog_verified()
+        && !checked.verified_timestamps().is_empty()
+}
+
+/// Returns what checks bundles against a root.
+///
+/// # Errors
+/// Why the root is none, for people.
+pub(super) fn verifier(root: &Root) -> Result<Arc<Verifier>, String> {
+    let text = match root {
+        Root::Embedded => return EMBEDDED.clone(),
+        Root::Unreadable => return Err("the root of Sigstore that you chose cannot be read".to_owned()),
+        Root::Replaced(root) => &root.text,
+    };
+    let id = root.id();
+    let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, verifier)) = last().as_ref().filter(|(of, _)| *of == id) {
+        return Ok(Arc::clone(verifier));
+    }
+    let verifier = made(text)?;
+    *last() = Some((id, Arc::clone(&verifier)));
+    Ok(verifier)
+}
+
+fn made(text: &str) -> Result<Arc<Verifier>, String> {
+    // The first one stays for the life of the process, and it is always this one.
+    let _ = install_default_provider(&Ring);
+    let root = TrustedRoot::from_json(text).map_err(|error| error.to_string())?;
+    for (missing, what) in [
+        (root.certificate_authorities.is_empty(), "whose certificates are believed"),
+        (root.tlogs.is_empty(), "a log of signatures"),
+        (root.ctlogs.is_empty(), "a log of certificates"),
+    ] {
+        if missing {
+            return Err(format!("it does not name {what}"));
+        }
+    }
+    Verifier::new(&root).map(Arc::new).map_err(|error| error.to_string())
+}

@@ -1,0 +1,296 @@
+//! The names of those whom Sigstore's certificates are for, as identities are written.
+//!
+//! A certificate names somebody in its SAN, and in an extension the issuer who vouched for them. Both are parsed by the
+//! certificate's own grammar, and the issuer is compared whole: the same name by another issuer is somebody else.
+
+use sigstore_verify::SubjectAltName;
+use sigstore_verify::crypto::FulcioCiClaims;
+
+use crate::error::{Code, Error, Result};
+
+/// Providers that people sign in with, and the issuer that each is in a certificate.
+const PROVIDERS: [(&str, &str); 3] = [
+    (GITHUB, "https://github.com/login/oauth"),
+    ("google", "https://accounts.google.com"),
+    ("microsoft", "https://login.microsoftonline.com"),
+];
+
+const GITHUB: &str = "github";
+
+/// The kind of identity that a workflow of GitHub Actions has.
+const WORKFLOW: &str = "github-workflow";
+
+/// The issuer of workflows of GitHub Actions.
+const WORKFLOWS: &str = "https://token.actions.githubusercontent.com";
+
+/// What the SAN of a workflow begins with, and the address of a repository.
+const AT_GITHUB: &str = "https://github.com/";
+
+/// The domain of the addresses that GitHub itself gives to its users: they hold the user's name.
+const NO_REPLY: &str = "users.noreply.github.com";
+
+/// Bytes of the longest name.
+const LONGEST: usize = 512;
+
+/// Returns the name of an identity that only Sigstore tells, in the one form that it has; `None` for any other text.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where the text begins as such an identity does and is none.
+pub fn name(text: &str) -> Result<Option<String>> {
+    let Some((kind, rest)) = text.split_once(':') else { return Ok(None) };
+    let (name, form) = match kind {
+        WORKFLOW => (
+            workflow(rest).map(|_| text.to_owned()),
+            "`github-workflow:OWNER/REPO/PATH@REF`, such as github-workflow:alice/kit/.github/workflows/release.yml@refs/heads/main",
+        ),
+        GITHUB => (person(kind, rest), "`github:USER`, or `github:MAIL`"),
+        _ if PROVIDERS.iter().any(|(provider, _)| *provider == kind) => {
+            (person(kind, rest), "`PROVIDER:MAIL`, such as google:alice@example.com")
+        }
+        _ => return Ok(None),
+    };
+    match name {
+        Some(name) => Ok(Some(name)),
+        None => Err(Error::new(Code::InvalidArgument, format!("'{}' is no identity", text.escape_debug()))
+            .hint(format!("such an identity is {form}"))
+            .hint("`mcpkg tool verify TOOL` shows who signed a tool, as identities are written")),
+    }
+}
+
+/// Returns the name of whom a certificate is for.
+///
+/// # Errors
+/// Why it is for nobody that a name is written for, for people.
+pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &FulcioCiClaims) -> Result<String, String> {
+    let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
+    let odd = || {
+        format!(
+            "its certificate is for '{}' by the issuer '{}', who is none that is known",
+            san.as_str().escape_debug(),
+            issuer.escape_debug()
+        )
+    };
+    match (san, provider) {
+        (SubjectAltName::Email(mail), Some(provider)) if is_mail(mail) => person(provider, mail).ok_or_else(odd),
+        (SubjectAltName::Uri(uri), None) if issuer == WORKFLOWS => {
+            let rest = uri.strip_prefix(AT_GITHUB).ok_or_else(odd)?;
+            let repository = workflow(rest).ok_or_else(odd)?;
+            // The SAN of a workflow that others call names its own repository, whoever called it.
+            match called_by(claims) {
+                Some(caller) if caller == repository => Ok(format!("{WORKFLOW}:{rest}")),
+                Some(caller) => Err(format!(
+                    "its certificate is for the workflow '{}', called by the repository '{}': that it is called says nothing of who calls it",
+                    rest.escape_debug(),
+                    caller.escape_debug()
+                )),
+                None => Err("its certificate does not say for which repository the workflow ran".to_owned()),
+            }
+        }
+        _ => Err(odd()),
+    }
+}
+
+/// Returns the repository that a workflow ran for, as `OWNER/REPO`.
+fn called_by(claims: &FulcioCiClaims) -> Option<&str> {
+    match &claims.source_repository_uri {
+        Some(uri) => uri.strip_prefix(AT_GITHUB),
+        None => claims.deprecated_github.workflow_repository.as_deref(),
+    }
+}
+
+/// Returns the name of a person by the mail address that a provider vouches for, or at GitHub by their user name.
+fn person(provider: &str, rest: &str) -> Option<String> {
+    let user = match is_mail(rest) {
+        false => (provider == GITHUB && is_user(rest)).then_some(rest)?,
+        true => match (provider, user_of(rest)) {
+            (GITHUB, Some(user)) => user,
+            _ => return Some(format!("{provider}:{rest}")),
+        },
+    };
+    // GitHub's user names are the same in either case.
+    Some(format!("{GITHUB}:{}", user.to_ascii_lowercase()))
+}
+
+/// Returns the user name in an address that GitHub gave: `ID+USER` or `USER` at its own domain.
+fn user_of(mail: &str) -> Option<&str> {
+    let (local, domain) = mail.split_once('@')?;
+    let user = match local.split_once('+') {
+        Some((id, user)) if !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit()) => user,
+        Some(_) => return None,
+        None => local,
+    };
+    (domain.eq_ignore_ascii_case(NO_REPLY) && is_user(user)).then_some(user)
+}
+
+/// Returns the repository in `OWNER/REPO/PATH@REF`.
+fn workflow(rest: &str) -> Option<&str> {
+    let (path, reference) = rest.split_once('@')?;
+    let segments: Vec<&str> = path.split('/').collect();
+    let is_sound = segments.len() >= 3
+        && segments.iter().all(|segment| !matches!(*segment, "" | "." | ".."))
+        && segments[..2]
+            .iter()
+            .all(|segment| segment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte)))
+        && !reference.is_empty()
+        && rest.len() <= LONGEST
+        && rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    is_sound.then(|| &path[..segments[0].len() + 1 + segments[1].len()])
+}
+
+fn is_user(text: &str) -> bool {
+    (1..=39).contains(&text.len())
+        && !text.starts_with('-')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+}
+
+fn is_mail(text: &str) -> bool {
+    let Some((local, domain)) = text.split_once('@') else { return false };
+    !local.is_empty()
+        && !domain.is_empty()
+        && text.len() <= 254
+        && !domain.contains('@')
+        && text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"(),:;<>[\\]".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "alice/kit/.github/workflows/release.yml@refs/heads/main";
+
+    fn mail(text: &str) -> SubjectAltName {
+        SubjectAltName::Email(text.to_owned())
+    }
+
+    fn uri(text: &str) -> SubjectAltName {
+        SubjectAltName::Uri(text.to_owned())
+    }
+
+    /// The claims of a workflow that ran for a repository.
+    fn ran_for(repository: &str) -> FulcioCiClaims {
+        let mut claims = FulcioCiClaims::default();
+        claims.source_repository_uri = Some(format!("https://github.com/{repository}"));
+        claims
+    }
+
+    #[test]
+    fn an_identity_has_one_form() {
+        for (text, expected) in [
+            ("github:alice", "github:alice"),
+            ("github:Alice-B", "github:alice-b"),
+            ("github:12345+Alice@users.noreply.github.com", "github:alice"),
+            ("github:alice@users.noreply.github.com", "github:alice"),
+            ("github:alice@example.com", "github:alice@example.com"),
+            ("google:Alice@example.com", "google:Alice@example.com"),
+            ("google:alice@users.noreply.github.com", "google:alice@users.noreply.github.com"),
+            ("microsoft:alice@example.com", "microsoft:alice@example.com"),
+        ] {
+            assert_eq!(name(text).expect(text).as_deref(), Some(expected));
+            assert_eq!(name(expected).expect(expected).as_deref(), Some(expected), "the form of the form");
+        }
+        let workflow = format!("github-workflow:{FILE}");
+        assert_eq!(name(&workflow).expect("a workflow"), Some(workflow));
+        for other in ["alice", "ed25519:SHA256:abc", "SHA256:abc", "", "gitlab:alice@example.com", "GitHub:alice"] {
+            assert_eq!(name(other).expect(other), None);
+        }
+    }
+
+    #[test]
+    fn what_begins_as_an_identity_and_is_none_is_refused() {
+        for text in [
+            "github:",
+            "github:-alice",
+            "github:a b",
+            "github:alice*",
+            "github:.*",
+            "google:alice",
+            "google:alice@",
+            "google:@example.com",
+            "google:a@b@c",
+            "google:<alice@example.com>",
+            "github-workflow:alice/kit@refs/heads/main",
+            "github-workflow:alice/kit/ci.yml",
+            "github-workflow:alice/kit/ci.yml@",
+            "github-workflow:alice//ci.yml@main",
+            "github-workflow:alice/../ci.yml@main",
+            "github-workflow:al ice/kit/ci.yml@main",
+            "github-workflow:alice/k?t/ci.yml@main",
+        ] {
+            assert_eq!(name(text).expect_err(text).code(), Code::InvalidArgument);
+        }
+    }
+
+    #[test]
+    fn a_certificate_names_whom_its_issuer_vouches_for() {
+        let none = FulcioCiClaims::default();
+        for (san, issuer, expected) in [
+            (mail("alice@example.com"), "https://accounts.google.com", "google:alice@example.com"),
+            (mail("alice@example.com"), "https://github.com/login/oauth", "github:alice@example.com"),
+            (mail("7+alice@users.noreply.github.com"), "https://github.com/login/oauth", "github:alice"),
+            (mail("alice@example.com"), "https://login.microsoftonline.com", "microsoft:alice@example.com"),
+        ] {
+            assert_eq!(of_certificate(&san, issuer, &none).as_deref(), Ok(expected));
+        }
+        let san = uri(&format!("https://github.com/{FILE}"));
+        assert_eq!(of_certificate(&san, WORKFLOWS, &ran_for("alice/kit")), Ok(format!("github-workflow:{FILE}")));
+        let mut old = FulcioCiClaims::default();
+        old.deprecated_github.workflow_repository = Some("alice/kit".to_owned());
+        assert_eq!(of_certificate(&san, WORKFLOWS, &old), Ok(format!("github-workflow:{FILE}")));
+    }
+
+    /// Each of these holds the words that a regular expression would look for.
+    #[test]
+    fn x8_a_certificate_that_only_looks_like_somebodys_is_nobodys() {
+        let (google, github) = ("https://accounts.google.com", "https://github.com/login/oauth");
+        for (san, issuer) in [
+            // The name of one kind as that of another.
+            (uri("alice@example.com"), google),
+            (uri("mailto:alice@example.com"), google),
+            (mail(&format!("https://github.com/{FILE}")), WORKFLOWS),
+            (mail("alice@example.com"), WORKFLOWS),
+            (uri(&format!("https://github.com/{FILE}")), github),
+            // Issuers that begin, end or go on as one that is known.
+            (mail("alice@example.com"), "https://accounts.google.com.example.com"),
+            (mail("alice@example.com"), "https://accounts.google.com/"),
+            (mail("alice@example.com"), "http://accounts.google.com"),
+            (mail("alice@example.com"), "https://example.com/?https://accounts.google.com"),
+            (mail("alice@example.com"), "HTTPS://ACCOUNTS.GOOGLE.COM"),
+            (mail("alice@example.com"), ""),
+            // Names with more in them than a name.
+            (mail("alice@example.com@example.org"), google),
+            (mail("eve@example.org,alice@example.com"), google),
+            (mail("alice@example.com\n"), google),
+            (mail("alice@example.com\0.example.org"), google),
+            (mail("alice"), github),
+            (mail(""), google),
+            // Workflows at another place.
+            (uri(&format!("https://github.com.example.com/{FILE}")), WORKFLOWS),
+            (uri(&format!("http://github.com/{FILE}")), WORKFLOWS),
+            (uri(&format!("https://example.com/https://github.com/{FILE}")), WORKFLOWS),
+            (uri("https://github.com/alice/kit/../../eve/kit/ci.yml@refs/heads/main"), WORKFLOWS),
+        ] {
+            assert!(of_certificate(&san, issuer, &ran_for("alice/kit")).is_err(), "{san:?} {issuer}");
+        }
+        // One address by two issuers is two identities, and an address that looks like one of GitHub's is none of GitHub's.
+        let none = FulcioCiClaims::default();
+        let by = |issuer| of_certificate(&mail("7+alice@users.noreply.github.com"), issuer, &none).expect("a name");
+        assert_ne!(by(google), by(github));
+        let near = of_certificate(&mail("alice@users.noreply.github.com.example.org"), github, &none);
+        assert_eq!(near.as_deref(), Ok("github:alice@users.noreply.github.com.example.org"));
+        let odd = of_certificate(&mail("eve+alice@users.noreply.github.com"), github, &none);
+        assert_eq!(odd.as_deref(), Ok("github:eve+alice@users.noreply.github.com"));
+    }
+
+    #[test]
+    fn x8_a_workflow_that_somebody_else_calls_is_not_its_owners() {
+        let san = uri(&format!("https://github.com/{FILE}"));
+        for claims in [ran_for("eve/kit"), ran_for("alice/kit2"), ran_for("alice/kit/more"), FulcioCiClaims::default()]
+        {
+            assert!(of_certificate(&san, WORKFLOWS, &claims).is_err());
+        }
+        let mut elsewhere = ran_for("alice/kit");
+        elsewhere.source_repository_uri = Some("https://example.com/alice/kit".to_owned());
+        elsewhere.deprecated_github.workflow_repository = Some("alice/kit".to_owned());
+        assert!(of_certificate(&san, WORKFLOWS, &elsewhere).is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! What is known of Sigstore by a program that was built without the feature `sigstore`: what it does not check.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use super::{Described, Held, Root};
+use crate::error::{Code, Error, Result};
+
+/// Kinds of identities that only Sigstore's certificates carry.
+const KINDS: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "microsoft"];
+
+/// What builds a program that checks them.
+const BUILD: &str = "`cargo install --path . --features full` builds an mcpkg that checks them";
+
+/// Recognises a bundle. Its signature is not looked at; its statement is read so that one that binds no archive is told.
+pub fn read(text: &str, _: &Root) -> Held {
+    let why = "it is a bundle of Sigstore's, which this mcpkg does not check (E_TRUST_UNSUPPORTED)".to_owned();
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let payload = value["dsseEnvelope"]["payload"].as_str().and_then(|payload| STANDARD.decode(payload).ok());
+    Held { payload: payload.ok_or_else(|| why.clone()), signer: Err(why) }
+}
+
+/// Returns the name of an identity that only Sigstore tells; `None` for any other text.
+///
+/// # Errors
+/// `E_TRUST_UNSUPPORTED`.
+pub fn name(text: &str) -> Result<Option<String>> {
+    let kind = text.split_once(':').map_or("", |(kind, _)| kind);
+    if !KINDS.contains(&kind) {
+        return Ok(None);
+    }
+    let message =
+        format!("'{}' is an identity of Sigstore, whose bundles this mcpkg does not check", text.escape_debug());
+    Err(Error::new(Code::TrustUnsupported, message)
+        .hint("trust the key of the same person: `mcpkg tool trust add KEYFILE`")
+        .hint(BUILD))
+}
+
+/// Returns what a root says.
+///
+/// # Errors
+/// `E_TRUST_UNSUPPORTED`.
+pub fn described(_: &Root) -> Result<Described> {
+    let message = "This mcpkg was built without the feature `sigstore`, and checks no bundles of Sigstore's";
+    Err(Error::new(Code::TrustUnsupported, message).hint(BUILD))
+}

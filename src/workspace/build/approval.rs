@@ -1,0 +1,125 @@
+//! Whether an agent may have a repository built: what it runs is the repository's word, with the rights of this user.
+//!
+//! A person consents to a repository's commands once. What they said yes to is kept outside of any database, by the repository's
+//! folder, where it came from and all of its commands: where one of them changes, it is asked for anew. A shell is not asked, and
+//! its builds approve nothing for agents: an agent that has a shell could approve itself.
+
+use serde_json::{Value, json};
+
+use super::plan::{self, Plan};
+use crate::approved::Kind;
+use crate::consent::request::{self, Need};
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::git;
+use crate::hex;
+use crate::op::Context;
+use crate::plural::count;
+use crate::process::Limits;
+use crate::redact::redact;
+use crate::workspace::manifest::Repo;
+use crate::workspace::root::Workspace;
+
+/// The operation that a person consents to, as agents call it.
+const OPERATION: &str = "smctl_build";
+
+/// What a person says yes to: a repository with all of its commands.
+struct Subject<'m> {
+    repo: &'m Repo,
+    note: Value,
+    sha256: String,
+}
+
+/// Refuses a build that an agent asks for where a person has not consented to each repository's commands, and asks for it.
+///
+/// # Errors
+/// `E_CONSENT_REQUIRED`, `E_CONSENT_DENIED`, `E_TOO_MANY` as [`request::ask`]; `E_UNAPPROVED` where the user has no home;
+/// `E_GIT_NOT_FOUND`, `E_CANCELLED`, `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn require(context: &Context, workspace: &Workspace, plan: &Plan) -> Result<()> {
+    if context.is_shell() {
+        return Ok(());
+    }
+    let mut unapproved = Vec::new();
+    for job in plan.jobs() {
+        let subject = Subject::of(context, workspace, workspace.repo(&job.repo)?)?;
+        if context.approved.get(Kind::WorkspaceBuild, &subject.sha256)?.is_none() {
+            unapproved.push(subject);
+        }
+    }
+    if unapproved.is_empty() { Ok(()) } else { ask(context, workspace, &unapproved) }
+}
+
+fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Result<()> {
+    let names: Vec<&str> = subjects.iter().map(|subject| subject.repo.name.as_str()).collect();
+    let all: Vec<&str> = subjects.iter().map(|subject| subject.sha256.as_str()).collect();
+    let consent = request::ask(
+        context,
+        &Need {
+            operation: OPERATION,
+            project: "",
+            inputs: &json!({ "root": workspace.root.display().to_string(), "repos": names }),
+            plan_hash: &hash(&json!(all)),
+            summary: summary(&workspace.manifest.name, &names),
+            effects: subjects.iter().flat_map(Subject::effects).collect(),
+        },
+    )?;
+    let withdraw = |failed: Error| {
+        for subject in subjects {
+            // What stays is what a person said yes to.
+            let _ = context.approved.withdraw(Kind::WorkspaceBuild, &subject.sha256);
+        }
+        failed
+    };
+    // The records come first: a consent that was used without them would be asked for anew.
+    let keep = |subject: &Subject<'_>| context.approved.put(Kind::WorkspaceBuild, &subject.sha256, &subject.note);
+    subjects.iter().try_for_each(keep).map_err(withdraw)?;
+    context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
+}
+
+fn summary(workspace: &str, names: &[&str]) -> String {
+    match names {
+        [name] => format!("Build {name} of the workspace '{workspace}' with your rights"),
+        _ => format!("Build {} of the workspace '{workspace}' with your rights", count(names.len(), "repository")),
+    }
+}
+
+impl<'m> Subject<'m> {
+    fn of(context: &Context, workspace: &Workspace, repo: &'m Repo) -> Result<Self> {
+        let folder = workspace.folder(repo)?;
+        let note = json!({
+            "folder": folder.display().to_string(),
+            "url": redact(&repo.url),
+            "origin": origin(context, &folder)?,
+            "build": repo.build,
+            "test": repo.test,
+            "clean": repo.clean,
+        });
+        Ok(Self { repo, sha256: hash(&note), note })
+    }
+
+    /// What a person reads: where the repository came from, and each command that later builds may run.
+    fn effects(&self) -> Vec<String> {
+        let Self { repo, note, .. } = self;
+        let origin = note["origin"].as_str().or(note["url"].as_str()).unwrap_or_default();
+        let folder = note["folder"].as_str().unwrap_or_default();
+        let mut lines = vec![format!("{} in {folder}, from {origin}:", repo.name)];
+        let clean = repo.clean.as_ref().map(|argv| ("clean", argv));
+        let commands = clean.into_iter().chain([("build", &repo.build), ("test", &repo.test)]);
+        lines.extend(commands.map(|(step, argv)| format!("  {step}: {}", plan::line(argv))));
+        lines
+    }
+}
+
+/// Returns where git would fetch a repository from now, without a password.
+fn origin(context: &Context, folder: &std::path::Path) -> Result<Option<String>> {
+    if git::folder(folder).is_none() {
+        return Ok(None);
+    }
+    let limits = Limits::new(git::LOCAL, &context.cancelled);
+    let said = git::ask(folder, &["config", "--get", "remote.origin.url"], &limits)?;
+    Ok(said.map(|url| redact(String::from_utf8_lossy(&url).trim())))
+}
+
+fn hash(value: &Value) -> String {
+    hex::encode(&disk::sha256(value.to_string().as_bytes()))
+}

@@ -1,0 +1,166 @@
+//! Runs one command of a build.
+//!
+//! It is a program with arguments, no line of a shell's. It runs in the repository's folder with the user's variables, but
+//! for those that would have git or mcpkg work on something else, and with nothing on its standard input.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use super::log::Log;
+use super::plan::Command;
+use crate::process::{Capture, Environment, Failure, Limits, Program};
+
+/// How the variables begin that a build does not get.
+const LEFT_OUT: &[&str] = &["GIT_", "MCPKG_", "SMCTL_"];
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this status.
+    Exited(i32),
+    /// By a signal that was not mcpkg's; none is known on systems without signals.
+    Killed(Option<i32>),
+    /// It ran for longer than it may, and was ended.
+    TimedOut(Duration),
+    /// The call was cancelled, and it was ended.
+    Cancelled,
+    /// It could not be started, or was lost.
+    Failed(String),
+}
+
+impl Ended {
+    /// Whether it did what it should.
+    pub fn is_success(&self) -> bool {
+        *self == Ended::Exited(0)
+    }
+
+    /// Its status, where it ended by itself.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Ended::Exited(code) => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// How it ended, after the name of what ended.
+    pub fn said(&self) -> String {
+        match self {
+            Ended::Exited(0) => "passed".to_owned(),
+            Ended::Exited(code) => format!("failed with status {code}"),
+            Ended::Killed(Some(signal)) => format!("was ended by signal {signal}"),
+            Ended::Killed(None) => "was killed".to_owned(),
+            Ended::TimedOut(limit) => format!("had not ended after {} s, and was stopped", limit.as_secs_f64()),
+            Ended::Cancelled => "was cancelled, and stopped".to_owned(),
+            Ended::Failed(why) => format!("could not be run: {why}"),
+        }
+    }
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it printed to both of its outputs: the beginning and the end of it.
+    pub output: String,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Runs a command to its end. What it prints can be looked at in `log` meanwhile.
+pub fn run(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &CancellationToken) -> Outcome {
+    let begun = Instant::now();
+    let ended = match command.folder.is_dir() {
+        true => start(command, log, grace, cancelled),
+        false => {
+            let why =
+                format!("`{}` is not there; `mcpkg workspace sync` clones what is missing", command.folder.display());
+            Ended::Failed(why)
+        }
+    };
+    let mut output = log.lock().unwrap_or_else(PoisonError::into_inner).end();
+    if !matches!(ended, Ended::Exited(_)) {
+        // What is kept of a build says why it ended, as a shell would.
+        let begin = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+        output.push_str(&format!("{begin}mcpkg: {} {}\n", command.label(), ended.said()));
+    }
+    Outcome { ended, output, took: begun.elapsed() }
+}
+
+fn start(command: &Command, log: &Arc<Mutex<Log>>, grace: Duration, cancelled: &CancellationToken) -> Ended {
+    let Some((program, arguments)) = command.argv.split_first() else {
+        return Ended::Failed("the command is empty".to_owned());
+    };
+    let into = Arc::clone(log);
+    let program = Program::new(program)
+        .args(arguments)
+        .folder(&command.folder)
+        .environment(Environment::Without(LEFT_OUT))
+        .capture(Capture { head: 0, tail: 0 })
+        .tell(Box::new(move |piece| into.lock().unwrap_or_else(PoisonError::into_inner).push(piece)));
+    let (ended, _) = program.run_as_one(&Limits { time: command.timeout, grace, cancelled });
+    match ended {
+        Ok(status) => status.code().map_or_else(|| Ended::Killed(signal(status)), Ended::Exited),
+        Err(Failure::TimedOut) => Ended::TimedOut(command.timeout),
+        Err(Failure::Cancelled) => Ended::Cancelled,
+        Err(Failure::NotStarted(error)) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ended::Failed(format!("there is no program `{}`", command.argv[0]))
+        }
+        Err(Failure::NotStarted(error) | Failure::Lost(error)) => Ended::Failed(error.to_string()),
+    }
+}
+
+#[cfg(unix)]
+fn signal(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: std::process::ExitStatus) -> Option<i32> {
+    None
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::super::plan::Step;
+    use super::*;
+
+    fn sh(script: &str, timeout: Duration) -> Outcome {
+        let folder = tempfile::tempdir().expect("a folder");
+        let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
+        let command =
+            Command { repo: "api".to_owned(), step: Step::Test, argv, folder: folder.path().to_owned(), timeout };
+        run(&command, &Arc::default(), Duration::from_millis(200), &CancellationToken::new())
+    }
+
+    #[test]
+    fn both_outputs_are_kept_and_the_end_is_said() {
+        let long = Duration::from_secs(20);
+        let outcome = sh("echo 1; echo 2 >&2; echo 3; exit 4", long);
+        assert_eq!((&*outcome.output, outcome.ended), ("1\n2\n3\n", Ended::Exited(4)));
+        let outcome = sh("printf no-end; sleep 1000", Duration::from_millis(100));
+        assert_eq!(outcome.output, "no-end\nmcpkg: api: test had not ended after 0.1 s, and was stopped\n");
+        let outcome = sh("kill -9 $$", long);
+        assert_eq!(outcome.ended, Ended::Killed(Some(9)));
+        assert!(outcome.output.ends_with("was ended by signal 9\n"), "{outcome:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_started_says_why() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let command = |program: &str, folder: std::path::PathBuf| Command {
+            repo: "api".to_owned(),
+            step: Step::Build,
+            argv: vec![program.to_owned()],
+            folder,
+            timeout: Duration::from_secs(20),
+        };
+        let ran = |command: &Command| run(command, &Arc::default(), Duration::ZERO, &CancellationToken::new());
+        let missing = ran(&command("no-such-program", folder.path().to_owned()));
+        assert_eq!(missing.ended, Ended::Failed("there is no program `no-such-program`".to_owned()));
+        let nowhere = ran(&command("true", folder.path().join("none")));
+        assert!(nowhere.output.contains("`mcpkg workspace sync` clones"), "{nowhere:?}");
+    }
+}

@@ -1,0 +1,106 @@
+//! `mcpkg builds list`: the builds of a workspace.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{record, report};
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::store::builds::{self, Run};
+use crate::store::page::Page;
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// List builds of the workspace
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// Most builds, the newest ones
+    #[arg(short = 'n', long, default_value_t = default_limit())]
+    #[serde(default = "default_limit")]
+    limit: u32,
+}
+
+fn default_limit() -> u32 {
+    50
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_builds";
+    const CLI: &'static [&'static str] = &["builds", "list"];
+    const TITLE: &'static str = "List builds";
+    const ABOUT: &'static str = "List the builds of the workspace, the newest first";
+    const HELP: &'static str = "The last 50 are kept; `mcpkg limit set builds` changes it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg builds list", "mcpkg builds list -n 5"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("builds");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let page = Page::first(self.limit as usize);
+        let found = match record::key(context, &workspace)? {
+            Some(key) => context.store.read(|db| builds::list(db, key, &page))?.rows,
+            None => Vec::new(),
+        };
+        let table = Table {
+            columns: &["ID", "AT", "BY", "WHAT", "RESULT", "TOOK"],
+            rows: found.iter().map(row).collect(),
+            empty: "Nothing was built in this workspace yet".to_owned(),
+        };
+        let listed: Vec<Value> = found.iter().map(data).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "builds": listed })))
+    }
+}
+
+fn row(run: &Run) -> Vec<String> {
+    vec![
+        run.uuid.to_string(),
+        rfc3339(run.started_at),
+        run.actor.clone(),
+        asked(run),
+        result(run).to_owned(),
+        record::took(run).map_or_else(String::new, report::shown),
+    ]
+}
+
+/// Returns a build for programs.
+pub fn data(run: &Run) -> Value {
+    json!({
+        "id": run.uuid.to_string(),
+        "started_at": rfc3339(run.started_at),
+        "ended_at": run.ended_at.map(rfc3339),
+        "by": run.actor,
+        "result": result(run),
+        "all_passed": run.all_passed,
+        "total_duration_ms": record::took(run),
+        "options": options(run),
+    })
+}
+
+/// Returns how a build ended; one whose process was killed never did.
+pub fn result(run: &Run) -> &'static str {
+    match run.all_passed {
+        Some(true) => "passed",
+        Some(false) => "failed",
+        None => "unfinished",
+    }
+}
+
+/// Returns what was asked for, as one would type it.
+pub fn asked(run: &Run) -> String {
+    let options = options(run);
+    let mut words: Vec<String> = options["repo"].as_str().map(str::to_owned).into_iter().collect();
+    let flags = ["parallel", "test", "clean", "keep_going"].into_iter().filter(|flag| options[*flag] == true);
+    words.extend(flags.map(|flag| format!("--{}", flag.replace('_', "-"))));
+    if words.is_empty() { "all".to_owned() } else { words.join(" ") }
+}
+
+fn options(run: &Run) -> Value {
+    serde_json::from_str(&run.options).unwrap_or_default()
+}

@@ -1,0 +1,66 @@
+//! What the database keeps of a build: that it runs, and how it ended.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::report::Report;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::builds;
+use crate::workspace::journal;
+use crate::workspace::root::Workspace;
+
+/// Notes that a build begins; returns its id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_STORAGE`.
+pub fn begin(context: &Context, workspace: &Workspace, options: &Value) -> Result<Uuid> {
+    let (uuid, now) = (context.clock.uuid(), context.clock.now());
+    context.store.write(|db| {
+        let begun = builds::Begun {
+            uuid,
+            workspace: journal::key(context, db, &workspace.root, &workspace.manifest.name)?,
+            actor: context.caller.actor(),
+            options: &options.to_string(),
+            started_at: now,
+        };
+        builds::begin(db, &begun)
+    })?;
+    Ok(uuid)
+}
+
+/// Notes how a build ended, and appends its event where it passed; that of one that failed is appended as those of all
+/// refused calls are. What cannot be written is said and fails nothing: the build has run.
+pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> {
+    let ended = builds::Ended {
+        uuid: report.run,
+        all_passed: report.all_passed(),
+        ended_at: context.clock.now(),
+        rows: &report.stored(),
+    };
+    let kept = context.store.write(|db| {
+        builds::end(db, &ended)?;
+        match ended.all_passed {
+            true => context.event(db, context.author(), None, "build", subject),
+            false => Ok(()),
+        }
+    });
+    kept.err().map(|error| {
+        tracing::warn!(%error, run = %report.run, "the end of a build could not be written");
+        format!("the build's outcome could not be kept: {error}")
+    })
+}
+
+/// Returns the key of a workspace, where the database knows it.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn key(context: &Context, workspace: &Workspace) -> Result<Option<i64>> {
+    context.store.read(|db| journal::known(db, &workspace.root))
+}
+
+/// Returns how long a build took, where it has ended.
+pub fn took(run: &builds::Run) -> Option<Millis> {
+    run.ended_at.map(|ended_at| ended_at.saturating_sub(run.started_at))
+}

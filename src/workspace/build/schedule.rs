@@ -1,0 +1,223 @@
+//! When each command of a plan is run: one after the other, or those of a level at the same time.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::command::{Ended, Outcome};
+use super::plan::{Command, Job, Plan, Step};
+
+/// How commands are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// Whether the repositories of a level are built at the same time: then a level is run to its end where one of them fails.
+    pub parallel: bool,
+    /// The most repositories that are built at the same time.
+    pub jobs: usize,
+    /// Whether repositories are built that depend on none that failed.
+    pub keep_going: bool,
+}
+
+/// A command of a build with what came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The repository's name.
+    pub repo: String,
+    /// What the command does.
+    pub step: Step,
+    /// What came of it; `None` where it was skipped.
+    pub outcome: Option<Outcome>,
+}
+
+impl Row {
+    /// Whether it was run and did what it should.
+    pub fn is_success(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| outcome.ended.is_success())
+    }
+
+    /// Whether it was run and failed.
+    pub fn is_failure(&self) -> bool {
+        self.outcome.as_ref().is_some_and(|outcome| !outcome.ended.is_success())
+    }
+
+    fn of(command: &Command, outcome: Option<Outcome>) -> Self {
+        Self { repo: command.repo.clone(), step: command.step, outcome }
+    }
+}
+
+/// Runs a plan by `run`, which runs one command; returns a row for each command, in the plan's order.
+pub fn run(plan: &Plan, manner: Manner, run: &(dyn Fn(&Command) -> Outcome + Sync)) -> Vec<Row> {
+    let mut rows = Vec::new();
+    // The repositories that failed, or were skipped since another one did.
+    let mut unbuilt: HashSet<&str> = HashSet::new();
+    let mut is_cancelled = false;
+    for level in &plan.levels {
+        let begins = |job: &Job| match manner.keep_going {
+            true => !is_cancelled && !job.depends_on.iter().any(|name| unbuilt.contains(name.as_str())),
+            false => unbuilt.is_empty(),
+        };
+        let (wanted, stops): (Vec<bool>, bool) =
+            (level.iter().map(begins).collect(), !manner.keep_going && !manner.parallel);
+        let built = run_level(level, &wanted, manner.jobs.max(1), stops, run);
+        for (job, outcomes) in level.iter().zip(built) {
+            is_cancelled |= outcomes.iter().any(|outcome| outcome.ended == Ended::Cancelled);
+            let is_built =
+                outcomes.len() == job.commands.len() && outcomes.iter().all(|outcome| outcome.ended.is_success());
+            if !is_built {
+                unbuilt.insert(&job.repo);
+            }
+            let outcomes = outcomes.into_iter().map(Some).chain(std::iter::repeat(None));
+            rows.extend(job.commands.iter().zip(outcomes).map(|(command, outcome)| Row::of(command, outcome)));
+        }
+    }
+    rows
+}
+
+/// Runs those jobs of a level that are `wanted`, `jobs` at the same time, each up to its first command that fails. Returns what
+/// came of the commands of each job that were run.
+fn run_level(
+    level: &[Job],
+    wanted: &[bool],
+    jobs: usize,
+    stops: bool,
+    run: &(dyn Fn(&Command) -> Outcome + Sync),
+) -> Vec<Vec<Outcome>> {
+    let outcomes: Vec<Mutex<Vec<Outcome>>> = level.iter().map(|_| Mutex::default()).collect();
+    let (next, failures, cancelled) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        while let (index, true) = (next.fetch_add(1, Ordering::Relaxed), cancelled.load(Ordering::Relaxed) == 0) {
+            let (Some(job), Some(into)) = (level.get(index), outcomes.get(index)) else { return };
+            if !wanted.get(index).copied().unwrap_or(false) || (stops && failures.load(Ordering::Relaxed) > 0) {
+                continue;
+            }
+            for command in &job.commands {
+                let outcome = run(command);
+                let ended = outcome.ended.clone();
+                into.lock().unwrap_or_else(PoisonError::into_inner).push(outcome);
+                if !ended.is_success() {
+                    failures.fetch_add(1, Ordering::Relaxed);
+                    cancelled.fetch_add(usize::from(ended == Ended::Cancelled), Ordering::Relaxed);
+                    break;
+                }
+            }
+        }
+    };
+    match jobs.min(level.len()) {
+        0 | 1 => work(),
+        threads => thread::scope(|scope| {
+            for _ in 1..threads {
+                // Where the system gives no more threads, those that there are do the work.
+                let _ = thread::Builder::new().name("build".to_owned()).spawn_scoped(scope, work);
+            }
+            work();
+        }),
+    }
+    outcomes.into_iter().map(|outcomes| outcomes.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Condvar, Mutex};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn job(repo: &str, depends_on: &[&str], steps: &[Step]) -> Job {
+        let command = |step: &Step| Command {
+            repo: repo.to_owned(),
+            step: *step,
+            argv: vec!["true".to_owned()],
+            folder: "/".into(),
+            timeout: Duration::from_secs(1),
+        };
+        let depends_on = depends_on.iter().map(|&name| name.to_owned()).collect();
+        Job { repo: repo.to_owned(), depends_on, commands: steps.iter().map(command).collect() }
+    }
+
+    const BOTH: [Step; 2] = [Step::Build, Step::Test];
+
+    /// lib and docs, then api and cli that depend on lib, then web that depends on api.
+    fn plan() -> Plan {
+        let level = |jobs: &[(&str, &[&str])]| jobs.iter().map(|(repo, on)| job(repo, on, &BOTH)).collect();
+        Plan {
+            levels: vec![
+                level(&[("lib", &[]), ("docs", &[])]),
+                level(&[("api", &["lib"]), ("cli", &["lib"])]),
+                level(&[("web", &["api"])]),
+            ],
+        }
+    }
+
+    fn ended(ended: Ended) -> Outcome {
+        Outcome { ended, output: String::new(), took: Duration::ZERO }
+    }
+
+    /// What came of each command where `fails` ends so: `+` passed, `-` failed, `.` skipped.
+    fn shown(parallel: bool, keep_going: bool, fails: (&str, Step, Ended)) -> String {
+        let manner = Manner { parallel, jobs: if parallel { 4 } else { 1 }, keep_going };
+        let rows = run(&plan(), manner, &|command| match (command.repo == fails.0, command.step == fails.1) {
+            (true, true) => ended(fails.2.clone()),
+            _ => ended(Ended::Exited(0)),
+        });
+        let sign = |row: &Row| match (row.is_success(), row.is_failure()) {
+            (true, _) => '+',
+            (_, true) => '-',
+            _ => '.',
+        };
+        rows.chunks(2).map(|rows| rows.iter().map(sign).collect::<String>()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn x30_one_after_the_other_stops_at_a_failure_and_the_rest_are_rows() {
+        let failed = Ended::Exited(1);
+        assert_eq!(shown(false, false, ("lib", Step::Build, failed.clone())), "-. .. .. .. ..");
+        assert_eq!(shown(false, false, ("api", Step::Test, failed)), "++ ++ +- .. ..");
+    }
+
+    #[test]
+    fn x30_in_parallel_a_level_is_run_to_its_end_and_later_levels_are_rows() {
+        let failed = Ended::Exited(1);
+        assert_eq!(shown(true, false, ("lib", Step::Build, failed.clone())), "-. ++ .. .. ..");
+        assert_eq!(shown(true, false, ("api", Step::Test, failed)), "++ ++ +- ++ ..");
+    }
+
+    #[test]
+    fn going_on_builds_all_that_depends_on_nothing_that_failed() {
+        for parallel in [false, true] {
+            let failed = Ended::Exited(1);
+            assert_eq!(shown(parallel, true, ("lib", Step::Build, failed.clone())), "-. ++ .. .. ..");
+            assert_eq!(shown(parallel, true, ("api", Step::Test, failed.clone())), "++ ++ +- ++ ..");
+            assert_eq!(shown(parallel, true, ("docs", Step::Build, failed)), "++ -. ++ ++ ++");
+        }
+    }
+
+    #[test]
+    fn what_was_cancelled_goes_on_with_nothing() {
+        let cancelled = || ("lib", Step::Build, Ended::Cancelled);
+        assert_eq!(shown(false, true, cancelled()), "-. .. .. .. ..");
+        // Beside it others may have run already.
+        assert!(shown(true, true, cancelled()).ends_with(" .. .. .."));
+    }
+
+    #[test]
+    fn jobs_bound_how_many_are_built_at_once() {
+        let level = (0..6).map(|n| job(&n.to_string(), &[], &[Step::Build])).collect();
+        let plan = Plan { levels: vec![level] };
+        let (running, most, changed) = (Mutex::new((0, 0)), Mutex::new(0), Condvar::new());
+        let rows = run(&plan, Manner { parallel: true, jobs: 3, keep_going: false }, &|_| {
+            let mut state = running.lock().expect("a lock");
+            state.0 += 1;
+            state.1 += 1;
+            *most.lock().expect("a lock") = (*most.lock().expect("a lock")).max(state.0);
+            changed.notify_all();
+            // Each of the first three waits for the two others, so that they overlap whatever the machine does.
+            let (mut state, _) =
+                changed.wait_timeout_while(state, Duration::from_secs(10), |(_, begun)| *begun < 3).expect("a lock");
+            state.0 -= 1;
+            ended(Ended::Exited(0))
+        });
+        assert!(rows.len() == 6 && rows.iter().all(Row::is_success));
+        assert_eq!(*most.lock().expect("a lock"), 3);
+    }
+}

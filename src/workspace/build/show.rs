@@ -1,0 +1,110 @@
+//! `mcpkg builds show`: the commands of a build, with what they printed.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::list::{asked, data, result};
+use super::{record, report};
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape};
+use crate::store::builds::{self, Row, Run};
+use crate::store::page::Page;
+use crate::workspace::completions::REPOS;
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// The newest builds, as a shell completes them.
+const BUILDS: Names = Names::Stored(|typed| {
+    let newest = builds::newest(typed.db, typed.limit.max(100))?;
+    let named = newest.into_iter().map(|run| Name { name: run.uuid.to_string(), about: Some(rfc3339(run.started_at)) });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+});
+
+/// Show a build of the workspace
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Id of the build [default: the last one]; a part at its end that only one has is enough
+    #[arg(add = BUILDS)]
+    id: Option<String>,
+    /// Only the commands of this repository
+    #[arg(long, value_name = "NAME", add = REPOS)]
+    repo: Option<String>,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "show_build";
+    const CLI: &'static [&'static str] = &["builds", "show"];
+    const TITLE: &'static str = "Show build";
+    const ABOUT: &'static str = "Show the commands of a build, and what those that failed printed";
+    const HELP: &'static str = "With --repo it shows all that the commands of this repository printed. Of a long output the \
+        first 16 and the last 48 KiB are kept.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg builds show", "mcpkg builds show 3f2a1b4c5d6e", "mcpkg builds show --repo api"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let known = match record::key(context, &workspace)? {
+            Some(key) => context.store.read(|db| builds::list(db, key, &Page::all()))?.rows,
+            None => Vec::new(),
+        };
+        let run = named(&known, self.id.as_deref())?;
+        let mut rows = context.store.read(|db| builds::rows(db, run.uuid))?;
+        if let Some(repo) = &self.repo {
+            let of_run: Vec<String> = rows.iter().map(|row| row.repo.clone()).collect();
+            rows.retain(|row| row.repo == *repo);
+            if rows.is_empty() {
+                let missing = format!("The build {} has no command of '{}'", run.uuid, repo.escape_debug());
+                let known = of_run.iter().map(String::as_str);
+                return Err(Error::new(Code::InvalidArgument, missing).suggest(repo, known, ""));
+            }
+        }
+        let mut bodies = vec![Body::Text(heading(run)), Body::Table(report::table(&rows))];
+        let is_shown = |row: &&Row| !row.output.is_empty() && (self.repo.is_some() || !row.success);
+        bodies.extend(rows.iter().filter(is_shown).map(|row| Body::Text(output(row))));
+        let mut shown = data(run);
+        if let Some(shown) = shown.as_object_mut() {
+            let results: Vec<Value> = rows.iter().map(report::result).collect();
+            shown.insert("results".to_owned(), json!(results));
+        }
+        Ok(Reply::new(Body::Several(bodies), shown))
+    }
+}
+
+/// Returns the build that an id names, or a part at its end; the last one where there is none.
+fn named<'r>(runs: &'r [Run], id: Option<&str>) -> Result<&'r Run> {
+    let Some(id) = id else {
+        return runs.first().ok_or_else(|| {
+            Error::new(Code::NotFound, "Nothing was built in this workspace yet").hint("`mcpkg build` builds it")
+        });
+    };
+    let id = id.trim().to_ascii_lowercase();
+    let is_named = |run: &&Run| match Uuid::parse_str(&id) {
+        Ok(uuid) => run.uuid == uuid,
+        Err(_) => id.len() >= 4 && run.uuid.to_string().ends_with(&id),
+    };
+    let mut found = runs.iter().filter(is_named);
+    match (found.next(), found.next()) {
+        (Some(run), None) => Ok(run),
+        _ => Err(Error::new(Code::NotFound, format!("No build of this workspace has the id '{}'", id.escape_debug()))
+            .with_details(json!({ "run": id }))
+            .hint("`mcpkg builds list` lists them")),
+    }
+}
+
+fn heading(run: &Run) -> String {
+    let took = record::took(run).map_or_else(String::new, |took| format!(" in {}", report::shown(took)));
+    format!("{} ({}) at {} by {}: {}{took}\n", run.uuid, asked(run), rfc3339(run.started_at), run.actor, result(run))
+}
+
+fn output(row: &Row) -> String {
+    let end = if row.output.ends_with('\n') { "" } else { "\n" };
+    format!("\n--- {}: {}\n{}{end}", row.repo, row.step, row.output)
+}

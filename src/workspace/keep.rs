@@ -1,0 +1,194 @@
+//! What is kept so that it can be had back: refs below `refs/mcpkg/kept/<run>/`, which keep git from forgetting a commit.
+//!
+//! A worktree that is removed is kept as a commit of its files, those that are not tracked too. What git ignores is kept where
+//! it is a file by itself, such as `.env`; a folder that is ignored as a whole, such as `target/`, is let go and named.
+
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::names;
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::git::status::{State, Status};
+use crate::git::{Git, own_folder, refs};
+use crate::hex;
+
+/// Below this all refs stand that keep something.
+const PREFIX: &str = "refs/mcpkg/kept/";
+
+/// Bytes of the largest ignored file that is kept.
+const IGNORED_FILE: u64 = 1 << 20;
+
+/// Bytes of all ignored files together that are kept of one worktree.
+const IGNORED_FILES: u64 = 16 << 20;
+
+/// Whether a ref keeps something, by its full name.
+pub fn keeps(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// Returns the ref that keeps a branch or tag as it was before a run: `name` is its full name.
+pub fn tip(run: Uuid, name: &str) -> String {
+    format!("{PREFIX}{run}/{}", name.strip_prefix("refs/").unwrap_or(name))
+}
+
+/// Returns the ref that keeps the files of a worktree of a set.
+pub fn worktree(run: Uuid, set: &str) -> String {
+    format!("{PREFIX}{run}/{}", worktree_part(set))
+}
+
+/// A folder that mcpkg did not name may have a name that no ref takes.
+fn worktree_part(set: &str) -> String {
+    match names::is_name(set) {
+        true => format!("worktrees/{set}"),
+        false => format!("worktrees/_{}", hex::encode(set.as_bytes())),
+    }
+}
+
+/// A ref that keeps something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Its full name.
+    pub name: String,
+    /// The object that it keeps.
+    pub id: String,
+    /// The run that it was kept by.
+    pub run: Uuid,
+    /// What it is of, such as `heads/develop` or `worktrees/login`.
+    pub what: String,
+}
+
+impl Kept {
+    /// When its run began.
+    pub fn at(&self) -> Millis {
+        let timestamp = self.run.get_timestamp().map_or((0, 0), |timestamp| timestamp.to_unix());
+        Millis::try_from(timestamp.0).unwrap_or(0) * 1_000 + Millis::from(timestamp.1 / 1_000_000)
+    }
+
+    /// Whether it keeps a worktree of this set.
+    pub fn is_worktree_of(&self, set: &str) -> bool {
+        self.what == worktree_part(set)
+    }
+}
+
+/// Returns what a repository keeps, the oldest first.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
+pub fn list(git: &Git<'_>) -> Result<Vec<Kept>> {
+    let kept = refs::list(git, &[PREFIX])?.into_iter().filter_map(|found| {
+        let (run, what) = found.name.strip_prefix(PREFIX)?.split_once('/')?;
+        Some(Kept {
+            run: Uuid::parse_str(run).ok()?,
+            what: what.to_owned(),
+            id: found.id.clone(),
+            name: found.name.clone(),
+        })
+    });
+    Ok(kept.collect())
+}
+
+/// What stands in the way of removing a worktree, and what is to be kept of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// What would be kept, and so is removed with force: changes, files that are not tracked, an operation in progress.
+    pub dirty: Vec<String>,
+    /// What nobody could have back, and so is not removed with force either.
+    pub refused: Vec<String>,
+    /// The ignored files that are kept.
+    pub ignored: Vec<PathBuf>,
+    /// The ignored folders that are let go.
+    pub let_go: Vec<String>,
+}
+
+/// Looks at what a worktree holds: `status` has its ignored files, and each untracked one by itself.
+///
+/// # Errors
+/// `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
+pub fn look(folder: &Path, status: &Status) -> Result<Look> {
+    let mut look = Look::default();
+    for (state, words) in
+        [(State::Conflicted, "with conflicts"), (State::Changed, "changed"), (State::Untracked, "not tracked")]
+    {
+        let paths = status.entries.iter().filter(|entry| entry.state == state).map(|entry| &entry.path);
+        look.dirty.extend(paths.map(|path| format!("`{}` is {words}", path.display())));
+    }
+    if let Some(own) = own_folder(folder) {
+        if own.join("index.lock").exists() {
+            look.refused.push("another git works in it, or was killed (index.lock)".to_owned());
+        }
+        if std::fs::read_dir(own.join("modules")).is_ok_and(|mut modules| modules.next().is_some()) {
+            look.refused
+                .push("it has submodules, whose commits are not kept (`git submodule deinit --all`)".to_owned());
+        }
+    }
+    let mut size = 0;
+    for entry in &status.entries {
+        let is_folder = entry.path.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let shown = entry.path.display();
+        match (entry.state, is_folder) {
+            (State::Untracked, true) => look.refused.push(format!("`{shown}` is a repository of its own")),
+            (State::Ignored, true) => look.let_go.push(shown.to_string()),
+            (State::Ignored, false) => {
+                let path = folder.join(&entry.path);
+                let metadata = path.symlink_metadata().map_err(|error| Error::file("read", &path, error))?;
+                size += metadata.len();
+                if metadata.len() > IGNORED_FILE {
+                    look.refused.push(format!("`{shown}` is ignored by git and larger than the 1 MiB that are kept"));
+                }
+                look.ignored.push(entry.path.clone());
+            }
+            _ => {}
+        }
+    }
+    if size > IGNORED_FILES {
+        look.refused.push("its ignored files have more than the 16 MiB that are kept".to_owned());
+    }
+    Ok(look)
+}
+
+/// Returns the commit that a kept worktree had checked out; `None` where it had none.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
+pub fn checked_out(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
+    refs::commit(git, &format!("{kept}^1"))
+}
+
+/// Returns the message of the commit that keeps a worktree.
+pub fn message(set: &str, branch: Option<&str>) -> String {
+    let branch = branch.map_or(String::new(), |branch| format!("\n{BRANCH}{branch}"));
+    format!("The worktree set {set}, as it was removed\n\nSet: {set}{branch}")
+}
+
+/// Returns the full name of the branch that a kept worktree was on; `None` where it was on none.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_NOT_FOUND` where the commit keeps no worktree.
+pub fn branch(git: &Git<'_>, kept: &str) -> Result<Option<String>> {
+    let message = git.text(&["show", "--no-patch", "--format=%B", kept, "--"])?;
+    if !message.lines().any(|line| line.starts_with("Set: ")) {
+        return Err(Error::new(Code::NotFound, format!("{kept} keeps no worktree")));
+    }
+    Ok(message.lines().find_map(|line| line.strip_prefix(BRANCH)).map(str::to_owned))
+}
+
+/// Before the branch, in the message of the commit that keeps a worktree.
+const BRANCH: &str = "Branch: ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refs_name_their_run_and_what_they_keep() {
+        let run = Uuid::parse_str("0190b1a2-0000-7000-8000-000000000000").unwrap();
+        assert_eq!(tip(run, "refs/heads/a/b"), format!("refs/mcpkg/kept/{run}/heads/a/b"));
+        assert_eq!(worktree(run, "login"), format!("refs/mcpkg/kept/{run}/worktrees/login"));
+        assert_eq!(worktree(run, "my set"), format!("refs/mcpkg/kept/{run}/worktrees/_6d7920736574"));
+        let kept = Kept { name: String::new(), id: String::new(), run, what: "worktrees/login".to_owned() };
+        assert_eq!(kept.at(), 0x0190_b1a2_0000);
+        assert!(kept.is_worktree_of("login") && !kept.is_worktree_of("logi"));
+    }
+}

@@ -1,0 +1,86 @@
+//! `mcpkg workspace kept`: what is kept so that it can be had back.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::keep::{self, Kept};
+use super::manifest::Repo;
+use super::parallel;
+use super::root::Workspace;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::git::{self, Git};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::store::flow_runs;
+
+/// List what is kept for undo and restore
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListKept {}
+
+impl Operation for ListKept {
+    const TOOL: &'static str = "list_workspace_kept";
+    const CLI: &'static [&'static str] = &["workspace", "kept"];
+    const TITLE: &'static str = "What the workspace keeps";
+    const ABOUT: &'static str = "List the old branches and removed worktrees that the workspace keeps";
+    const HELP: &'static str = "They stand below refs/mcpkg/kept/ in each repository, so that git never forgets them. \
+        `mcpkg workspace prune` deletes old ones.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workspace kept"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = super::SHAPE;
+    const GROUP: &'static str = super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("kept");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let kept = all(context, &workspace)?;
+        let mut rows = Vec::new();
+        let mut cells = Vec::new();
+        for (repo, kept) in &kept {
+            let operation = context.store.read(|db| flow_runs::get(db, kept.run))?.map(|run| run.operation);
+            cells.push(vec![
+                rfc3339(kept.at()),
+                operation.clone().unwrap_or_default(),
+                repo.name.clone(),
+                kept.what.clone(),
+            ]);
+            rows.push(data(repo, kept, operation));
+        }
+        let table =
+            Table { columns: &["when", "operation", "repo", "what"], rows: cells, empty: "Nothing is kept".to_owned() };
+        Ok(Reply::new(Body::Table(table), json!({ "kept": rows })))
+    }
+}
+
+fn data(repo: &Repo, kept: &Kept, operation: Option<String>) -> Value {
+    json!({
+        "run": kept.run.to_string(),
+        "operation": operation,
+        "repo_name": repo.name,
+        "ref": kept.name,
+        "id": kept.id,
+        "kept_at": rfc3339(kept.at()),
+    })
+}
+
+/// Returns what all repositories keep, the oldest first; one that is missing keeps nothing.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH`, `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
+pub fn all<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<(&'w Repo, Kept)>> {
+    let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
+    let of_repos = parallel::all(&repos, |repo| {
+        let folder = workspace.folder(repo)?;
+        match git::folder(&folder) {
+            Some(_) => keep::list(&Git::of(&folder, &context.cancelled)),
+            None => Ok(Vec::new()),
+        }
+    })?;
+    let rows = repos.into_iter().zip(of_repos);
+    let mut all: Vec<_> = rows.flat_map(|(repo, kept)| kept.into_iter().map(move |kept| (repo, kept))).collect();
+    all.sort_by_key(|(_, kept)| kept.run);
+    Ok(all)
+}

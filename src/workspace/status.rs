@@ -1,0 +1,193 @@
+//! `mcpkg workspace status`: how each repository is. One that cannot be looked at is a row as the others are.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::lock;
+use super::manifest::Repo;
+use super::parallel;
+use super::root::Workspace;
+use crate::error::{Code, Error, Result};
+use crate::git::status::{self, Extra, State, Status};
+use crate::git::{self, Git, Operation as InProgress};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+
+/// Show how each repository of the workspace is
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowStatus {}
+
+impl Operation for ShowStatus {
+    const TOOL: &'static str = "smctl_workspace_status";
+    const CLI: &'static [&'static str] = &["workspace", "status"];
+    const TITLE: &'static str = "Workspace status";
+    const ABOUT: &'static str = "Show status of all repos in the workspace";
+    const HELP: &'static str = "Ahead and behind are told as of the last `mcpkg workspace sync` or `git fetch`.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workspace status", "mcpkg -w ~/shop workspace status --json"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = super::SHAPE;
+    const GROUP: &'static str = super::GROUP;
+    const FACES: Faces = Faces::Both;
+    const LISTS: Option<&'static str> = Some("repos");
+    const SCHEMA: Option<&'static str> = Some(r#"{"type":"object","properties":{}}"#);
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let rows = look(context, &workspace)?;
+        let busy = lock::holder(&workspace.root);
+        let reply = Reply::new(Body::Table(table(&rows)), data(&workspace, &rows, busy.as_deref()));
+        let missing = rows.iter().any(|row| matches!(row.found, Found::Missing));
+        let reply = if missing { reply.hint("`mcpkg workspace sync` clones what is missing") } else { reply };
+        let busy = busy.map(|holder| format!("another mcpkg works in the workspace: {holder}"));
+        Ok(reply.warn(workspace.manifest.warnings.iter().cloned().chain(busy)))
+    }
+}
+
+/// Returns what `smctl_workspace_status` and the resource `smctl://workspace/status` answer.
+///
+/// # Errors
+/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`; `E_GIT_NOT_FOUND`, `E_CANCELLED`.
+pub fn read(context: &Context) -> Result<Value> {
+    let workspace = Workspace::open(context)?;
+    let rows = look(context, &workspace)?;
+    Ok(data(&workspace, &rows, lock::holder(&workspace.root).as_deref()))
+}
+
+/// A repository as it was found.
+struct Row {
+    name: String,
+    found: Found,
+}
+
+/// What was found in a repository's place.
+enum Found {
+    Work(Status, Option<InProgress>),
+    Missing,
+    /// Why it cannot be looked at.
+    Broken(String),
+}
+
+fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
+    let found = parallel::each(&workspace.manifest.repos, |_, repo| {
+        let found = match found(context, workspace, repo) {
+            // It is about none of them alone.
+            Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => return Err(error),
+            Err(error) => Found::Broken(error.message().to_owned()),
+            Ok(found) => found,
+        };
+        Ok(Row { name: repo.name.clone(), found })
+    });
+    found.into_iter().collect()
+}
+
+fn found(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<Found> {
+    let folder = workspace.folder(repo)?;
+    let Some(own) = git::own_folder(&folder) else { return without_git(&folder, repo) };
+    let status = status::read(&Git::of(&folder, &context.cancelled), Extra::Untracked)?;
+    Ok(Found::Work(status, git::operation(&own)))
+}
+
+/// Says what lies in the place of a repository that has no `.git`.
+fn without_git(folder: &Path, repo: &Repo) -> Result<Found> {
+    let mut entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Found::Missing),
+        Err(error) => return Err(Error::file("read", Path::new(&repo.path), error)),
+        Ok(entries) => entries,
+    };
+    if entries.next().is_none() {
+        return Ok(Found::Missing);
+    }
+    let is_bare = folder.join("HEAD").is_file() && folder.join("objects").is_dir();
+    let why = if is_bare { "is a bare repository: it has no work tree" } else { "is no git repository" };
+    Ok(Found::Broken(format!("`{}` {why}", repo.path)))
+}
+
+fn data(workspace: &Workspace, rows: &[Row], busy: Option<&str>) -> Value {
+    json!({
+        "name": workspace.manifest.name,
+        "root": workspace.root.display().to_string(),
+        "repos": rows.iter().map(Row::data).collect::<Vec<_>>(),
+        "busy": busy,
+        "warnings": workspace.manifest.warnings,
+    })
+}
+
+impl Row {
+    fn data(&self) -> Value {
+        let (state, error) = match &self.found {
+            Found::Work(..) => ("ok", None),
+            Found::Missing => ("missing", None),
+            Found::Broken(why) => ("error", Some(why)),
+        };
+        let work = match &self.found {
+            Found::Work(status, operation) => Some((status, operation)),
+            Found::Missing | Found::Broken(_) => None,
+        };
+        let of = |value: &dyn Fn(&Status) -> Value| work.map_or(Value::Null, |(status, _)| value(status));
+        json!({
+            "name": self.name,
+            "branch": of(&|status| branch(status).into()),
+            "clean": of(&|status| status.is_clean().into()),
+            "ahead": of(&|status| status.ahead.into()),
+            "behind": of(&|status| status.behind.into()),
+            "modified_files": of(&|status| status.count(State::Changed).into()),
+            "untracked_files": of(&|status| status.count(State::Untracked).into()),
+            "conflicted_files": of(&|status| status.count(State::Conflicted).into()),
+            "head": of(&|status| status.head.clone().into()),
+            "upstream": of(&|status| status.upstream.clone().into()),
+            "operation": work.and_then(|(_, operation)| operation.map(InProgress::name)),
+            "state": state,
+            "error": error,
+            "last_build": Value::Null,
+        })
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let (branch, changes, upstream) = match &self.found {
+            Found::Work(status, operation) => {
+                (branch(status).to_owned(), changes(status, *operation), upstream(status))
+            }
+            Found::Missing => (String::new(), "missing".to_owned(), String::new()),
+            Found::Broken(why) => (String::new(), format!("error: {why}"), String::new()),
+        };
+        vec![self.name.clone(), branch, changes, upstream]
+    }
+}
+
+fn branch(status: &Status) -> &str {
+    status.branch.as_deref().unwrap_or("detached")
+}
+
+/// Says what a work tree has that is not committed, such as `2 changed, 1 untracked; merge in progress`.
+pub fn changes(status: &Status, operation: Option<InProgress>) -> String {
+    let counts = [(State::Conflicted, "conflicted"), (State::Changed, "changed"), (State::Untracked, "untracked")]
+        .map(|(state, word)| (status.count(state), word));
+    let counts: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let counts = if counts.is_empty() { "clean".to_owned() } else { counts.join(", ") };
+    match operation {
+        Some(operation) => format!("{counts}; {} in progress", operation.name()),
+        None => counts,
+    }
+}
+
+fn upstream(status: &Status) -> String {
+    match (&status.upstream, status.ahead, status.behind) {
+        (None, ..) => String::new(),
+        (Some(upstream), Some(0), Some(0)) => format!("= {upstream}"),
+        (Some(upstream), Some(ahead), Some(behind)) => format!("+{ahead} -{behind} {upstream}"),
+        (Some(upstream), ..) => format!("{upstream} is gone"),
+    }
+}
+
+fn table(rows: &[Row]) -> Table {
+    Table {
+        columns: &["repo", "branch", "changes", "upstream"],
+        rows: rows.iter().map(Row::cells).collect(),
+        empty: "The workspace has no repositories: `mcpkg workspace add URL` adds one".to_owned(),
+    }
+}

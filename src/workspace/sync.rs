@@ -1,0 +1,313 @@
+//! `mcpkg workspace sync`: fetches, moves forward what can be moved without loss, clones what is missing. Each repository by
+//! itself: one that cannot be reached stops no other.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::carry::{self, MARK};
+use super::clone::{self, Origin};
+use super::completions::REPOS;
+use super::journal;
+use super::lock::Lock;
+use super::manifest::Repo;
+use super::parallel;
+use super::root::Workspace;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::git::refs::{self, Ref};
+use crate::git::status::{self, Extra, State};
+use crate::git::transaction::Transaction;
+use crate::git::{self, Git, remote};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::plural;
+
+/// Fetch, fast-forward and clone the repositories of the workspace
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sync {
+    /// A repository [default: all]
+    #[arg(add = REPOS)]
+    #[serde(default)]
+    repos: Vec<String>,
+    /// Show what would be done as of the last fetch, and do nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Sync {
+    const TOOL: &'static str = "sync_workspace";
+    const CLI: &'static [&'static str] = &["workspace", "sync"];
+    const TITLE: &'static str = "Sync workspace";
+    const ABOUT: &'static str = "Fetch every repository, fast-forward its branches, and clone what is missing";
+    const HELP: &'static str = "The main branch, the develop branch and the one that is checked out are moved forward to where \
+        origin has them, where nothing is lost by it. A branch that has commits of its own besides is diverged, and one whose \
+        work tree has changes is dirty: both stay. Where a repository fails, the others are synced all the same, and the exit \
+        status is 1.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workspace sync", "mcpkg workspace sync api --dry-run"];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const SHAPE: Shape = super::SHAPE;
+    const GROUP: &'static str = super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let repos = workspace.chosen(&self.repos)?;
+        journal::put_right(context, &workspace.root, false)?;
+        let lock = if self.dry_run { None } else { Some(Lock::take(context, &workspace.root, "workspace sync")?) };
+        (context.step_aside)();
+        let total = repos.len() as u64;
+        let rows = parallel::each(&repos, |index, repo| {
+            (context.progress)(&format!("syncing {}", repo.name), index as u64, total);
+            let synced = match &lock {
+                Some(lock) => sync(context, &workspace, repo, lock),
+                None => foresee(context, &workspace, repo),
+            };
+            match synced {
+                // It is about none of them alone.
+                Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => Err(error),
+                Err(error) => {
+                    Ok(Row { name: repo.name.clone(), state: Synced::Failed, message: error.message().to_owned() })
+                }
+                Ok((state, message)) => Ok(Row { name: repo.name.clone(), state, message }),
+            }
+        });
+        let rows: Vec<Row> = rows.into_iter().collect::<Result<_>>()?;
+        let failed = rows.iter().filter(|row| row.state == Synced::Failed).count();
+        if lock.is_some() {
+            let changed = rows.iter().any(|row| matches!(row.state, Synced::Synced | Synced::Cloned));
+            if changed {
+                context.store.write(|db| {
+                    context.event(db, context.author(), None, "workspace.sync", &workspace.manifest.name)
+                })?;
+            }
+        }
+        let mut data = json!({
+            "name": workspace.manifest.name,
+            "repos": rows.iter().map(Row::data).collect::<Vec<_>>(),
+            "all_synced": failed == 0,
+        });
+        if self.dry_run {
+            data["dry_run"] = true.into();
+        }
+        let table = Table {
+            columns: &["repo", "state", "what"],
+            rows: rows
+                .iter()
+                .map(|row| vec![row.name.clone(), row.state.word().to_owned(), row.message.clone()])
+                .collect(),
+            empty: "The workspace has no repositories: `mcpkg workspace add URL` adds one".to_owned(),
+        };
+        let mut reply = Reply::new(Body::Table(table), data);
+        reply.failed = failed > 0;
+        if failed > 0 {
+            reply = reply.hint(format!("{} could not be synced; the others were", plural::count(failed, "repository")));
+        }
+        Ok(reply)
+    }
+}
+
+/// What became of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Synced {
+    Unchanged,
+    Synced,
+    Cloned,
+    Dirty,
+    Diverged,
+    Failed,
+}
+
+impl Synced {
+    const fn word(self) -> &'static str {
+        match self {
+            Synced::Unchanged => "unchanged",
+            Synced::Synced => "synced",
+            Synced::Cloned => "cloned",
+            Synced::Dirty => "dirty",
+            Synced::Diverged => "diverged",
+            Synced::Failed => "failed",
+        }
+    }
+}
+
+struct Row {
+    name: String,
+    state: Synced,
+    message: String,
+}
+
+impl Row {
+    fn data(&self) -> Value {
+        json!({ "repo_name": self.name, "state": self.state.word(), "message": self.message })
+    }
+}
+
+fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> Result<(Synced, String)> {
+    let folder = workspace.folder(repo)?;
+    if is_missing(&folder)? {
+        let main = clone(context, workspace, repo, &folder)?;
+        return Ok((Synced::Cloned, format!("on {main}")));
+    }
+    let git = opened(repo, &folder, context)?.holding(lock.file());
+    remote::fetch(&git, Box::new(|_| {})).map_err(|error| unreachable(repo, error))?;
+    let mut done = Done::default();
+    for (branch, upstream) in branches(workspace, repo, &git)? {
+        forward(&git, &branch, &upstream, &mut done)?;
+    }
+    Ok(done.told())
+}
+
+/// Says what would be done, as of the last fetch.
+fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Synced, String)> {
+    let folder = workspace.folder(repo)?;
+    if is_missing(&folder)? {
+        return Ok((Synced::Cloned, format!("from {}", repo.url)));
+    }
+    let git = opened(repo, &folder, context)?;
+    let mut done = Done::default();
+    for (branch, upstream) in branches(workspace, repo, &git)? {
+        judge(&git, &branch, &upstream, &mut done)?;
+    }
+    Ok(done.told())
+}
+
+/// Whether nothing is in the place of a repository.
+fn is_missing(folder: &Path) -> Result<bool> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(Error::file("read", folder, error)),
+        Ok(mut entries) => Ok(entries.next().is_none()),
+    }
+}
+
+fn opened<'a>(repo: &Repo, folder: &'a Path, context: &'a Context) -> Result<Git<'a>> {
+    if git::own_folder(folder).is_none() {
+        return Err(Error::new(Code::NotFound, format!("`{}` is no git repository with a work tree", repo.path)));
+    }
+    Ok(Git::of(folder, &context.cancelled))
+}
+
+fn clone(context: &Context, workspace: &Workspace, repo: &Repo, folder: &Path) -> Result<String> {
+    let origin = Origin::read(&repo.url, &workspace.root)?;
+    let temporary = journal::temporary(&workspace.root, context.clock.uuid());
+    let place: PathBuf = temporary.join("0");
+    let flow = &workspace.manifest.flow;
+    let main = Some(repo.default_branch.as_str());
+    let made = clone::make(&repo.name, &origin, &place, "sync", &flow.develop_branch, main, &context.cancelled);
+    let put = made.and_then(|main| {
+        disk::remove(&place.join(".git").join(MARK))?;
+        let parent = folder.parent().unwrap_or(folder);
+        let put = fs::create_dir_all(parent).and_then(|()| fs::rename(&place, folder));
+        put.map_err(|error| Error::file("put in place", folder, error))?;
+        Ok(main)
+    });
+    carry::remove_tree(&temporary)?;
+    put
+}
+
+fn unreachable(repo: &Repo, error: Error) -> Error {
+    if error.code() != Code::GitFailed {
+        return error;
+    }
+    let said = error.message().trim_start_matches("git fetch: ").to_owned();
+    let details = json!({ "repo": repo.name, "remote": repo.url });
+    Error::new(Code::RemoteFailed, format!("origin cannot be fetched: {said}")).with_details(details).with_source(error)
+}
+
+/// Returns the branches that are moved, each with the one that it follows: the main one, develop, and what is checked out.
+fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<(Ref, Ref)>> {
+    let all = refs::list(git, &["refs/heads/", "refs/remotes/"])?;
+    let named = [&repo.default_branch, &workspace.manifest.flow.develop_branch];
+    let is_meant = |found: &&Ref| {
+        let is_here = found.worktree.as_deref().is_some_and(|place| place == git.folder());
+        is_here || named.iter().any(|name| found.name.strip_prefix("refs/heads/") == Some(name))
+    };
+    let followed = |found: &Ref| {
+        let upstream = found.upstream.as_deref()?;
+        let upstream = all.iter().find(|other| other.name == upstream)?;
+        Some((found.clone(), upstream.clone()))
+    };
+    Ok(all.iter().filter(is_meant).filter_map(followed).collect())
+}
+
+/// What was done in a repository, branch by branch.
+#[derive(Default)]
+struct Done {
+    state: Option<Synced>,
+    lines: Vec<String>,
+}
+
+impl Done {
+    fn note(&mut self, state: Synced, line: String) {
+        self.state = self.state.max(Some(state));
+        self.lines.push(line);
+    }
+
+    fn told(self) -> (Synced, String) {
+        (self.state.unwrap_or(Synced::Unchanged), self.lines.join("; "))
+    }
+}
+
+/// Notes what is to become of a branch; returns whether it is to be moved.
+fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result<bool> {
+    let (name, other) = (branch.short("refs/heads/"), upstream.short("refs/remotes/"));
+    if branch.id == upstream.id || refs::contains(git, &branch.id, &upstream.id)? {
+        return Ok(false);
+    }
+    if !refs::contains(git, &upstream.id, &branch.id)? {
+        done.note(Synced::Diverged, format!("{name} and {other} have both moved"));
+        return Ok(false);
+    }
+    if let Some(place) = &branch.worktree {
+        let there = Git::of(place, git.limits().cancelled);
+        let is_changed =
+            status::read(&there, Extra::Untracked)?.entries.iter().any(|entry| entry.state != State::Untracked);
+        let operation = git::own_folder(place).and_then(|own| git::operation(&own));
+        if let Some(operation) = operation {
+            done.note(Synced::Dirty, format!("{name} stays, since a {} is in progress", operation.name()));
+            return Ok(false);
+        }
+        if is_changed {
+            done.note(Synced::Dirty, format!("{name} stays, since its work tree has changes"));
+            return Ok(false);
+        }
+    }
+    done.note(Synced::Synced, format!("{name} to {}", upstream.id.get(..9).unwrap_or(&upstream.id)));
+    Ok(true)
+}
+
+fn forward(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result<()> {
+    let before = done.lines.len();
+    if !judge(git, branch, upstream, done)? {
+        return Ok(());
+    }
+    match &branch.worktree {
+        Some(place) => {
+            let args = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", &upstream.id];
+            let there = git.at(place);
+            if let Err(error) = there.change(&args) {
+                if error.code() != Code::GitFailed {
+                    return Err(error);
+                }
+                done.lines.truncate(before);
+                let name = branch.short("refs/heads/");
+                done.note(Synced::Dirty, format!("{name} stays, since a file is in the way: {}", error.message()));
+            }
+            Ok(())
+        }
+        None => {
+            let mut transaction = Transaction::begin(git, "mcpkg: workspace sync")?;
+            transaction.update(&branch.name, &upstream.id, &branch.id)?;
+            transaction.prepare()?;
+            transaction.commit()
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Watches the files that the resources are made of: the one place that names notify.
+//!
+//! Watched are the manifest, each repository's git folder with its refs and worktrees, the trees of specs and the folder of
+//! worktrees; not the files that git tracks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use notify::event::{EventKind, ModifyKind};
+use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::root::{self, OWN, Workspace};
+use crate::git;
+use crate::op::{Context, Finding, Health, Ring, Watching};
+
+/// What git writes into its folder and no answer shows: marks of commands that run, and where a fetch led to.
+const SILENT: [&str; 4] = ["FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "gc.pid"];
+
+/// Begins to watch the workspace of a call.
+pub(super) fn watch(context: &Context, ring: Ring) -> Box<dyn Watching> {
+    Box::new(Watch::new(context, ring))
+}
+
+/// What `mcpkg doctor` says of a workspace that the system cannot watch.
+pub(super) fn health(context: &Context) -> Vec<Finding> {
+    if root::find(&root::start(&context.selection)).is_none() {
+        return Vec::new();
+    }
+    let watch = Watch::new(context, Arc::new(|| {}));
+    let Some(why) = watch.lacks else { return Vec::new() };
+    let what =
+        format!("the workspace's files cannot be watched: {why}; servers look at them every few seconds instead");
+    vec![Finding::new("workspace", Health::Note, what)]
+}
+
+/// Watches a workspace.
+struct Watch {
+    watcher: Option<RecommendedWatcher>,
+    /// What is watched, as the system was told.
+    watched: BTreeMap<PathBuf, Depth>,
+    places: Arc<Mutex<Places>>,
+    /// Why the system does not watch all of it.
+    lacks: Option<String>,
+}
+
+/// How much of a folder is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// What lies in it.
+    Folder,
+    /// What lies below it.
+    Tree,
+    /// What is to come in it: see [`Places::missing`].
+    Arrivals,
+}
+
+/// What of a watched place rings.
+#[derive(Debug, Default)]
+struct Places {
+    folders: BTreeMap<PathBuf, Depth>,
+    /// What is not there yet, and rings once it is.
+    missing: BTreeSet<PathBuf>,
+    /// What was watched and went away: another one in its place is not watched yet.
+    gone: BTreeSet<PathBuf>,
+}
+
+impl Places {
+    /// Adds a folder where it is there, else its arrival.
+    fn add(&mut self, folder: PathBuf, depth: Depth) {
+        if folder.is_dir() {
+            self.put(folder, depth);
+        } else if let Some(above) = folder.ancestors().skip(1).find(|above| above.is_dir()) {
+            // The first part of the path that is missing comes first.
+            let arrives = folder.strip_prefix(above).ok().and_then(|below| below.iter().next());
+            self.missing.extend(arrives.map(|name| above.join(name)));
+            self.put(above.to_owned(), Depth::Arrivals);
+        }
+    }
+
+    fn put(&mut self, folder: PathBuf, depth: Depth) {
+        let known = self.folders.entry(folder).or_insert(depth);
+        *known = match (*known, depth) {
+            (Depth::Tree, _) | (_, Depth::Tree) => Depth::Tree,
+            (Depth::Folder, _) | (_, Depth::Folder) => Depth::Folder,
+            (Depth::Arrivals, Depth::Arrivals) => Depth::Arrivals,
+        };
+    }
+
+    /// Whether a change of this path may change what a resource answers.
+    fn concerns(&self, path: &Path) -> bool {
+        if self.missing.contains(path) || self.folders.get(path).is_some_and(|depth| *depth != Depth::Arrivals) {
+            return true;
+        }
+        let is_silent = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| SILENT.contains(&name));
+        if is_silent || path.extension().is_some_and(|extension| extension == "lock") {
+            return false;
+        }
+        let mut above = path.ancestors().skip(1);
+        let in_folder = above.next().and_then(|folder| self.folders.get(folder));
+        in_folder.is_some_and(|depth| *depth != Depth::Arrivals)
+            || above.any(|folder| self.folders.get(folder) == Some(&Depth::Tree))
+    }
+
+    /// Takes an event; returns whether it rings.
+    fn take(&mut self, event: &Event) -> bool {
+        match event.kind {
+            EventKind::Access(_) => return false,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => {
+                let gone: Vec<_> =
+                    event.paths.iter().filter(|path| self.folders.contains_key(*path)).cloned().collect();
+                self.gone.extend(gone);
+            }
+            _ => {}
+        }
+        // Without a path the system lost count of what happened.
+        event.need_rescan() || event.paths.is_empty() || event.paths.iter().any(|path| self.concerns(path))
+    }
+}
+
+impl Watch {
+    fn new(context: &Context, ring: Ring) -> Self {
+        let places = Arc::<Mutex<Places>>::default();
+        let handler = {
+            let places = Arc::clone(&places);
+            move |event: notify::Result<Event>| match event {
+                Ok(event) if !lock(&places).take(&event) => {}
+                Ok(_) => ring(),
+                Err(error) => {
+                    tracing::warn!(%error, "the workspace's files could not be watched");
+                    ring();
+                }
+            }
+        };
+        let watcher = RecommendedWatcher::new(handler, Config::default().with_follow_symlinks(false));
+        let mut watch = Self { watcher: None, watched: BTreeMap::new(), places, lacks: None };
+        match watcher {
+            Ok(watcher) => watch.watcher = Some(watcher),
+            Err(error) => watch.lack(error.to_string()),
+        }
+        watch.follow(context);
+        watch
+    }
+
+    /// Keeps why the system does not watch all of it, and says so once.
+    fn lack(&mut self, why: String) {
+        if self.lacks.is_none() {
+            tracing::warn!(why, "the workspace's files cannot be watched; they are looked at from time to time");
+            self.lacks = Some(why);
+        }
+    }
+}
+
+impl Watching for Watch {
+    fn follow(&mut self, context: &Context) {
+        let wanted = places(context);
+        let gone = {
+            let mut places = lock(&self.places);
+            let gone = std::mem::take(&mut places.gone);
+            places.folders.clone_from(&wanted.folders);
+            places.missing.clone_from(&wanted.missing);
+            gone
+        };
+        self.lacks = self.lacks.take().filter(|_| self.watcher.is_none());
+        if let Some(kind) = wanted.folders.keys().find_map(|folder| remote(folder)) {
+            self.lack(format!("they lie on {kind}"));
+        }
+        let Some(mut watcher) = self.watcher.take() else { return };
+        let stale = |(folder, depth): (&PathBuf, &Depth)| {
+            let stays = wanted.folders.get(folder).is_some_and(|wanted| wanted.is_tree() == depth.is_tree());
+            (!stays || gone.contains(folder)).then(|| folder.clone())
+        };
+        let stale: Vec<PathBuf> = self.watched.iter().filter_map(stale).collect();
+        for folder in stale {
+            // What is gone is not watched any more.
+            let _ = watcher.unwatch(&folder);
+            self.watched.remove(&folder);
+        }
+        for (folder, depth) in wanted.folders {
+            if self.watched.contains_key(&folder) {
+                continue;
+            }
+            let mode = if depth.is_tree() { RecursiveMode::Recursive } else { RecursiveMode::NonRecursive };
+            match watcher.watch(&folder, mode) {
+                Ok(()) => drop(self.watched.insert(folder, depth)),
+                // It went away meanwhile, which rings.
+                Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
+                Err(error) => self.lack(error.to_string()),
+            }
+        }
+        self.watcher = Some(watcher);
+    }
+
+    fn is_complete(&self) -> bool {
+        self.lacks.is_none()
+    }
+}
+
+impl Depth {
+    fn is_tree(self) -> bool {
+        self == Depth::Tree
+    }
+}
+
+/// Returns what there is to be watched for the workspace of a call; the arrival of its manifest where it has none.
+fn places(context: &Context) -> Places {
+    let mut places = Places::default();
+    let start = root::start(&context.selection);
+    let Some(root) = root::find(&start) else {
+        if let Ok(start) = start.canonicalize() {
+            places.add(start.join(root::MANIFEST), Depth::Folder);
+        }
+        return places;
+    };
+    places.add(root.join(OWN), Depth::Folder);
+    // What is wrong with a manifest is told by each read; it rings once the file changes.
+    let Ok(workspace) = Workspace::read(&root) else { return places };
+    let manifest = &workspace.manifest;
+    let specs = |places: &mut Places, folder: &Path| {
+        places.add(folder.join(&manifest.spec.openspec_dir), Depth::Tree);
+    };
+    specs(&mut places, &root);
+    for repo in &manifest.repos {
+        let Ok(folder) = workspace.folder(repo) else { continue };
+        let (Some(own), Some(common)) = (git::own_folder(&folder), git::folder(&folder)) else {
+            places.add(folder.join(".git"), Depth::Folder);
+            continue;
+        };
+        specs(&mut places, &folder);
+        for below in ["refs", "reftable", "worktrees"] {
+            let tree = common.join(below);
+            if tree.is_dir() {
+                places.add(tree, Depth::Tree);
+            }
+        }
+        places.add(own, Depth::Folder);
+        places.add(common, Depth::Folder);
+    }
+    if let Ok(base) = workspace.below(&manifest.worktree.base_dir) {
+        let sets = base.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
+        sets.filter(|set| set.is_dir()).for_each(|set| places.add(set, Depth::Folder));
+        places.add(base, Depth::Folder);
+    }
+    places
+}
+
+/// Returns what kind of file system another machine, or a program, may change files on without this system's knowledge.
+#[cfg(target_os = "linux")]
+fn remote(folder: &Path) -> Option<&'static str> {
+    // The numbers of linux/magic.h; the type's width differs between machines.
+    let kind = rustix::fs::statfs(folder).ok()?.f_type;
+    match u32::try_from(kind & 0xffff_ffff).ok()? {
+        0x6969 => Some("NFS"),
+        0x517b | 0xff53_4d42 | 0xfe53_4d42 => Some("a Windows share"),
+        0x0102_1997 => Some("9P"),
+        0x6573_5546 => Some("FUSE"),
+        _ => None,
+    }
+}
+
+/// Returns what kind of file system another machine, or a program, may change files on without this system's knowledge.
+#[cfg(not(target_os = "linux"))]
+fn remote(_: &Path) -> Option<&'static str> {
+    None
+}
+
+fn lock(places: &Mutex<Places>) -> MutexGuard<'_, Places> {
+    places.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{AccessKind, CreateKind, RemoveKind};
+
+    use super::*;
+
+    fn event(kind: EventKind, path: &Path) -> Event {
+        Event::new(kind).add_path(path.to_owned())
+    }
+
+    #[test]
+    fn what_no_answer_shows_does_not_ring() {
+        let folder = tempfile::tempdir().unwrap();
+        let git = folder.path().join(".git");
+        std::fs::create_dir_all(git.join("refs/heads")).unwrap();
+        let mut places = Places::default();
+        places.add(git.clone(), Depth::Folder);
+        places.add(git.join("refs"), Depth::Tree);
+        places.add(folder.path().join("openspec"), Depth::Tree);
+        let created = EventKind::Create(CreateKind::File);
+        for rings in [".git/HEAD", ".git/refs/heads/feature/x", ".git/index", "openspec"] {
+            assert!(places.take(&event(created, &folder.path().join(rings))), "{rings}");
+        }
+        for silent in [".git/index.lock", ".git/FETCH_HEAD", ".git/objects/aa/bb", "README.md", "src/main.rs"] {
+            assert!(!places.take(&event(created, &folder.path().join(silent))), "{silent}");
+        }
+        assert!(!places.take(&event(EventKind::Access(AccessKind::Any), &git.join("HEAD"))));
+        assert!(places.gone.is_empty());
+        let removed = EventKind::Remove(RemoveKind::Folder);
+        assert!(places.take(&event(removed, &git.join("refs"))));
+        assert_eq!(places.gone, BTreeSet::from([git.join("refs")]));
+    }
+
+    #[test]
+    fn of_a_path_that_is_missing_the_first_part_rings() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut places = Places::default();
+        places.add(folder.path().join(".smctl/workspace.toml"), Depth::Folder);
+        assert_eq!(places.missing, BTreeSet::from([folder.path().join(".smctl")]));
+        assert_eq!(places.folders.get(folder.path()), Some(&Depth::Arrivals));
+        places.put(folder.path().to_owned(), Depth::Folder);
+        assert_eq!(places.folders.get(folder.path()), Some(&Depth::Folder), "what is more stays");
+    }
+}

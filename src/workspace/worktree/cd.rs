@@ -1,0 +1,59 @@
+//! `mcpkg worktree cd`: where a set lies, for `cd "$(mcpkg worktree cd NAME)"`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::set;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workspace::completions::{REPOS, SETS};
+use crate::workspace::root::Workspace;
+
+/// Print the folder of a set of worktrees
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cd {
+    /// The set's name
+    #[arg(add = SETS)]
+    name: String,
+    /// A repository of it: the folder of its worktree
+    #[arg(add = REPOS)]
+    #[serde(default)]
+    repo: Option<String>,
+}
+
+impl Operation for Cd {
+    const TOOL: &'static str = "worktree_folder";
+    const CLI: &'static [&'static str] = &["worktree", "cd"];
+    const TITLE: &'static str = "Folder of a worktree set";
+    const ABOUT: &'static str = "Print the folder of a set of worktrees, or of one worktree of it";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg worktree cd login", "mcpkg worktree cd login api"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = crate::workspace::SHAPE;
+    const GROUP: &'static str = crate::workspace::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let members = set::of(context, &workspace, &self.name)?;
+        let folder = match &self.repo {
+            None => set::folder(&workspace, &self.name)?,
+            Some(name) => {
+                workspace.repo(name)?;
+                let member = members.iter().find(|member| member.repo.name == *name);
+                let member = member.ok_or_else(|| {
+                    Error::new(Code::NotFound, format!("The worktree set '{}' has no '{name}'", self.name))
+                        .hint(format!("`mcpkg worktree add {} --repos {name}` adds it", self.name))
+                })?;
+                member.worktree.path.clone()
+            }
+        };
+        let folder = folder.display().to_string();
+        Ok(Reply::new(
+            Body::Text(format!("{folder}\n")),
+            json!({ "name": self.name, "repo": self.repo, "path": folder }),
+        ))
+    }
+}

@@ -1,0 +1,16 @@
+//! What a command would do, shown in place of doing it.
+
+use serde_json::{Value, json};
+
+use crate::op::{Body, Reply, Table};
+use crate::workspace::step::Step;
+
+/// Returns the reply to `--dry-run`: `data` is that of the command, and each step is told in a line.
+pub fn reply<'s>(sentence: &str, steps: impl IntoIterator<Item = &'s Step>, mut data: Value) -> Reply {
+    let steps: Vec<String> = steps.into_iter().map(Step::shown).collect();
+    data["dry_run"] = true.into();
+    data["steps"] = json!(steps);
+    let rows = steps.into_iter().map(|step| vec![step]).collect();
+    let table = Table { columns: &["step"], rows, empty: "There is nothing to do".to_owned() };
+    Reply::new(Body::Several(vec![Body::Sentence(sentence.to_owned()), Body::Table(table)]), data)
+}

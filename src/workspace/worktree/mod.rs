@@ -1,0 +1,25 @@
+//! Sets of worktrees: for one change, a work tree of each repository, beside the ones that users have open.
+//!
+//! A set called NAME lies in `<base_dir>/NAME/<path of the repository>`. Which there are is what git knows of them; a folder
+//! alone is none.
+
+mod add;
+mod cd;
+mod dry_run;
+mod list;
+mod remove;
+mod restore;
+pub mod set;
+
+use crate::op::Entry;
+
+pub use list::read;
+
+/// The operations of sets of worktrees.
+pub const OPS: &[Entry] = &[
+    Entry::of::<add::Add>(),
+    Entry::of::<list::List>(),
+    Entry::of::<remove::Remove>(),
+    Entry::of::<restore::Restore>(),
+    Entry::of::<cd::Cd>(),
+];

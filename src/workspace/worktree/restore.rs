@@ -1,0 +1,184 @@
+//! `mcpkg worktree restore`: brings a set back that was removed, with the changes that it had.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{dry_run, set};
+use crate::error::{Code, Error, Result};
+use crate::git::{self, Git, refs, trees};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::workspace::journal::{self, Plan};
+use crate::workspace::keep::{self, Kept};
+use crate::workspace::lock::Lock;
+use crate::workspace::manifest::Repo;
+use crate::workspace::parallel;
+use crate::workspace::root::Workspace;
+use crate::workspace::step::{Step, relative};
+
+/// Bring a set of worktrees back that was removed
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Restore {
+    /// The set's name
+    name: String,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Restore {
+    const TOOL: &'static str = "restore_worktree";
+    const CLI: &'static [&'static str] = &["worktree", "restore"];
+    const TITLE: &'static str = "Restore worktree set";
+    const ABOUT: &'static str = "Bring a set of worktrees back that was removed, with the changes that it had";
+    const HELP: &'static str = "The set that was removed last is brought back; `mcpkg workspace kept` shows what there is. \
+        A branch that was deleted with it is made again.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg worktree restore login", "mcpkg worktree restore login --dry-run"];
+    const EFFECT: Effect = Effect::Create;
+    const SHAPE: Shape = crate::workspace::SHAPE;
+    const GROUP: &'static str = crate::workspace::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        journal::put_right(context, &workspace.root, false)?;
+        let lock = match self.dry_run {
+            true => None,
+            false => Some(Lock::take(context, &workspace.root, "worktree restore")?),
+        };
+        let kept = newest(context, &workspace, &self.name)?;
+        let made = parallel::each(&kept, |_, (repo, kept)| remake(context, &workspace, repo, &self.name, kept));
+        let made: Vec<Remade> = made.into_iter().collect::<Result<_>>()?;
+        let plan = Plan {
+            workspace: workspace.manifest.name.clone(),
+            operation: "worktree restore",
+            subject: self.name.clone(),
+            uuid: context.clock.uuid(),
+            land: made
+                .iter()
+                .flat_map(|made| made.refs.clone())
+                .chain(made.iter().map(|made| made.step.clone()))
+                .collect(),
+            tidy: Vec::new(),
+            undoes: None,
+        };
+        let worktrees: Vec<Value> = made.iter().map(|made| made.data.clone()).collect();
+        let data = json!({ "name": self.name, "worktrees": worktrees, "run": plan.uuid.to_string() });
+        let Some(lock) = lock else {
+            return Ok(dry_run::reply(&format!("Would restore the worktree set '{}'", self.name), &plan.land, data));
+        };
+        let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
+        // Only where nobody else has something there.
+        let _ = std::fs::remove_dir(workspace.root.join(crate::workspace::carry::TEMPORARY));
+        let warnings = carried?;
+        let rows = made.iter().map(|made| {
+            let text = |key: &str| made.data[key].as_str().unwrap_or_default().to_owned();
+            vec![text("repo_name"), text("branch"), text("path")]
+        });
+        let table = Table { columns: &["repo", "branch", "folder"], rows: rows.collect(), empty: String::new() };
+        let sentence = Body::Sentence(format!("Restored the worktree set '{}'", self.name));
+        Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data).warn(warnings))
+    }
+}
+
+/// A worktree that is made again.
+struct Remade {
+    refs: Vec<Step>,
+    step: Step,
+    data: Value,
+}
+
+/// Returns what the last removal of a set kept, by repository.
+fn newest<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<(&'w Repo, Kept)>> {
+    let of_repos = parallel::each(&workspace.manifest.repos, |_, repo| {
+        let folder = workspace.folder(repo)?;
+        if git::folder(&folder).is_none() {
+            return Ok(Vec::new());
+        }
+        keep::list(&Git::of(&folder, &context.cancelled))
+    });
+    let mut kept = Vec::new();
+    for (repo, of_repo) in workspace.manifest.repos.iter().zip(of_repos) {
+        kept.extend(of_repo?.into_iter().filter(|kept| kept.is_worktree_of(set)).map(|kept| (repo, kept)));
+    }
+    let Some(newest) = kept.iter().map(|(_, kept)| kept.run).max() else {
+        return Err(Error::new(Code::NotFound, format!("No removed worktree set '{}' is kept", set.escape_debug()))
+            .with_details(json!({ "name": set }))
+            .hint("`mcpkg workspace kept` shows what is"));
+    };
+    kept.retain(|(_, kept)| kept.run == newest);
+    Ok(kept)
+}
+
+fn remake(context: &Context, workspace: &Workspace, repo: &Repo, set: &str, kept: &Kept) -> Result<Remade> {
+    let top = workspace.folder(repo)?;
+    let git = Git::of(&top, &context.cancelled);
+    let place = set::place(workspace, set, repo)?;
+    if place.symlink_metadata().is_ok() {
+        let message = format!("{}: `{}` is there already", repo.name, place.display());
+        return Err(Error::new(Code::AlreadyExists, message)
+            .with_details(json!({ "repo": repo.name, "path": place.display().to_string() }))
+            .hint("move it away, or remove the set that is there"));
+    }
+    let head = keep::checked_out(&git, &kept.id)?;
+    let name = keep::branch(&git, &kept.id)?;
+    let folder = relative(&workspace.root, &top);
+    let mut made = Vec::new();
+    if let (Some(name), Some(head)) = (&name, &head) {
+        match refs::find(&git, name)? {
+            None => {
+                let (repo, folder, new) = (repo.name.clone(), folder.clone(), Some(head.clone()));
+                made.push(Step::Ref { repo, folder, name: name.clone(), old: None, new });
+            }
+            Some(found) if found.id != *head && has_changes(&git, head, &kept.id)? => {
+                return Err(moved(repo, name, kept));
+            }
+            Some(_) => {}
+        }
+    }
+    let short = name.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned());
+    let step = Step::RestoreWorktree {
+        repo: repo.name.clone(),
+        folder,
+        path: relative(&workspace.root, &place),
+        branch: short.clone().unwrap_or_default(),
+        kept: kept.id.clone(),
+    };
+    let data = json!({
+        "repo_name": repo.name,
+        "branch": short.as_deref().unwrap_or("detached"),
+        "path": place.display().to_string(),
+        "ref": kept.name,
+    });
+    Ok(Remade { refs: made, step, data })
+}
+
+/// Whether a removed worktree had anything that was not committed.
+fn has_changes(git: &Git<'_>, head: &str, kept: &str) -> Result<bool> {
+    if !trees::changed(git, head, kept)?.is_empty() {
+        return Ok(true);
+    }
+    match refs::commit(git, &format!("{kept}^2"))? {
+        Some(staged) => Ok(!trees::changed(git, head, &staged)?.is_empty()),
+        None => Ok(true),
+    }
+}
+
+/// Its files were of another commit than the branch has now: put back, they would take back what came since.
+fn moved(repo: &Repo, name: &str, kept: &Kept) -> Error {
+    let branch = name.strip_prefix("refs/heads/").unwrap_or(name);
+    Error::new(Code::FlowMoved, format!("{}: {branch} was moved since the set was removed", repo.name))
+        .with_details(json!({ "repo": repo.name, "branch": branch, "ref": kept.name }))
+        .hint(format!(
+            "`git switch -c NEW {}^1` and `git restore --source={} .` bring the files back",
+            kept.name, kept.name
+        ))
+}

@@ -1,0 +1,148 @@
+//! The sets of worktrees that there are, as git knows them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::error::{Code, Error, Result};
+use crate::git::status::{self, Extra, State, Status};
+use crate::git::worktrees::{self, Worktree};
+use crate::git::{self, Git, Operation as InProgress};
+use crate::op::Context;
+use crate::workspace::manifest::Repo;
+use crate::workspace::parallel;
+use crate::workspace::root::Workspace;
+
+/// A worktree of a set.
+#[derive(Clone, Debug)]
+pub struct Member<'w> {
+    /// The set's name.
+    pub set: String,
+    /// The repository.
+    pub repo: &'w Repo,
+    /// What git knows of it.
+    pub worktree: Worktree,
+    /// How its files are; `None` where its folder is gone.
+    pub status: Option<Status>,
+    /// What was begun in it and not ended.
+    pub operation: Option<InProgress>,
+}
+
+impl Member<'_> {
+    /// Its branch without `refs/heads/`, or `detached`.
+    pub fn branch(&self) -> &str {
+        let branch = self.worktree.branch.as_deref().unwrap_or("detached");
+        branch.strip_prefix("refs/heads/").unwrap_or(branch)
+    }
+
+    /// How many of its tracked files were changed, conflicted ones too.
+    fn modified(&self) -> usize {
+        self.status.as_ref().map_or(0, |status| status.count(State::Changed) + status.count(State::Conflicted))
+    }
+
+    /// Returns it as tools tell of it.
+    pub fn data(&self) -> Value {
+        row(&self.repo.name, self.branch(), &self.worktree.path, self.status.as_ref(), self.modified())
+    }
+}
+
+/// Returns a worktree that was just made, as tools tell of it.
+pub fn made(repo: &Repo, branch: &str, path: &Path) -> Value {
+    row(&repo.name, branch, path, Some(&Status::default()), 0)
+}
+
+fn row(repo: &str, branch: &str, path: &Path, status: Option<&Status>, modified: usize) -> Value {
+    json!({
+        "repo_name": repo,
+        "branch": branch,
+        "path": path.display().to_string(),
+        "exists": status.is_some(),
+        "clean": status.map(Status::is_clean),
+        "modified_files": modified,
+    })
+}
+
+/// Returns the folder of a set.
+///
+/// # Errors
+/// `E_IO_INVALID_PATH` where a link leads out of the workspace.
+pub fn folder(workspace: &Workspace, set: &str) -> Result<PathBuf> {
+    workspace.below(&format!("{}/{set}", workspace.manifest.worktree.base_dir.trim_end_matches('/')))
+}
+
+/// Returns the folder of a repository's worktree in a set.
+///
+/// # Errors
+/// As [`folder`].
+pub fn place(workspace: &Workspace, set: &str, repo: &Repo) -> Result<PathBuf> {
+    workspace.below(&workspace.worktree(set, repo))
+}
+
+/// Returns the worktrees of all sets, in the order of their sets and then of the manifest, without their status.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`, `E_CANCELLED`; a repository that cannot be asked has none.
+pub fn registered<'w>(context: &Context, workspace: &'w Workspace) -> Result<Vec<Member<'w>>> {
+    let base = workspace.below(&workspace.manifest.worktree.base_dir)?;
+    // git resolves links before it writes a path down.
+    let base = base.canonicalize().unwrap_or(base);
+    let repos: Vec<&'w Repo> = workspace.manifest.repos.iter().collect();
+    let of_repos = parallel::each(&repos, |_, repo: &&'w Repo| {
+        let repo = *repo;
+        let Ok(folder) = workspace.folder(repo) else { return Ok(Vec::new()) };
+        if git::folder(&folder).is_none() {
+            return Ok(Vec::new());
+        }
+        match worktrees::list(&Git::of(&folder, &context.cancelled)) {
+            Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => Err(error),
+            Err(error) => {
+                tracing::warn!(repo = repo.name, %error, "its worktrees cannot be listed");
+                Ok(Vec::new())
+            }
+            Ok(worktrees) => Ok(worktrees.into_iter().filter_map(|worktree| member(&base, repo, worktree)).collect()),
+        }
+    });
+    let mut members: Vec<Member<'w>> =
+        of_repos.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten().collect();
+    // It keeps the order of repositories within a set.
+    members.sort_by(|a, b| a.set.cmp(&b.set));
+    Ok(members)
+}
+
+fn member<'w>(base: &Path, repo: &'w Repo, worktree: Worktree) -> Option<Member<'w>> {
+    let below = worktree.path.strip_prefix(base).ok()?;
+    let set = below.components().next()?.as_os_str().to_str()?.to_owned();
+    Some(Member { set, repo, worktree, status: None, operation: None })
+}
+
+/// Looks at the files of each worktree.
+///
+/// # Errors
+/// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
+pub fn look(context: &Context, members: &mut [Member<'_>], extra: Extra) -> Result<()> {
+    let looked = parallel::each(members, |_, member| {
+        let Some(own) = git::own_folder(&member.worktree.path) else { return Ok((None, None)) };
+        let status = status::read(&Git::of(&member.worktree.path, &context.cancelled), extra)?;
+        Ok((Some(status), git::operation(&own)))
+    });
+    for (member, looked) in members.iter_mut().zip(looked) {
+        (member.status, member.operation) = looked?;
+    }
+    Ok(())
+}
+
+/// Returns the worktrees of one set, without their status.
+///
+/// # Errors
+/// `E_NOT_FOUND` with the nearest name; as [`registered`].
+pub fn of<'w>(context: &Context, workspace: &'w Workspace, set: &str) -> Result<Vec<Member<'w>>> {
+    let all = registered(context, workspace)?;
+    let known: Vec<String> = all.iter().map(|member| member.set.clone()).collect();
+    let members: Vec<Member<'w>> = all.into_iter().filter(|member| member.set == set).collect();
+    if members.is_empty() {
+        return Err(Error::new(Code::NotFound, format!("There is no worktree set '{}'", set.escape_debug()))
+            .with_details(json!({ "name": set, "suggestion": "Run smctl_worktree_add first" }))
+            .suggest(set, known.iter().map(String::as_str), "`mcpkg worktree list` shows those there are"));
+    }
+    Ok(members)
+}

@@ -1,0 +1,54 @@
+//! Keyless bundles of Sigstore's: what people made with the public instance, and what an instance of our own makes.
+
+mod authority;
+mod hostile;
+mod private;
+mod public;
+
+use mcpkg::registry::trust::bundle::Bundle;
+use mcpkg::registry::trust::policy::Policy;
+use mcpkg::registry::trust::sigstore::Root;
+use mcpkg::registry::trust::statement::{self, Says};
+use mcpkg::registry::trust::{Rules, Subject, Verdict};
+use mcpkg::store::tools::trust::{TrustedPart, TrustedRow};
+
+/// The archive of these tests.
+fn subject() -> Subject {
+    Subject { name: "alice/weather".to_owned(), version: "1.0.0".to_owned(), sha256: [0xab; 32] }
+}
+
+/// What its publisher says of it.
+fn made() -> String {
+    statement::write(&subject(), None, &Says::Made, None, 0)
+}
+
+/// What a bundle makes of the archive where one identity is trusted for everything.
+fn weigh(bundle: &Bundle, trusted: &str) -> Verdict {
+    let row = TrustedRow {
+        identity: trusted.to_owned(),
+        label: None,
+        pattern: "*".to_owned(),
+        part: TrustedPart::Both,
+        added_at: 0,
+    };
+    let rules = Rules { trusted: vec![row], policy: Policy::default(), minimum: 1, root: Root::Embedded };
+    rules.weigh(&subject(), [([0; 32], bundle)])
+}
+
+/// Who signed a bundle.
+#[track_caller]
+fn signer(bundle: &Bundle) -> &str {
+    match &bundle.signers[..] {
+        [Ok(identity)] => identity.as_str(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Why nobody signed a bundle.
+#[track_caller]
+fn refused(bundle: &Bundle) -> &str {
+    match &bundle.signers[..] {
+        [Err(why)] => why,
+        other => panic!("{other:?}"),
+    }
+}

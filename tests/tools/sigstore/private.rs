@@ -1,0 +1,247 @@
+//! Bundles over statements of ours, by an instance of our own.
+
+use mcpkg::registry::trust::bundle::Bundle;
+use mcpkg::registry::trust::sigstore::Root;
+use mcpkg::registry::trust::statement::{self, Audit, Outcome, Says};
+use mcpkg::registry::trust::{Part, Status, Subject};
+use serde_json::{Value, json};
+
+use super::authority::{Authority, GITHUB, GOOGLE, LIFE, Name, Order, WORKFLOWS};
+use super::{made, refused, signer, subject, weigh};
+use crate::support::{Scratch, at_a_terminal, skipped};
+use crate::tools::put;
+
+const FILE: &str = "https://github.com/alice/kit/.github/workflows/release.yml@refs/heads/main";
+
+#[test]
+fn a_bundle_over_this_archive_by_somebody_trusted_counts() {
+    let authority = Authority::new();
+    let made = made();
+    let bundle = authority.read(&authority.bundle(&Order::by_alice(&made)));
+    assert_eq!(signer(&bundle), "github:alice");
+    let verdict = weigh(&bundle, "github:alice");
+    assert_eq!((verdict.status, verdict.attestations[0].part), (Status::Verified, Some(Part::Publisher)));
+    assert_eq!(verdict.attestations[0].why, "you trust this publisher");
+    for other in ["github:alicia", "github:alice@users.noreply.github.com", "google:alice@example.com", "github:*", "*"]
+    {
+        let verdict = weigh(&bundle, other);
+        assert_eq!(verdict.status, Status::Unverified, "{other}");
+        assert_eq!(verdict.attestations[0].why, "you do not trust who signed");
+    }
+}
+
+#[test]
+fn a_workflow_is_named_by_its_file_and_its_reference() {
+    let authority = Authority::new();
+    let made = made();
+    let order =
+        Order { names: &[Name::Uri(FILE)], issuer: WORKFLOWS, repository: Some("alice/kit"), ..Order::by_alice(&made) };
+    let bundle = authority.read(&authority.bundle(&order));
+    let identity = "github-workflow:alice/kit/.github/workflows/release.yml@refs/heads/main";
+    assert_eq!(signer(&bundle), identity);
+    assert_eq!(weigh(&bundle, identity).status, Status::Verified);
+    for other in ["main2", "main/", "*"] {
+        let other = identity.replace("main", other);
+        assert_eq!(weigh(&bundle, &other).status, Status::Unverified, "{other}");
+    }
+    let bundle = authority.read(&authority.bundle(&Order { repository: Some("eve/kit"), ..order }));
+    assert!(refused(&bundle).contains("called by the repository 'eve/kit'"), "{bundle:?}");
+    let bundle = authority.read(&authority.bundle(&Order { repository: None, ..order }));
+    assert!(refused(&bundle).contains("does not say for which repository"), "{bundle:?}");
+}
+
+/// Certificates that a regular expression over their text would take for alice's.
+#[test]
+fn x8_a_certificate_that_only_looks_like_somebodys_counts_for_nobody() {
+    let authority = Authority::new();
+    let made = made();
+    let workflow = "github-workflow:alice/kit/.github/workflows/release.yml@refs/heads/main";
+    for (names, issuer, wanted) in [
+        (&[Name::Uri("mailto:alice@example.com")][..], GOOGLE, "google:alice@example.com"),
+        (&[Name::Uri("alice@example.com")], GOOGLE, "google:alice@example.com"),
+        (&[Name::Mail("alice@example.com")], GITHUB, "google:alice@example.com"),
+        (&[Name::Mail("alice@example.com.example.org")], GOOGLE, "google:alice@example.com"),
+        (&[Name::Mail("alice@example.com")], "https://accounts.google.com.example.org", "google:alice@example.com"),
+        (
+            &[Name::Mail("alice@example.com")],
+            "https://example.org/https://accounts.google.com",
+            "google:alice@example.com",
+        ),
+        (&[Name::Mail("alice@users.noreply.github.com")], GOOGLE, "github:alice"),
+        (&[Name::Mail("alice")], GITHUB, "github:alice"),
+        (&[Name::Mail(FILE)], WORKFLOWS, workflow),
+        (&[Name::Uri(FILE)], GITHUB, workflow),
+        (
+            &[Name::Uri(
+                "https://github.com/eve/kit/.github/workflows/release.yml@refs/heads/main?https://github.com/alice/kit/",
+            )],
+            WORKFLOWS,
+            workflow,
+        ),
+        (&[], GITHUB, "github:alice"),
+    ] {
+        let order = Order { names, issuer, repository: Some("alice/kit"), ..Order::by_alice(&made) };
+        let verdict = weigh(&authority.read(&authority.bundle(&order)), wanted);
+        assert_eq!(verdict.status, Status::Unverified, "{issuer} {wanted} {verdict:?}");
+    }
+}
+
+#[test]
+fn what_was_signed_outside_of_the_certificates_life_is_signed_by_nobody() {
+    let authority = Authority::new();
+    let made = made();
+    let logged = |logged| {
+        let order = Order { logged, ..Order::by_alice(&made) };
+        authority.read(&authority.bundle(&order))
+    };
+    for inside in [0, 1, LIFE - 1] {
+        assert_eq!(signer(&logged(inside)), "github:alice", "{inside}");
+    }
+    for outside in [-1, -LIFE, LIFE + 1, LIFE * 1_000, i64::from(u32::MAX)] {
+        assert!(refused(&logged(outside)).starts_with("it does not verify"), "{outside}");
+    }
+    // Before the root believes the instance: the log of certificates took it after a second.
+    let bundle = authority.bundle(&Order::by_alice(&made)).to_string();
+    let root = |from| {
+        let text = authority.root_from(from);
+        Root::Replaced(std::sync::Arc::new(mcpkg::registry::trust::sigstore::Replaced { text, since: 0 }))
+    };
+    assert_eq!(signer(&Bundle::read(&bundle, &root(1))), "github:alice");
+    assert!(refused(&Bundle::read(&bundle, &root(2))).starts_with("it does not verify"));
+}
+
+#[test]
+fn what_another_instance_has_part_in_is_signed_by_nobody() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let made = made();
+    let (ours, theirs) = (authority.bundle(&Order::by_alice(&made)), other.bundle(&Order::by_alice(&made)));
+    assert_eq!(signer(&authority.read(&ours)), "github:alice");
+    assert!(refused(&authority.read(&theirs)).starts_with("it does not verify"));
+    assert!(refused(&Bundle::read(&ours.to_string(), &Root::Embedded)).starts_with("it does not verify"));
+    // Each part of theirs in the place of ours.
+    for path in [
+        "/verificationMaterial/certificate",
+        "/verificationMaterial/tlogEntries",
+        "/verificationMaterial/tlogEntries/0/inclusionPromise",
+        "/verificationMaterial/tlogEntries/0/inclusionProof",
+        "/verificationMaterial/tlogEntries/0/canonicalizedBody",
+        "/dsseEnvelope/signatures",
+    ] {
+        let mut mixed = ours.clone();
+        *mixed.pointer_mut(path).expect("a part") = theirs.pointer(path).expect("a part").clone();
+        assert!(authority.read(&mixed).signers.iter().all(Result::is_err), "{path}");
+    }
+    let unlisted = authority.bundle(&Order { is_listed: false, ..Order::by_alice(&made) });
+    assert!(refused(&authority.read(&unlisted)).starts_with("it does not verify"));
+}
+
+#[test]
+fn x2_a_bundle_over_the_hash_of_a_text_binds_no_archive() {
+    let authority = Authority::new();
+    let sha256 = mcpkg::disk::sha256(subject().digest().as_bytes());
+    let of_text = statement::write(&Subject { sha256, ..subject() }, None, &Says::Made, None, 0);
+    let bundle = authority.read(&authority.bundle(&Order::by_alice(&of_text)));
+    assert_eq!(signer(&bundle), "github:alice");
+    let verdict = weigh(&bundle, "github:alice");
+    assert_eq!(verdict.status, Status::Unverified);
+    assert_eq!(verdict.attestations[0].why, "it is over the hash of a text, and binds no archive");
+}
+
+#[test]
+fn x7_a_failed_audit_in_a_bundle_is_a_veto() {
+    let authority = Authority::new();
+    let audit = |outcome| {
+        let audit = Audit { outcome, notes: None, severity: None, category: None };
+        let text = statement::write(&subject(), None, &Says::Audited(audit), None, 0);
+        authority.read(&authority.bundle(&Order::by_alice(&text)))
+    };
+    assert_eq!(weigh(&audit(Outcome::Failed), "github:alice").status, Status::Refused);
+    assert_eq!(weigh(&audit(Outcome::Passed), "github:alice").status, Status::Verified);
+    assert_eq!(weigh(&audit(Outcome::Failed), "github:bob").status, Status::Unverified);
+}
+
+/// The whole way of a user, by the real binary: a root of their own, somebody whom they trust, a bundle, an install.
+#[test]
+fn a_user_goes_by_a_root_of_their_own_until_they_go_back() {
+    const TOOL: &str = "alice/weather";
+    let (scratch, authority) = (Scratch::new(), Authority::new());
+    let archive = put(&scratch, TOOL, "Sun");
+    let subject = Subject { name: TOOL.to_owned(), version: "1.0.0".to_owned(), sha256: archive };
+    let says = scratch.ok(&["tool", "sign", TOOL, "--print"]);
+    let statement = statement::read(says.trim_end().as_bytes()).expect("a statement");
+    assert_eq!(statement.about(&subject), mcpkg::registry::trust::statement::About::This);
+    scratch.file("weather.sigstore.json", authority.bundle(&Order::by_alice(says.trim_end())).to_string());
+    scratch.file("trusted_root.json", authority.root_text());
+
+    let root = scratch.json(&["tool", "trust", "root"]);
+    assert_eq!((&root["root"], &root["dated"]), (&json!("embedded"), &json!("2026-10-23")), "{root}");
+    for arguments in [&["trusted_root.json"][..], &["trusted_root.json", "--yes"]] {
+        let ran = scratch.run(&[&["--json", "tool", "trust", "root"], arguments].concat());
+        assert!(ran.stdout.contains("E_TERMINAL_REQUIRED"), "{ran}");
+    }
+    scratch.file("other.json", "{}");
+    let ran = scratch.run(&["tool", "trust", "root", "other.json"]);
+    assert!(ran.status == 2 && ran.stderr.contains("is no root of Sigstore's"), "{ran}");
+    let with = ["tool", "sign", TOOL, "--with", "weather.sigstore.json"];
+    let ran = scratch.run(&with);
+    assert!(ran.status == 1 && ran.stderr.contains("is not stored: it does not verify"), "{ran}");
+
+    let at_terminal = |arguments: &[&str], typed: &str| at_a_terminal(scratch.command().args(arguments), typed);
+    let replace = ["tool", "trust", "root", "trusted_root.json"];
+    let Some((shown, done)) = at_terminal(&replace, "n\n") else {
+        return skipped("there is no script of util-linux");
+    };
+    assert!(!done && shown.contains("https://certificates.example.com"), "{shown}");
+    assert_eq!(scratch.json(&["tool", "trust", "root"])["root"], "embedded");
+    let (shown, done) = at_terminal(&replace, "y\n").expect("there is a script");
+    assert!(done && shown.contains("is now the one that you chose on"), "{shown}");
+    let root = scratch.json(&["tool", "trust", "root"]);
+    assert_eq!(
+        (&root["root"], &root["dated"], root["authorities"].as_array().map(Vec::len)),
+        (&json!("replaced"), &Value::Null, Some(3))
+    );
+    let doctor = scratch.ok(&["tool", "doctor"]);
+    assert!(doctor.contains("Sigstore's root is the one that you chose on 20"), "{doctor}");
+
+    let signed = scratch.json(&with);
+    assert_eq!((&signed["identity"], &signed["kind"]), (&json!("github:alice"), &json!("sigstore")), "{signed}");
+    let verified = || {
+        let ran = scratch.run(&["--json", "tool", "verify", TOOL]);
+        let says: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{ran}"));
+        (says["status"].as_str().unwrap_or_default().to_owned(), says["attestations"][0]["why"].to_string())
+    };
+    assert_eq!(verified(), ("unverified".to_owned(), "\"you do not trust who signed\"".to_owned()));
+    let add = ["tool", "trust", "add", "github:Alice", "--for", "alice/*", "--kind", "publisher"];
+    let (shown, done) = at_terminal(&add, "y\n").expect("there is a script");
+    assert!(done && shown.contains("github:alice"), "{shown}");
+    assert_eq!(verified().0, "verified");
+    assert_eq!(scratch.json(&["tool", "trust", "check", "github:alice", TOOL])["publisher"], true);
+    scratch.ok(&["tool", "install", TOOL]);
+
+    let (shown, done) = at_terminal(&["tool", "trust", "root", "--default"], "y\n").expect("there is a script");
+    assert!(done && shown.contains("is now the one of 2026-10-23"), "{shown}");
+    let (status, why) = verified();
+    assert!(status == "unverified" && why.contains("it does not verify"), "{status} {why}");
+    let ran = scratch.run(&["--json", "tool", "run", TOOL]);
+    assert!(
+        ran.stdout.contains("E_CONSENT_REQUIRED")
+            || ran.stdout.contains("E_TRUST_REQUIRED")
+            || ran.stdout.contains("E_CONFIRM_REQUIRED"),
+        "{ran}"
+    );
+    scratch.ok(&["tool", "trust", "remove", "github:alice"]);
+}
+
+#[test]
+fn a_damaged_root_is_no_root_and_the_embedded_one_does_not_take_its_place() {
+    let scratch = Scratch::new();
+    let approved = scratch.context().approved;
+    Root::replace(&approved, &Authority::new().root_text(), 0).expect("kept");
+    let folder = approved.folder().expect("a home").join("sigstore-root");
+    let record = std::fs::read_dir(&folder).expect("a folder").next().expect("a record").expect("an entry").path();
+    std::fs::write(&record, "{").expect("damaged");
+    let ran = scratch.run(&["tool", "trust", "root"]);
+    assert!(ran.status != 0 && ran.stderr.contains("cannot be read"), "{ran}");
+    let doctor = scratch.ok(&["tool", "doctor"]);
+    assert!(doctor.contains("no bundle of Sigstore's counts"), "{doctor}");
+}

@@ -1,0 +1,22 @@
+//! A program that was built without the feature `sigstore`.
+
+use crate::support::Scratch;
+
+#[test]
+fn what_needs_it_is_refused_and_says_how_to_get_it() {
+    let scratch = Scratch::new();
+    scratch.file("trusted_root.json", "{}");
+    for arguments in [
+        &["tool", "trust", "root"][..],
+        &["tool", "trust", "root", "trusted_root.json"],
+        &["tool", "trust", "root", "--default"],
+        &["tool", "trust", "add", "github:alice"],
+        &["tool", "trust", "add", "github-workflow:alice/kit/ci.yml@refs/heads/main"],
+    ] {
+        let ran = scratch.run(&[&["--json"], arguments].concat());
+        assert!(ran.stdout.contains("E_TRUST_UNSUPPORTED"), "{arguments:?}\n{ran}");
+        assert!(ran.stdout.contains("cargo install --path . --features full"), "{arguments:?}\n{ran}");
+    }
+    let doctor = scratch.ok(&["tool", "doctor"]);
+    assert!(doctor.contains("built without the feature `sigstore`"), "{doctor}");
+}

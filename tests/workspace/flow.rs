@@ -1,0 +1,294 @@
+//! Features over three repositories: all or none.
+
+use serde_json::json;
+
+use super::shop::{REPOS, Shop};
+use crate::support::Client;
+
+#[test]
+fn a_feature_is_started_and_finished_in_all_repositories() {
+    let shop = Shop::new();
+    let data = shop.data(&["flow", "feature", "start", "login"]);
+    assert_eq!(
+        (data["operation"].as_str(), data["branch_name"].as_str()),
+        (Some("feature start"), Some("feature/login"))
+    );
+    shop.work("login.txt");
+    let tips = REPOS.map(|(repo, _)| shop.id(repo, "feature/login"));
+    let old = REPOS.map(|(repo, _)| shop.id(repo, "develop"));
+    let data = shop.data(&["flow", "feature", "finish", "login"]);
+    for (n, (repo, _)) in REPOS.into_iter().enumerate() {
+        assert_eq!(data["repos"][n]["success"], true, "{data}");
+        assert_eq!(shop.id(repo, "develop^1"), old[n]);
+        assert_eq!(shop.id(repo, "develop^2"), tips[n]);
+        assert_eq!(shop.id(repo, "feature/login"), "", "the branch is gone");
+        assert_eq!(shop.branch(repo), "develop");
+        assert!(shop.repo(repo).join("login.txt").exists());
+        assert_eq!(
+            shop.git(&shop.repo(repo), &["log", "-1", "--format=%s"]),
+            "Merge branch 'feature/login' into develop"
+        );
+        assert_eq!(shop.git(&shop.repo(repo), &["status", "--porcelain"]), "");
+    }
+    shop.assert_tidy();
+}
+
+#[test]
+fn the_same_over_stdio_in_both_eras() {
+    for modern in [false, true] {
+        let shop = Shop::bare();
+        // From inside of the root no consent is needed.
+        for (repo, _) in REPOS {
+            let from = shop.origin(repo);
+            std::fs::create_dir_all(shop.root().join("origins")).expect("a folder");
+            std::fs::rename(from, shop.root().join(format!("origins/{repo}.git"))).expect("moved");
+        }
+        let mut command = shop.command();
+        let mut client = if modern {
+            Client::modern_with(command.args(["serve", "--as", "smctl"]), json!({}))
+        } else {
+            Client::spawn(command.args(["serve", "--as", "smctl"])).shake_hands("2025-06-18")
+        };
+        let call = |client: &mut Client, name: &str, arguments| {
+            let answer = client.request("tools/call", json!({ "name": name, "arguments": arguments }));
+            assert_eq!(answer["result"]["isError"], false, "{answer}");
+            let result = &answer["result"];
+            let text: serde_json::Value =
+                serde_json::from_str(result["content"][0]["text"].as_str().expect("text")).expect("JSON");
+            assert_eq!(text, result["structuredContent"]);
+            text
+        };
+        let repos: Vec<_> =
+            REPOS.iter().map(|(repo, path)| json!({ "url": format!("origins/{repo}.git"), "path": path })).collect();
+        call(&mut client, "smctl_workspace_init", json!({ "name": "shop", "repos": repos }));
+        call(&mut client, "smctl_flow_feature_start", json!({ "name": "login" }));
+        shop.work("login.txt");
+        let finished = call(&mut client, "smctl_flow_feature_finish", json!({ "name": "login" }));
+        assert_eq!(finished["operation"], "feature finish");
+        for (repo, _) in REPOS {
+            assert_eq!(shop.git(&shop.repo(repo), &["rev-list", "--count", "--merges", "develop"]), "1");
+        }
+        client.finish();
+    }
+}
+
+/// X4: a conflict leaves every repository byte for byte as it was, and all conflicts are told.
+#[test]
+fn x4_a_conflict_moves_nothing_anywhere() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    for repo in ["api", "web"] {
+        let folder = shop.repo(repo);
+        shop.commit(&folder, "code.txt", "one\nours\nthree\n");
+        shop.git(&folder, &["switch", "-q", "develop"]);
+        shop.commit(&folder, "code.txt", "one\ntheirs\nthree\n");
+    }
+    let before = shop.state();
+    let (error, exit) = shop.refused(&["flow", "feature", "finish", "login"]);
+    assert_eq!((error["code"].as_str(), exit), (Some("E_FLOW_CONFLICT"), 1));
+    let conflicts = &error["details"]["conflicts"];
+    assert_eq!(conflicts[0], json!({ "repo": "api", "target": "develop", "paths": ["code.txt"] }));
+    assert_eq!(conflicts[1]["repo"], "web");
+    assert_eq!(shop.state(), before);
+    shop.assert_tidy();
+    for repo in ["api", "web"] {
+        let folder = shop.repo(repo);
+        shop.git(&folder, &["switch", "-q", "feature/login"]);
+        let merged = shop.git_command(&folder).args(["merge", "-q", "develop"]).output().expect("git");
+        assert!(!merged.status.success(), "a conflict by hand too");
+        shop.commit(&folder, "code.txt", "one\nboth\nthree\n");
+    }
+    shop.ok(&["flow", "feature", "finish", "login"]);
+    assert_eq!(std::fs::read_to_string(shop.repo("api").join("code.txt")).expect("a file"), "one\nboth\nthree\n");
+}
+
+/// X16: the contract's example error, its data included.
+#[test]
+fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
+    let shop = Shop::new();
+    let mut client = shop.client(&["--as", "smctl"]);
+    let answer =
+        client.request("tools/call", json!({ "name": "smctl_flow_feature_finish", "arguments": { "name": "foo" } }));
+    let error = &answer["error"];
+    assert_eq!(error["code"], -32000, "{answer}");
+    assert_eq!(error["message"], "Feature branch 'foo' does not exist in repo lib");
+    assert_eq!(error["data"]["repo"], "lib");
+    assert_eq!(error["data"]["branch"], "feature/foo");
+    assert_eq!(error["data"]["suggestion"], "Run smctl_flow_feature_start first");
+    client.finish();
+}
+
+/// X17: a squash has one parent, the branch is gone, and its commits survive a garbage collection.
+#[test]
+fn x17_a_squash_has_one_parent_and_loses_no_commit() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("a.txt");
+    shop.work("b.txt");
+    let tip = shop.id("lib", "feature/login");
+    shop.ok(&["flow", "feature", "finish", "login", "--squash"]);
+    assert_eq!(shop.id("lib", "develop^2"), "");
+    assert_eq!(shop.id("lib", "feature/login"), "");
+    shop.git(&shop.repo("lib"), &["reflog", "expire", "--expire=now", "--all"]);
+    shop.git(&shop.repo("lib"), &["gc", "-q", "--prune=now"]);
+    assert_eq!(shop.git(&shop.repo("lib"), &["cat-file", "-t", &tip]), "commit");
+}
+
+/// X19: a failure in the second of three repositories leaves nothing in the first.
+#[test]
+fn x19_a_start_that_fails_in_one_leaves_nothing_in_the_others() {
+    let shop = Shop::new();
+    shop.git(&shop.repo("web"), &["branch", "feature/login"]);
+    let before = shop.state();
+    let (error, _) = shop.refused(&["flow", "feature", "start", "login"]);
+    assert_eq!(error["code"], "E_BRANCH_IN_USE");
+    assert_eq!(shop.state(), before);
+    // What git refuses itself: a change that switching would lose.
+    shop.git(&shop.repo("web"), &["branch", "-D", "feature/login"]);
+    let web = shop.repo("web");
+    shop.git(&web, &["switch", "-q", "develop"]);
+    shop.commit(&web, "code.txt", "changed\n");
+    shop.git(&web, &["switch", "-q", "main"]);
+    std::fs::write(web.join("code.txt"), "not committed\n").expect("a file");
+    let before = shop.state();
+    let (error, _) = shop.refused(&["flow", "feature", "start", "login"]);
+    assert_eq!(error["code"], "E_GIT_FAILED", "{error}");
+    assert_eq!(shop.state(), before);
+    shop.assert_tidy();
+}
+
+/// X20: an ignored file in the way of a merge is not overwritten.
+#[test]
+fn x20_an_ignored_file_in_the_way_is_not_overwritten() {
+    let shop = Shop::new();
+    let lib = shop.repo("lib");
+    shop.git(&lib, &["switch", "-q", "develop"]);
+    shop.commit(&lib, ".gitignore", "*.env\n");
+    shop.ok(&["flow", "feature", "start", "login"]);
+    std::fs::write(lib.join("x.env"), "theirs").expect("a file");
+    shop.git(&lib, &["add", "-f", "x.env"]);
+    shop.git(&lib, &["commit", "-q", "-m", "an env"]);
+    shop.git(&lib, &["switch", "-q", "develop"]);
+    std::fs::write(lib.join("x.env"), "mine").expect("a file");
+    let before = shop.state();
+    let (error, _) = shop.refused(&["flow", "feature", "finish", "login"]);
+    assert_eq!(error["code"], "E_FLOW_DIRTY", "{error}");
+    assert_eq!(shop.state(), before);
+    assert_eq!(std::fs::read_to_string(lib.join("x.env")).expect("a file"), "mine");
+}
+
+/// X22: the attributes of the target count, whatever is checked out.
+#[test]
+fn x22_the_attributes_of_the_target_count() {
+    let shop = Shop::new();
+    let lib = shop.repo("lib");
+    shop.git(&lib, &["switch", "-q", "develop"]);
+    shop.commit(&lib, ".gitattributes", "list.txt merge=union\n");
+    shop.commit(&lib, "list.txt", "base\n");
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.commit(&lib, "list.txt", "base\nfeature\n");
+    shop.git(&lib, &["switch", "-q", "develop"]);
+    shop.commit(&lib, "list.txt", "base\ndevelop\n");
+    // What is checked out has no attributes.
+    shop.git(&lib, &["switch", "-q", "main"]);
+    shop.ok(&["flow", "feature", "finish", "login"]);
+    let list = shop.git(&lib, &["show", "develop:list.txt"]);
+    assert_eq!(list, "base\ndevelop\nfeature");
+}
+
+/// X11: names that travel or are taken for options are refused before anything is done.
+#[test]
+fn x11_names_are_refused_first() {
+    let shop = Shop::new();
+    let before = shop.state();
+    for name in ["../x", "a/b", "-x", "x.lock", "feature/x"] {
+        let ran = shop.run(&["flow", "feature", "start", "--", name]);
+        assert_eq!(ran.status, 2, "{name}: {ran}");
+    }
+    assert_eq!(shop.state(), before);
+}
+
+/// X8: an unknown repository is an error with the nearest name.
+#[test]
+fn x8_an_unknown_repository_is_an_error() {
+    let shop = Shop::new();
+    let ran = shop.run(&["flow", "feature", "start", "x", "--repo", "servce"]);
+    assert_eq!(ran.status, 2, "{ran}");
+    let ran = shop.run(&["flow", "feature", "start", "x", "--repo", "wep"]);
+    assert!(ran.stderr.contains("did you mean 'web'?"), "{ran}");
+}
+
+/// X46: an operation of git's in progress, or a lock of its index: refused, and nothing is moved.
+#[test]
+fn x46_what_is_in_progress_is_refused() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let git = shop.repo("web").join(".git");
+    for (sign, operation) in [("MERGE_HEAD", "merge"), ("rebase-merge", "rebase"), ("BISECT_LOG", "bisect")] {
+        if sign == "rebase-merge" {
+            std::fs::create_dir(git.join(sign)).expect("a folder");
+        } else {
+            std::fs::write(git.join(sign), "").expect("a file");
+        }
+        let refs = shop.git(&shop.repo("lib"), &["for-each-ref"]);
+        let (error, _) = shop.refused(&["flow", "feature", "finish", "login"]);
+        assert_eq!(error["code"], "E_FLOW_DIRTY", "{error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(operation)), "{error}");
+        assert_eq!(shop.git(&shop.repo("lib"), &["for-each-ref"]), refs);
+        let _ = std::fs::remove_file(git.join(sign)).or_else(|_| std::fs::remove_dir(git.join(sign)));
+    }
+    // A lock of the index, with develop checked out, so that its files would move too.
+    for (repo, _) in REPOS {
+        shop.git(&shop.repo(repo), &["switch", "-q", "develop"]);
+    }
+    std::fs::write(git.join("index.lock"), "").expect("a lock");
+    let before = shop.id("lib", "develop");
+    let (error, _) = shop.refused(&["flow", "feature", "finish", "login"]);
+    assert_eq!(error["code"], "E_GIT_LOCKED", "{error}");
+    assert_eq!(shop.id("lib", "develop"), before);
+    std::fs::remove_file(git.join("index.lock")).expect("gone");
+    shop.ok(&["flow", "feature", "finish", "login"]);
+    shop.assert_tidy();
+}
+
+/// X45: two that finish one feature: one does, the other names the run.
+#[test]
+fn x45_two_that_finish_one_feature() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let line = ["--json", "flow", "feature", "finish", "login"];
+    let start = || {
+        let mut command = shop.command();
+        command.args(line).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+        command.spawn().expect("mcpkg starts")
+    };
+    let outputs = [start(), start()].map(|child| child.wait_with_output().expect("it ends"));
+    let mut failed = outputs.iter().filter(|output| !output.status.success());
+    let answer: serde_json::Value = serde_json::from_slice(&failed.next().expect("one fails").stdout).expect("JSON");
+    assert!(failed.next().is_none(), "the other one does it");
+    assert_eq!(answer["error"]["code"], "E_BRANCH_NOT_FOUND", "{answer}");
+    assert!(answer["error"]["message"].as_str().is_some_and(|said| said.contains("was finished already, by the run")));
+    for (repo, _) in REPOS {
+        assert_eq!(shop.git(&shop.repo(repo), &["rev-list", "--count", "--merges", "develop"]), "1");
+    }
+}
+
+/// X41: arguments that only the shell has, and mistyped ones, are refused from agents.
+#[test]
+fn x41_what_only_the_shell_has_is_refused_from_agents() {
+    let shop = Shop::new();
+    let mut client = shop.client(&["--as", "smctl"]);
+    for (argument, near) in [("dry_run", None), ("push", None), ("no_delet", Some("no_delete"))] {
+        let arguments = json!({ "name": "x", argument: true });
+        let answer =
+            client.request("tools/call", json!({ "name": "smctl_flow_feature_finish", "arguments": arguments }));
+        assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        if let Some(near) = near {
+            assert!(answer.to_string().contains(near), "{answer}");
+        }
+    }
+    client.finish();
+}

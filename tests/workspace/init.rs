@@ -1,0 +1,93 @@
+//! Making a workspace.
+
+use serde_json::json;
+
+use super::shop::{REPOS, Shop};
+use crate::support::Client;
+
+#[test]
+fn three_repositories_are_cloned_with_both_branches() {
+    let shop = Shop::bare();
+    let line = shop.init_line();
+    let data = shop.data(&line.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(data["name"], "shop");
+    let rows = data["repos"].as_array().expect("rows");
+    assert_eq!(rows[1], json!({ "name": "api", "path": "services/api", "cloned": true }));
+    for (repo, _) in REPOS {
+        assert_eq!(shop.branch(repo), "main");
+        assert_eq!(shop.id(repo, "develop"), shop.id(repo, "main"));
+    }
+    let manifest = std::fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("a manifest");
+    assert!(manifest.contains("path = \"services/api\""), "{manifest}");
+    shop.assert_tidy();
+}
+
+#[test]
+fn x12_init_overwrites_nothing() {
+    let shop = Shop::new();
+    let before = shop.state();
+    let (error, exit) = shop.refused(&["workspace", "init", "other"]);
+    assert_eq!((error["code"].as_str(), exit), (Some("E_WORKSPACE_EXISTS"), 4));
+    assert_eq!(shop.state(), before);
+    let bare = Shop::bare();
+    std::fs::create_dir(bare.root().join("web")).expect("a folder");
+    std::fs::write(bare.root().join("web/mine.txt"), "mine").expect("a file");
+    let line = bare.init_line();
+    let (error, _) = bare.refused(&line.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(error["code"], "E_WORKSPACE_EXISTS", "{error}");
+    let left: Vec<_> = std::fs::read_dir(bare.root()).expect("a folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["web"], "nothing was made");
+}
+
+#[test]
+fn x19_one_that_cannot_be_cloned_leaves_nothing_of_the_others() {
+    let shop = Shop::bare();
+    std::fs::remove_dir_all(shop.origin("web")).expect("gone");
+    std::fs::create_dir(shop.origin("web")).expect("no repository");
+    let line = shop.init_line();
+    let (error, exit) = shop.refused(&line.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!((error["code"].as_str(), exit), (Some("E_REMOTE_FAILED"), 7), "{error}");
+    for (repo, _) in REPOS {
+        assert!(!shop.repo(repo).exists(), "{repo} stays");
+    }
+    assert!(!shop.root().join(".smctl/workspace.toml").exists());
+    shop.assert_tidy();
+}
+
+#[test]
+fn a_clone_that_is_there_is_taken_over() {
+    let shop = Shop::bare();
+    shop.git(&shop.root(), &["clone", "-q", &shop.origin("lib").display().to_string(), "lib"]);
+    shop.commit(&shop.repo("lib"), "mine.txt", "mine");
+    let line = shop.init_line();
+    let data = shop.data(&line.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(data["repos"][0]["cloned"], false, "{data}");
+    assert!(shop.repo("lib").join("mine.txt").exists());
+}
+
+/// X34, of the manifest: a password in a URL is used and kept nowhere.
+#[test]
+fn a_dry_run_makes_nothing_and_shows_no_password() {
+    let shop = Shop::bare();
+    let ran = shop.run(&["workspace", "init", "--dry-run", "--repo", "https://ada:geheim@127.0.0.1:1/x.git"]);
+    assert_eq!(ran.status, 0, "{ran}");
+    assert!(!format!("{ran}").contains("geheim"), "{ran}");
+    let ran = shop.run(&["workspace", "init", "--repo", "https://ada:geheim@127.0.0.1:1/x.git"]);
+    assert_eq!(ran.status, 7, "{ran}");
+    assert!(!format!("{ran}").contains("geheim"), "{ran}");
+    assert!(!shop.root().join("x").exists());
+    shop.assert_tidy();
+}
+
+#[test]
+fn an_agent_clones_from_a_folder_outside_by_consent_alone() {
+    let shop = Shop::bare();
+    let mut client = Client::spawn(shop.command().arg("serve").args(["--as", "smctl"])).shake_hands("2025-06-18");
+    let repos = json!([{ "url": shop.origin("lib").display().to_string() }]);
+    let arguments = json!({ "name": "smctl_workspace_init", "arguments": { "name": "shop", "repos": repos } });
+    let answer = client.request("tools/call", arguments);
+    assert_eq!(answer["error"]["code"], -32000, "{answer}");
+    assert_eq!(answer["error"]["data"]["code"], "E_CONSENT_REQUIRED", "{answer}");
+    assert!(!shop.repo("lib").exists());
+    client.finish();
+}

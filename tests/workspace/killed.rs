@@ -1,0 +1,133 @@
+//! kill -9 before and after each git call: all before or all after, in every repository.
+
+use std::os::unix::fs::PermissionsExt;
+
+use super::shop::{REPOS, Shop};
+
+/// A git that ends its parent before or after its n-th call.
+const GIT: &str = r#"#!/bin/sh
+n=$(($(cat "$KILL_COUNT" 2>/dev/null || echo 0) + 1))
+echo "$n" > "$KILL_COUNT"
+if [ "$KILL_AT" = "$n" ] && [ "$KILL_WHEN" = before ]; then kill -9 "$PPID"; fi
+if [ "$KILL_AT" = "$n" ]; then
+    "$REAL_GIT" "$@"; status=$?
+    kill -9 "$PPID"
+    exit "$status"
+fi
+exec "$REAL_GIT" "$@"
+"#;
+
+struct Killer<'s> {
+    shop: &'s Shop,
+    folder: std::path::PathBuf,
+    real: String,
+}
+
+impl<'s> Killer<'s> {
+    fn new(shop: &'s Shop) -> Self {
+        let folder = shop.scratch.path().join("killer");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let git = folder.join("git");
+        std::fs::write(&git, GIT).expect("a script");
+        std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        let real = crate::support::finds("git").expect("git").display().to_string();
+        Self { shop, folder, real }
+    }
+
+    /// Runs a command that is killed at its n-th git call; returns whether it was.
+    fn run(&self, arguments: &[&str], at: usize, when: &str) -> bool {
+        let count = self.folder.join("count");
+        let _ = std::fs::remove_file(&count);
+        let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());
+        let output = self
+            .shop
+            .command()
+            .args(arguments)
+            .env("PATH", path)
+            .env("REAL_GIT", &self.real)
+            .env("KILL_COUNT", &count)
+            .env("KILL_AT", at.to_string())
+            .env("KILL_WHEN", when)
+            .output()
+            .expect("mcpkg starts");
+        output.status.code().is_none()
+    }
+}
+
+/// Kills `line` at every git call; after each, the next command leaves all before or all after.
+fn sweep(name: &str, prepare: impl Fn() -> Shop, line: &[&str], is_after: impl Fn(&Shop) -> [bool; 3]) {
+    let (mut kills, mut befores, mut afters) = (0, 0, 0);
+    for when in ["before", "after"] {
+        for at in 1.. {
+            let shop = prepare();
+            let before = shop.state();
+            if !Killer::new(&shop).run(line, at, when) {
+                break;
+            }
+            kills += 1;
+            // The next command puts it right; a git that was killed with a work tree half done may still be at its end.
+            crate::support::eventually("the workspace is put right", || {
+                let ran = shop.run(&["flow", "log"]);
+                assert_eq!(ran.status, 0, "{ran}");
+                (!shop.root().join(".smctl/applying").exists()).then_some(())
+            });
+            let after = is_after(&shop);
+            assert!(after == [true; 3] || after == [false; 3], "{name}: killed {when} call {at}: {after:?}");
+            if after == [false; 3] {
+                befores += 1;
+                assert_eq!(shop.state(), before, "{name}: killed {when} call {at}");
+                shop.ok(line);
+                assert_eq!(is_after(&shop), [true; 3]);
+            } else {
+                afters += 1;
+            }
+            shop.assert_tidy();
+        }
+    }
+    assert!(kills > 0 && befores > 0, "{name}: nothing was killed");
+    eprintln!("{name}: {kills} kills, {befores} before and {afters} after");
+}
+
+/// X49: a start.
+#[test]
+fn x49_a_start_that_is_killed() {
+    let is_after = |shop: &Shop| REPOS.map(|(repo, _)| shop.branch(repo) == "feature/login");
+    sweep("feature start", Shop::new, &["flow", "feature", "start", "login"], is_after);
+}
+
+fn with_feature() -> Shop {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    // One repository has develop checked out, so that its files move too.
+    shop.git(&shop.repo("web"), &["switch", "-q", "develop"]);
+    shop
+}
+
+/// X49: a finish.
+#[test]
+fn x49_a_finish_that_is_killed() {
+    let is_after = |shop: &Shop| {
+        REPOS.map(|(repo, _)| {
+            let merged = shop.git(&shop.repo(repo), &["rev-list", "--count", "--merges", "develop"]) == "1";
+            let gone = shop.id(repo, "feature/login").is_empty();
+            let clean = shop.git(&shop.repo(repo), &["status", "--porcelain"]).is_empty();
+            assert_eq!(merged, gone, "{repo}: half done");
+            assert!(clean, "{repo}: inverse changes");
+            merged
+        })
+    };
+    sweep("feature finish", with_feature, &["flow", "feature", "finish", "login"], is_after);
+}
+
+/// X49: an undo.
+#[test]
+fn x49_an_undo_that_is_killed() {
+    let prepare = || {
+        let shop = with_feature();
+        shop.ok(&["flow", "feature", "finish", "login"]);
+        shop
+    };
+    let is_after = |shop: &Shop| REPOS.map(|(repo, _)| !shop.id(repo, "feature/login").is_empty());
+    sweep("undo", prepare, &["flow", "undo"], is_after);
+}
