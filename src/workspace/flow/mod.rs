@@ -10,7 +10,7 @@ mod look;
 mod operations;
 mod push;
 mod rows;
-mod start;
+pub mod start;
 mod undo;
 mod version;
 
