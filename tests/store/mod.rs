@@ -1,6 +1,7 @@
 //! The store alone, on a temporary file.
 
 mod access;
+mod builds;
 mod consents;
 mod limits;
 mod lists;

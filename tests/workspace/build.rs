@@ -108,14 +108,14 @@ fn x7_a_build_prints_one_document_where_it_passes_fails_and_is_only_shown() {
 #[test]
 fn x9_an_unknown_repository_is_refused_with_the_nearest_name_and_nothing_runs() {
     let shop = chain("");
-    for arguments in [&["build", "apy"][..], &["build", "apy", "--parallel"]] {
+    for arguments in [&["build", "apii"][..], &["build", "apii", "--parallel"]] {
         let (status, data) = shop.json(arguments);
         assert_eq!((status, &data["error"]["code"]), (2, &json!("E_INVALID_ARGUMENT")), "{data:#}");
         assert!(data["error"]["hints"].to_string().contains("did you mean 'api'?"), "{data:#}");
     }
     let mut client = shop.server();
     for parallel in [false, true] {
-        let error = refused(&mut client, json!({ "repo": "apy", "parallel": parallel }), "E_INVALID_ARGUMENT");
+        let error = refused(&mut client, json!({ "repo": "apii", "parallel": parallel }), "E_INVALID_ARGUMENT");
         assert!(error["message"].as_str().is_some_and(|said| said.contains("did you mean 'api'?")), "{error:#}");
     }
     // What only the shell has, and what nobody has, is refused.
@@ -136,10 +136,10 @@ fn x28_a_circle_is_named_whole_and_an_unknown_dependency_is_an_error() {
     let shop = Builds::new(&[("web", &on("api")), ("api", &on("lib")), ("lib", &on("web"))]);
     let ran = shop.run(&["build"]);
     assert!(ran.status == 4 && ran.stderr.contains("web -> api -> lib -> web"), "{ran}");
-    shop.write(&[("web", &on("apy")), ("api", ""), ("lib", "")]);
+    shop.write(&[("web", &on("apii")), ("api", ""), ("lib", "")]);
     let (status, data) = shop.json(&["build"]);
     assert_eq!((status, &data["error"]["code"]), (4, &json!("E_WORKSPACE_INVALID")), "{data:#}");
-    assert!(data.to_string().contains("apy") && data.to_string().contains("api"), "{data:#}");
+    assert!(data.to_string().contains("apii") && data.to_string().contains("did you mean \\\"api\\\"?"), "{data:#}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn builds_are_shown_with_what_failed_commands_printed() {
     );
     assert!(ran.stdout.contains("api\tbuild\tfailed with status 1\t"), "{ran}");
     assert!(ran.stdout.ends_with("\n--- api: build\nbroken\n"), "{ran}");
-    let ran = shop.run(&["builds", "show", "--repo", "wep"]);
+    let ran = shop.run(&["builds", "show", "--repo", "webb"]);
     assert!(ran.status == 2 && ran.stderr.contains("did you mean 'web'?"), "{ran}");
     let (_, listed) = shop.json(&["builds", "list"]);
     let id = listed["builds"][0]["id"].as_str().expect("an id").to_owned();

@@ -204,20 +204,20 @@ mod tests {
     fn jobs_bound_how_many_are_built_at_once() {
         let level = (0..6).map(|n| job(&n.to_string(), &[], &[Step::Build])).collect();
         let plan = Plan { levels: vec![level] };
-        let (running, most, changed) = (Mutex::new((0, 0)), Mutex::new(0), Condvar::new());
+        // How many run, how many have begun, and how many ran at the most.
+        let (state, changed) = (Mutex::new((0, 0, 0)), Condvar::new());
         let rows = run(&plan, Manner { parallel: true, jobs: 3, keep_going: false }, &|_| {
-            let mut state = running.lock().expect("a lock");
-            state.0 += 1;
-            state.1 += 1;
-            *most.lock().expect("a lock") = (*most.lock().expect("a lock")).max(state.0);
+            let mut running = state.lock().expect("a lock");
+            running.0 += 1;
+            running.1 += 1;
+            running.2 = running.0.max(running.2);
             changed.notify_all();
             // Each of the first three waits for the two others, so that they overlap whatever the machine does.
-            let (mut state, _) =
-                changed.wait_timeout_while(state, Duration::from_secs(10), |(_, begun)| *begun < 3).expect("a lock");
-            state.0 -= 1;
+            let waited = changed.wait_timeout_while(running, Duration::from_secs(10), |(_, begun, _)| *begun < 3);
+            waited.expect("a lock").0.0 -= 1;
             ended(Ended::Exited(0))
         });
         assert!(rows.len() == 6 && rows.iter().all(Row::is_success));
-        assert_eq!(*most.lock().expect("a lock"), 3);
+        assert_eq!(state.lock().expect("a lock").2, 3);
     }
 }
