@@ -14,7 +14,6 @@ mod release;
 mod repositories;
 mod shop;
 pub mod spec;
-mod spec;
 mod status;
 mod sync;
 mod undo;
