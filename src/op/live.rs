@@ -27,6 +27,9 @@ pub trait Watching: Send {
     /// Takes in what there is to be watched now, such as a repository that was added.
     fn follow(&mut self, context: &Context);
 
+    /// Whether nothing works on it at the moment: what is half done is looked at when it is done.
+    fn is_settled(&self, context: &Context) -> bool;
+
     /// Whether it rings for every change. Where the system cannot watch all of it, the resources are looked at from time to
     /// time instead.
     fn is_complete(&self) -> bool;

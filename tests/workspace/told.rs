@@ -9,6 +9,8 @@ use crate::support::{Client, Http, Request, Wait, http};
 
 const BRANCHES: &str = "smctl://flow/branches";
 const CONFIG: &str = "smctl://workspace/config";
+const TASKS: &str = "smctl://spec/login/tasks";
+const STATUS: &str = "smctl://workspace/status";
 const UPDATED: &str = "notifications/resources/updated";
 
 /// Longer than a burst that goes on.
@@ -61,7 +63,8 @@ fn x37_a_burst_is_told_once() {
         let shop = Shop::new();
         let lib = shop.repo("lib");
         shop.git(&lib, &["branch", "feature/old", "develop"]);
-        let mut subscribed = Subscribed::to(&shop, modern, &[BRANCHES, CONFIG]);
+        shop.ok(&["spec", "new", "login"]);
+        let mut subscribed = Subscribed::to(&shop, modern, &[BRANCHES, CONFIG, TASKS]);
         subscribed.told_nothing("nothing happened");
         shop.git(&lib, &["switch", "-q", "feature/old"]);
         subscribed.told_once("git switch", BRANCHES);
@@ -90,8 +93,27 @@ fn x37_a_burst_is_told_once() {
         std::fs::write(manifest.with_extension("new"), format!("# by hand\n{text}")).expect("a file");
         std::fs::rename(manifest.with_extension("new"), &manifest).expect("renamed");
         subscribed.told_once("an edit of the manifest", CONFIG);
+        let tasks = shop.root().join("openspec/changes/login/tasks.md");
+        std::fs::write(&tasks, "## Implementation\n- [ ] one\n").expect("a file");
+        subscribed.told_once("an edit of a spec", TASKS);
         subscribed.client.finish();
     }
+}
+
+#[test]
+fn x37_the_end_of_a_build_is_told_and_so_is_an_edit_of_a_tracked_file() {
+    let shop = Shop::new();
+    let manifest = shop.root().join(".smctl/workspace.toml");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    let text = text.replace("[[repos]]\n", "[[repos]]\nbuild_cmd = \"true\"\n");
+    std::fs::write(&manifest, text).expect("a file");
+    let mut subscribed = Subscribed::to(&shop, false, &[STATUS]);
+    shop.ok(&["build"]);
+    subscribed.told_once("the end of a build", STATUS);
+    // Nothing rings for it: the look that comes every few seconds finds it.
+    std::fs::write(shop.repo("web").join("code.txt"), "edited\n").expect("a file");
+    subscribed.told_once("an edit of a tracked file", STATUS);
+    subscribed.client.finish();
 }
 
 #[test]
@@ -118,6 +140,18 @@ fn a_workspace_that_comes_is_told_of() {
     let read = subscribed.client.result("resources/read", json!({ "uri": CONFIG }));
     assert!(read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("shop")));
     subscribed.client.finish();
+}
+
+#[test]
+fn the_default_identity_is_told_of_tools_where_a_workspace_comes() {
+    let shop = Shop::bare();
+    let mut client = Client::spawn(shop.command().arg("serve")).shake_hands("2025-11-25");
+    let has_them = |client: &mut Client| client.result("tools/list", json!({})).to_string().contains("smctl_build");
+    assert!(!has_them(&mut client));
+    shop.ok(&shop.init_line());
+    client.notification("notifications/tools/list_changed");
+    assert!(has_them(&mut client));
+    client.finish();
 }
 
 #[test]

@@ -18,6 +18,10 @@ const QUIET: Duration = Duration::from_millis(200);
 /// How long a burst may last before they are read all the same.
 const LONGEST: Duration = Duration::from_secs(1);
 
+/// How long work that goes on is waited for, and the pause between two looks whether it still does.
+const SETTLED: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// How often what nothing rings for is looked at, at most.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -183,6 +187,9 @@ impl LiveResources {
             if woken == Woken::Over || self.closed.is_cancelled() {
                 return;
             }
+            if woken == Woken::Rung {
+                self.wait_until_settled(context, &watching);
+            }
             let began = Instant::now();
             if woken == Woken::Rung {
                 watching.iter_mut().for_each(|watching| watching.follow(context));
@@ -199,6 +206,18 @@ impl LiveResources {
             let processors =
                 std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
             due = Instant::now() + LOOK_AGAIN.max(began.elapsed() * SHARE * processors);
+        }
+    }
+
+    /// Waits while somebody works on what is watched, for a while at most: of a change that spans several repositories clients
+    /// are told once.
+    fn wait_until_settled(&self, context: &Context, watching: &[Box<dyn Watching>]) {
+        let until = Instant::now() + SETTLED;
+        while Instant::now() < until
+            && !self.closed.is_cancelled()
+            && !watching.iter().all(|watching| watching.is_settled(context))
+        {
+            std::thread::sleep(PAUSE);
         }
     }
 
