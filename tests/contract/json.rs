@@ -245,6 +245,25 @@ fn every_command_keeps_to_the_schema() {
         &["builds", "list", "-w", "shop"],
         &["builds", "show", "-w", "shop"],
     ]);
+    let [lib, docs] = ["seeds/lib", "seeds/docs"].map(|name| crate::workspace::repositories::seed(&scratch, name));
+    std::fs::create_dir(scratch.path().join("many")).expect("a folder");
+    let (init, add) =
+        (["workspace", "init", "many", "--repo", &lib, "-w", "many"], ["workspace", "add", &docs, "-w", "many"]);
+    let of_git: Vec<&[&str]> = vec![
+        &init,
+        &add,
+        &["workspace", "status", "-w", "many"],
+        &["workspace", "sync", "-w", "many"],
+        &["worktree", "add", "login", "-w", "many"],
+        &["worktree", "list", "-w", "many"],
+        &["worktree", "cd", "login", "-w", "many"],
+        &["worktree", "remove", "login", "-w", "many"],
+        &["worktree", "restore", "login", "-w", "many"],
+        &["workspace", "kept", "-w", "many"],
+        &["workspace", "prune", "--dry-run", "-w", "many"],
+        &["workspace", "remove", "docs", "-w", "many"],
+    ];
+    let steps = steps.chain(&of_git);
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {
         let mut command = scratch.command();

@@ -8,7 +8,7 @@ mod init;
 mod kept;
 mod killed;
 mod release;
-mod repositories;
+pub mod repositories;
 mod shop;
 mod spec;
 mod status;
