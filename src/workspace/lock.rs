@@ -5,7 +5,7 @@
 //! until that git has ended.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use super::root::OWN;
 use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::op::Context;
 
 /// How long the lock is waited for.
@@ -103,21 +104,21 @@ fn make_own(own: &Path) -> Result<()> {
 /// Returns the words of who holds the lock of a workspace, or `None` where nobody does. It is not waited for, and nothing
 /// is written.
 pub fn holder(root: &Path) -> Option<String> {
-    let mut file = File::open(root.join(OWN).join("lock")).ok()?;
+    let file = file::open(&root.join(OWN).join("lock")).ok()?;
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Some(words(&mut file)),
+        Err(TryLockError::WouldBlock) => Some(words(root)),
         _ => None,
     }
 }
 
-fn words(file: &mut File) -> String {
-    let mut words = String::new();
-    let _ = file.take(1_000).read_to_string(&mut words);
+/// Returns what the last holder said of itself.
+fn words(root: &Path) -> String {
+    let words = file::read_text(&root.join(OWN).join("lock"), 1_000).unwrap_or_default();
     words.trim().to_owned()
 }
 
 fn busy(root: &Path) -> Error {
-    let holder = File::open(root.join(OWN).join("lock")).map_or(String::new(), |mut file| words(&mut file));
+    let holder = words(root);
     Error::new(Code::WorkspaceBusy, format!("Another mcpkg works in the workspace `{}`: {holder}", root.display()))
         .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
         .hint("try again when it has ended")
