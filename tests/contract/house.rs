@@ -222,19 +222,9 @@ fn imports_go_down_only() {
                 "secret",
             ],
             // Repositories, which are changed by git and under this user's records; commands of builds.
-            "workspace" => &[
-                "op",
-                "consent",
-                "approved",
-                "store",
-                "error",
-                "file",
-                "clock",
-                "process",
-                "git",
-                "disk",
-                "redact",
-            ],
+            "workspace" => {
+                &["op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact"]
+            }
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }
