@@ -14,7 +14,7 @@ mod page;
 mod network;
 mod push;
 mod release;
-mod repositories;
+pub mod repositories;
 mod shop;
 pub mod spec;
 mod spec;
