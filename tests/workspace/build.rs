@@ -247,3 +247,20 @@ fn builds_are_shown_with_what_failed_commands_printed() {
     let ran = shop.run(&["builds", "show", &id[id.len() - 6..], "--repo", "api"]);
     assert!(ran.status == 0 && ran.stdout.contains("broken") && !ran.stdout.contains("lib"), "{ran}");
 }
+
+#[test]
+fn the_status_of_a_repository_has_its_last_build() {
+    let shop = chain("build_cmd = \"false\"");
+    let last = || {
+        let (_, status) = shop.json(&["workspace", "status"]);
+        let repos = status["repos"].as_array().expect("repositories").clone();
+        repos.iter().map(|repo| repo["last_build"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(last(), [Value::Null, Value::Null, Value::Null]);
+    let (_, failed) = shop.json(&["build"]);
+    let run = &failed["error"]["details"]["run"];
+    let [web, api, lib] = &last()[..] else { panic!("three") };
+    // web was skipped.
+    assert_eq!((web, &api["success"], &lib["success"]), (&Value::Null, &json!(false), &json!(true)));
+    assert!(api["run"] == *run && lib["ended_at"].is_string(), "{api:#}");
+}
