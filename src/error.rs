@@ -298,8 +298,13 @@ impl std::error::Error for Error {
 pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase()), name))
-        .filter(|(likeness, _)| *likeness > 0.85)
+        .map(|name| (wanted.to_lowercase(), name.to_lowercase(), name))
+        // Of a short name one letter is much.
+        .filter(|(wanted, known, _)| {
+            let is_short = known.chars().count() == 3 || known.chars().count() == 4;
+            strsim::jaro_winkler(wanted, known) > 0.85 || is_short && strsim::damerau_levenshtein(wanted, known) == 1
+        })
+        .map(|(wanted, known, name)| (strsim::jaro_winkler(&wanted, &known), name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }
@@ -357,5 +362,7 @@ mod tests {
     fn nearest_finds_a_typo_and_nothing_far() {
         assert_eq!(nearest("code-reveiw", ["code-review", "deploy"]), Some("code-review"));
         assert_eq!(nearest("zzz", ["code-review", "deploy"]), None);
+        assert_eq!(nearest("wep", ["lib", "api", "web"]), Some("web"));
+        assert_eq!(nearest("apy", ["lib", "api", "web"]), Some("api"));
     }
 }

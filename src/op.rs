@@ -201,8 +201,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     fn missing_database(&self) -> MissingDatabase {
         match (Self::EFFECT.reads(), Self::SHAPE) {
             (false, _) => MissingDatabase::Create,
-            // A config repo is looked at without a database.
-            (true, Shape::Envelope) => MissingDatabase::StandIn,
+            // A config repo and a workspace are looked at without a database.
+            (true, Shape::Envelope | Shape::Rpc) => MissingDatabase::StandIn,
             (true, _) => MissingDatabase::StandInUnlessNamed,
         }
     }

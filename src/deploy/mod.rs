@@ -17,7 +17,7 @@ mod completions;
 
 use crate::op::{Domain, Group, Listed};
 
-pub use source::{is_reserved, known_root};
+pub use source::known_root;
 
 /// The group of this domain.
 pub const GROUP: &str = "deploy";

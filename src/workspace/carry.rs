@@ -43,23 +43,25 @@ pub struct Kept {
 }
 
 /// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
-/// Where one fails, those before it were done.
+/// `done` counts the steps that were done, also where one fails.
 ///
 /// # Errors
 /// `E_FLOW_MOVED` where something is not where the step begins, `E_GIT_LOCKED`, `E_GIT_FAILED`, `E_IO_PERMISSION_DENIED`,
 /// `E_DISK_FULL`, `E_FILE_FAILED`.
-pub fn apply(ground: &Ground<'_>, steps: &[Step]) -> Result<()> {
+pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()> {
     let mut rest = steps;
     while let Some(step) = rest.first() {
         let together = rest.iter().take_while(|step| matches!(step, Step::Ref { .. })).count();
         if together == 0 {
             one(ground, step)?;
             rest = &rest[1..];
+            *done += 1;
         } else {
             // A branch that is checked out is held too, until the others are moved.
             let forwards = rest[together..].iter().take_while(|step| matches!(step, Step::Forward { .. }));
             move_refs(ground, &rest[..together], forwards)?;
             rest = &rest[together..];
+            *done += together;
         }
     }
     Ok(())

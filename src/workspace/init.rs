@@ -167,7 +167,7 @@ fn place(context: &Context) -> Result<PathBuf> {
     if let Some(there) = find(&root) {
         return Err(exists(&there));
     }
-    if root.parent().is_none() || crate::deploy::is_reserved(&root) {
+    if is_reserved(&root) {
         return Err(Error::new(
             Code::InvalidArgument,
             format!("`{}` is the home folder, `/`, or an agent's own folder: no place for a workspace", root.display()),
@@ -175,6 +175,13 @@ fn place(context: &Context) -> Result<PathBuf> {
         .hint("make a folder for it, and run the command there"));
     }
     Ok(root)
+}
+
+/// Whether a folder is the home folder or above it, or below one of its hidden folders, where agents keep their own things.
+fn is_reserved(folder: &Path) -> bool {
+    let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else { return folder.parent().is_none() };
+    let below = folder.strip_prefix(&home).ok().and_then(|below| below.iter().next());
+    home.starts_with(folder) || below.is_some_and(|first| first.as_encoded_bytes().starts_with(b"."))
 }
 
 fn exists(root: &Path) -> Error {

@@ -94,9 +94,10 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     let message = format!("mcpkg: {} {}", plan.operation, plan.subject);
     let never = CancellationToken::new();
     let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
-    let landed = carry::apply(&ground, &plan.land).and_then(|()| set(context, id, State::Landed));
+    let mut done = 0;
+    let landed = carry::apply(&ground, &plan.land, &mut done).and_then(|()| set(context, id, State::Landed));
     if let Err(error) = landed {
-        return Err(undo(context, &ground, id, &plan.land, error)?);
+        return Err(undo(context, &ground, id, plan.land.split_at(done), error)?);
     }
     let warnings = tidy(&ground, &plan.tidy);
     finished(context, id, &event(plan), &plan.subject, plan.undoes.as_ref())?;
@@ -296,7 +297,8 @@ fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
     for step in steps {
         // It was done already, where a run is completed that was cut off.
         let done = carry::is_done(ground, step);
-        let done = done.and_then(|done| if done { Ok(()) } else { carry::apply(ground, std::slice::from_ref(step)) });
+        let done =
+            done.and_then(|done| if done { Ok(()) } else { carry::apply(ground, std::slice::from_ref(step), &mut 0) });
         if let Err(error) = done {
             warnings.push(format!("not done: {}: {}", step.shown(), error.message()));
         }
@@ -305,8 +307,16 @@ fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
 }
 
 /// Undoes a run after `error`; returns what to say of it.
-fn undo(context: &Context, ground: &Ground<'_>, id: i64, land: &[Step], error: Error) -> Result<Error> {
-    let kept = carry::revert(ground, land)?;
+fn undo(
+    context: &Context,
+    ground: &Ground<'_>,
+    id: i64,
+    (done, failed): (&[Step], &[Step]),
+    error: Error,
+) -> Result<Error> {
+    // Of those that failed together some may have been done; what was not is where somebody else put it.
+    carry::revert(ground, failed)?;
+    let kept = carry::revert(ground, done)?;
     set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
     end(ground.root)?;
     Ok(said(error, &kept))

@@ -23,6 +23,11 @@ const IGNORED_FILE: u64 = 1 << 20;
 /// Bytes of all ignored files together that are kept of one worktree.
 const IGNORED_FILES: u64 = 16 << 20;
 
+/// Whether a ref keeps something, by its full name.
+pub fn keeps(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
 /// Returns the ref that keeps a branch or tag as it was before a run: `name` is its full name.
 pub fn tip(run: Uuid, name: &str) -> String {
     format!("{PREFIX}{run}/{}", name.strip_prefix("refs/").unwrap_or(name))

@@ -5,7 +5,7 @@
 //! until that git has ended.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use super::root::OWN;
 use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::op::Context;
 
 /// How long the lock is waited for.

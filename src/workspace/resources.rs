@@ -1,7 +1,5 @@
 //! The resources of contract 003: read by what the tools of the same names answer, and by nothing else.
 
-use serde_json::Value;
-
 use super::GROUP;
 use super::flow::branches;
 use super::root::Workspace;
@@ -47,8 +45,4 @@ fn config(context: &Context, _: &Values) -> Result<Option<String>> {
 fn flow_branches(context: &Context, _: &Values) -> Result<Option<String>> {
     let workspace = Workspace::open(context)?;
     Ok(Some(branches::value(&branches::all(&workspace, &context.cancelled)).to_string()))
-}
-
-fn object(value: Result<Value>) -> Result<Option<String>> {
-    value.map(|value| Some(value.to_string()))
 }

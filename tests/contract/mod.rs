@@ -7,4 +7,5 @@ mod house;
 mod json;
 mod promises;
 mod schemas;
+mod smctl;
 mod table;

@@ -41,12 +41,13 @@ impl Client {
 
     /// Starts `command` as a server.
     pub fn spawn(command: &mut Command) -> Self {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a server starts");
+        Self::spawn_logging(command, Stdio::null())
+    }
+
+    /// Starts `command` as a server whose log goes to `log`.
+    pub fn spawn_logging(command: &mut Command, log: Stdio) -> Self {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log).spawn().expect("a server starts");
         let stdout = child.stdout.take().expect("a standard output");
         let (sender, lines) = channel();
         std::thread::spawn(move || {

@@ -10,6 +10,6 @@ fn the_old_tips_of_a_finish_are_kept() {
     let (tip, old) = (shop.id("lib", "feature/login"), shop.id("lib", "develop"));
     let data = shop.data(&["flow", "feature", "finish", "login"]);
     let run = data["run"].as_str().expect("a run");
-    assert_eq!(shop.id("lib", &format!("refs/mcpkg/kept/{run}/feature/login")), tip);
-    assert_eq!(shop.id("lib", &format!("refs/mcpkg/kept/{run}/develop")), old);
+    assert_eq!(shop.id("lib", &format!("refs/mcpkg/kept/{run}/heads/feature/login")), tip);
+    assert_eq!(shop.id("lib", &format!("refs/mcpkg/kept/{run}/heads/develop")), old);
 }

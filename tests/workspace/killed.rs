@@ -35,7 +35,7 @@ impl<'s> Killer<'s> {
     }
 
     /// Runs a command that is killed at its n-th git call; returns whether it was.
-    fn run(&self, arguments: &[&str], at: usize, when: &str) -> bool {
+    fn run<A: AsRef<std::ffi::OsStr>>(&self, arguments: &[A], at: usize, when: &str) -> bool {
         let count = self.folder.join("count");
         let _ = std::fs::remove_file(&count);
         let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());
@@ -55,29 +55,29 @@ impl<'s> Killer<'s> {
 }
 
 /// Kills `line` at every git call; after each, the next command leaves all before or all after.
-fn sweep(name: &str, prepare: impl Fn() -> Shop, line: &[&str], is_after: impl Fn(&Shop) -> [bool; 3]) {
+fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
     let (mut kills, mut befores, mut afters) = (0, 0, 0);
+    let before = shop.state();
+    let saved = shop.save();
     for when in ["before", "after"] {
         for at in 1.. {
-            let shop = prepare();
-            let before = shop.state();
-            if !Killer::new(&shop).run(line, at, when) {
+            shop.bring_back(&saved);
+            if !Killer::new(shop).run(line, at, when) {
                 break;
             }
             kills += 1;
             // The next command puts it right; a git that was killed with a work tree half done may still be at its end.
             crate::support::eventually("the workspace is put right", || {
-                let ran = shop.run(&["flow", "log"]);
-                assert_eq!(ran.status, 0, "{ran}");
+                shop.run(&["flow", "log"]);
                 (!shop.root().join(".smctl/applying").exists()).then_some(())
             });
-            let after = is_after(&shop);
+            let after = is_after(shop);
             assert!(after == [true; 3] || after == [false; 3], "{name}: killed {when} call {at}: {after:?}");
             if after == [false; 3] {
                 befores += 1;
                 assert_eq!(shop.state(), before, "{name}: killed {when} call {at}");
                 shop.ok(line);
-                assert_eq!(is_after(&shop), [true; 3]);
+                assert_eq!(is_after(shop), [true; 3]);
             } else {
                 afters += 1;
             }
@@ -92,7 +92,7 @@ fn sweep(name: &str, prepare: impl Fn() -> Shop, line: &[&str], is_after: impl F
 #[test]
 fn x49_a_start_that_is_killed() {
     let is_after = |shop: &Shop| REPOS.map(|(repo, _)| shop.branch(repo) == "feature/login");
-    sweep("feature start", Shop::new, &["flow", "feature", "start", "login"], is_after);
+    sweep("feature start", &Shop::new(), &["flow", "feature", "start", "login"], is_after);
 }
 
 fn with_feature() -> Shop {
@@ -117,17 +117,45 @@ fn x49_a_finish_that_is_killed() {
             merged
         })
     };
-    sweep("feature finish", with_feature, &["flow", "feature", "finish", "login"], is_after);
+    sweep("feature finish", &with_feature(), &["flow", "feature", "finish", "login"], is_after);
 }
 
 /// X49: an undo.
 #[test]
 fn x49_an_undo_that_is_killed() {
-    let prepare = || {
-        let shop = with_feature();
-        shop.ok(&["flow", "feature", "finish", "login"]);
-        shop
-    };
+    let shop = with_feature();
+    shop.ok(&["flow", "feature", "finish", "login"]);
     let is_after = |shop: &Shop| REPOS.map(|(repo, _)| !shop.id(repo, "feature/login").is_empty());
-    sweep("undo", prepare, &["flow", "undo"], is_after);
+    sweep("undo", &shop, &["flow", "undo"], is_after);
+}
+
+/// X49: a release, with the tag and both branches.
+#[test]
+fn x49_a_release_that_is_killed() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "release", "start", "1.0.0"]);
+    shop.work("version.txt");
+    let is_after = |shop: &Shop| {
+        REPOS.map(|(repo, _)| {
+            let tagged = !shop.id(repo, "v1.0.0").is_empty();
+            let merged = ["main", "develop"].map(|branch| !shop.id(repo, &format!("{branch}^2")).is_empty());
+            assert_eq!(merged, [tagged, tagged], "{repo}: half done");
+            tagged
+        })
+    };
+    sweep("release finish", &shop, &["flow", "release", "finish", "1.0.0"], is_after);
+}
+
+/// X49: making the workspace.
+#[test]
+fn x49_an_init_that_is_killed() {
+    let shop = Shop::bare();
+    let is_after = |shop: &Shop| {
+        let made = shop.root().join(".smctl/workspace.toml").exists();
+        REPOS.map(|(repo, _)| {
+            assert_eq!(shop.repo(repo).exists(), made, "{repo}: half done");
+            made
+        })
+    };
+    sweep("workspace init", &shop, &shop.init_line(), is_after);
 }

@@ -168,6 +168,23 @@ impl Shop {
         self.git(&self.repo(repo), &["branch", "--show-current"])
     }
 
+    /// Copies all there is, for [`Shop::bring_back`].
+    pub fn save(&self) -> tempfile::TempDir {
+        let saved = tempfile::tempdir().expect("a folder");
+        copy(self.scratch.path(), saved.path());
+        saved
+    }
+
+    /// Makes everything as it was when it was saved.
+    pub fn bring_back(&self, saved: &tempfile::TempDir) {
+        for entry in std::fs::read_dir(self.scratch.path()).expect("a folder").flatten() {
+            let path = entry.path();
+            let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            removed.expect("gone");
+        }
+        copy(saved.path(), self.scratch.path());
+    }
+
     /// How the workspace is: its repositories without what keeps old commits, its files without git's.
     pub fn state(&self) -> State {
         let one = |repo: &str| {
@@ -210,6 +227,11 @@ impl Shop {
     pub fn client(&self, arguments: &[&str]) -> Client {
         Client::spawn(self.command().arg("serve").args(arguments)).shake_hands("2025-06-18")
     }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
+    assert!(copied.success(), "{} is copied", from.display());
 }
 
 fn collect(root: &Path, folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {

@@ -90,7 +90,8 @@ impl Shop {
     fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[&["--json"], args].concat());
         assert_eq!(ran.status, 0, "{args:?}\n{ran}");
-        serde_json::from_str(&ran.stdout).expect("one document")
+        let printed = ran.stdout.replace("<SCRATCH>", &self.scratch.path().display().to_string());
+        serde_json::from_str(&printed).expect("one document")
     }
 
     /// Runs what has to fail, and returns the exit status and the error.
@@ -426,6 +427,23 @@ fn a_new_spec_goes_where_the_manifest_says() {
     assert_eq!(shop.json(&["spec", "new", "four"])["qualified"], "a:four");
     let names: Vec<Value> = shop.json(&["spec", "list"])["specs"].as_array().expect("specs").clone();
     assert_eq!(names.len(), 2, "the one of before and the new one: {names:?}");
+}
+
+#[test]
+fn a_spec_may_begin_with_its_feature() {
+    let shop = Shop::new();
+    let shown = shop.json(&["spec", "new", "login", "--start", "--dry-run"]);
+    assert_eq!(shown["start"]["dry_run"], true, "{shown}");
+    assert!(!shop.root().join("openspec").exists());
+    assert_eq!(shop.git("api", &["branch", "--list", "feature/login"]), "");
+    let made = shop.json(&["spec", "new", "login", "--start"]);
+    assert_eq!(made["branches"].as_array().map(Vec::len), Some(2), "{made}");
+    assert_eq!(made["start"]["repos"].as_array().map(Vec::len), Some(2), "{made}");
+    assert_eq!(shop.git("web", &["branch", "--show-current"]), "feature/login\n");
+    // A feature that cannot be started leaves no spec.
+    let (_, error) = shop.fails(&["spec", "new", "login", "--start", "--repo", "api"]);
+    assert_eq!(error["code"], "E_BRANCH_IN_USE", "{error}");
+    assert!(!shop.root().join("api/openspec").exists());
 }
 
 #[test]

@@ -2,22 +2,7 @@
 
 use super::shop::{REPOS, Shop};
 
-/// X40: undo of a start, a finish and a release: everything is as before.
-#[test]
-fn x40_everything_is_as_before() {
-    let shop = Shop::new();
-    for (repo, _) in REPOS {
-        shop.git(&shop.repo(repo), &["switch", "-q", "develop"]);
-    }
-    let mut before = vec![shop.state()];
-    shop.ok(&["flow", "feature", "start", "login"]);
-    shop.work("login.txt");
-    shop.git(&shop.repo("lib"), &["config", "branch.feature/login.description", "what it is for"]);
-    before.push(shop.state());
-    shop.ok(&["flow", "feature", "finish", "login"]);
-    assert_eq!(shop.git(&shop.repo("lib"), &["config", "--get-regexp", "^branch\\.feature/login"]).as_str(), "");
-}
-
+/// X40: undo of a finish, of a start and of a release: everything is as before.
 #[test]
 fn x40_a_finish_is_taken_back() {
     let shop = Shop::new();

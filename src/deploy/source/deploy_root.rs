@@ -89,11 +89,6 @@ pub fn known_root(db: &Db<'_>, selection: &Selection) -> Result<Option<PathBuf>>
     Ok(disk::home().is_ok_and(|home| !is_an_agents_own(&top, &home, &bases::moved())).then_some(top))
 }
 
-/// Whether a folder is the home folder, above it, or an agent's own: nothing of mcpkg's is put there unasked.
-pub fn is_reserved(folder: &Path) -> bool {
-    disk::home().is_ok_and(|home| is_an_agents_own(folder, &home, &bases::moved()))
-}
-
 /// Whether a folder is the home folder, above it, or an agent's own.
 fn is_an_agents_own(folder: &Path, home: &Path, moved: &BTreeMap<Target, PathBuf>) -> bool {
     let home = real(home);

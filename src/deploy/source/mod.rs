@@ -9,6 +9,6 @@ mod site;
 mod which;
 
 pub use choice::{Choice, Scope};
-pub use deploy_root::{has_root, is_reserved, known_root};
+pub use deploy_root::{has_root, known_root};
 pub use site::{Composed, Site};
 pub use which::Source;

@@ -3,7 +3,7 @@
 //! Nothing moves while it is planned: merges are made as objects, and every conflict of every repository is found first.
 //! Then all refs are locked, compared and moved, and what is left of the branch is tidied up.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use semver::Version;
 use serde_json::{Value, json};
@@ -14,13 +14,16 @@ use super::kind::Kind;
 use super::look::{Seen, refuse_changes, refuse_overlap};
 use super::rows::{self, More, Row, keep};
 use super::{changelog, version};
+use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
-use crate::git::{Git, tags, trees};
+use crate::git::status::{self, Extra};
+use crate::git::{Git, snapshot, tags, trees};
 use crate::op::{Context, Reply};
 use crate::store::flow_runs;
 use crate::workspace::carry;
 use crate::workspace::journal::{self, Plan};
+use crate::workspace::keep;
 use crate::workspace::lock::Lock;
 use crate::workspace::parallel;
 use crate::workspace::root::Workspace;
@@ -76,8 +79,13 @@ impl Finish<'_> {
         }
         let what = format!("{} finish {}", self.kind.word(), self.name);
         let lock = Lock::take(context, &workspace.root, &what)?;
-        let (plan, rows, mut more) = self.plan(context, &workspace, &branch)?;
-        more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
+        let done = self.plan(context, &workspace, &branch).and_then(|(plan, rows, mut more)| {
+            more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
+            Ok((plan, rows, more))
+        });
+        // Where files of worktrees were gathered.
+        carry::remove_tree(&workspace.root.join(carry::TEMPORARY))?;
+        let (plan, rows, more) = done?;
         let reply = rows::reply(&branch, &rows, &plan, false, more);
         Ok(reply.hint("`mcpkg flow undo` takes it back"))
     }
@@ -200,7 +208,7 @@ impl Finish<'_> {
         if let Some(place) = &tip.worktree {
             refuse_changes(seen.repo, place, !self.no_delete && !seen.is_own(place), cancelled)?;
         }
-        part.refs.push(keep(repo, &folder, run, branch, &tip.id));
+        part.refs.push(keep(repo, &folder, run, &tip.name, &tip.id));
         let message = match release {
             None => {
                 let target = &flow.develop_branch;
@@ -254,7 +262,7 @@ impl Finish<'_> {
         }
         part.warnings.dedup();
         if !self.no_delete {
-            self.leave(workspace, seen, tip, branch, develop, &mut part, cancelled)?;
+            self.leave(workspace, seen, tip, branch, develop, run, &mut part, cancelled)?;
         }
         part.row = Some(Row { repo: repo.clone(), state: "merged", message, worktree: None });
         Ok(part)
@@ -312,7 +320,7 @@ impl Finish<'_> {
     ) -> Result<()> {
         let Some(new) = new else { return Ok(()) };
         let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
-        part.refs.push(keep(&repo, &folder, run, target.short("refs/heads/"), &target.id));
+        part.refs.push(keep(&repo, &folder, run, &target.name, &target.id));
         let (old, new) = (target.id.clone(), new.to_owned());
         match &target.worktree {
             Some(place) => {
@@ -336,6 +344,7 @@ impl Finish<'_> {
         tip: &Ref,
         branch: &str,
         develop: &Ref,
+        run: Uuid,
         part: &mut Part,
         cancelled: &CancellationToken,
     ) -> Result<()> {
@@ -351,9 +360,14 @@ impl Finish<'_> {
                 part.leaves.push(Step::Switch { repo: repo.clone(), folder: folder.clone(), from, to });
             }
             Some(place) => {
+                let kept = self.keep_files(workspace, seen, place, branch, run, cancelled)?;
+                if let Some(kept) = &kept {
+                    let (repo, folder, name) = (repo.clone(), folder.clone(), keep::worktree(run, self.name));
+                    part.refs.push(Step::Ref { repo, folder, name, old: None, new: Some(kept.clone()) });
+                }
                 let (path, branch) = (relative(&workspace.root, place), branch.to_owned());
                 let (repo, folder) = (repo.clone(), folder.clone());
-                part.leaves.push(Step::RemoveWorktree { repo, folder, path, branch, kept: None });
+                part.leaves.push(Step::RemoveWorktree { repo, folder, path, branch, kept });
             }
             None => {}
         }
@@ -369,6 +383,38 @@ impl Finish<'_> {
             part.forgets.push(Step::UnsetConfig { repo, folder, branch: branch.to_owned(), values });
         }
         Ok(())
+    }
+}
+
+impl Finish<'_> {
+    /// Makes a commit of the files of a worktree that goes, for those that git ignores: `worktree restore` brings it back.
+    fn keep_files(
+        &self,
+        workspace: &Workspace,
+        seen: &Seen<'_>,
+        place: &Path,
+        branch: &str,
+        run: Uuid,
+        cancelled: &CancellationToken,
+    ) -> Result<Option<String>> {
+        let git = Git::of(place, cancelled);
+        let look = keep::look(place, &status::read(&git, Extra::AllAndIgnored)?)?;
+        if !look.refused.is_empty() {
+            let why = look.refused.join(", ");
+            return Err(Error::new(
+                Code::FlowDirty,
+                format!("{}: `{}` cannot go: {why}", seen.repo.name, place.display()),
+            )
+            .with_details(json!({ "repo": seen.repo.name, "worktree": place.display().to_string() }))
+            .hint("see to what is named, or finish with --no-delete, which keeps the worktree"));
+        }
+        if self.dry_run {
+            return Ok(None);
+        }
+        let scratch = journal::temporary(&workspace.root, run).join(&seen.repo.name);
+        std::fs::create_dir_all(&scratch).map_err(|error| disk::failed("make", &scratch, error))?;
+        snapshot::take(&git, &scratch, &look.ignored, &keep::message(self.name, Some(&format!("refs/heads/{branch}"))))
+            .map(Some)
     }
 }
 

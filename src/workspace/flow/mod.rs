@@ -8,8 +8,9 @@ pub mod kind;
 mod log;
 mod look;
 mod operations;
+mod push;
 mod rows;
-mod start;
+pub mod start;
 mod undo;
 mod version;
 
@@ -29,4 +30,5 @@ pub const OPS: &[Entry] = &[
     Entry::of::<operations::HotfixList>(),
     Entry::of::<log::Log>(),
     Entry::of::<undo::Undo>(),
+    Entry::of::<push::Push>(),
 ];

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::op::{Body, Reply, Table};
 use crate::workspace::journal::Plan;
+use crate::workspace::keep;
 use crate::workspace::step::{Step, short};
 
 /// What became of a repository.
@@ -80,7 +81,7 @@ pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More)
 /// The refs of a repository that move, for programs; those that only keep old commits are left out.
 fn moves(plan: &Plan, repo: &str) -> Vec<Value> {
     let of = |step: &Step| match step {
-        Step::Ref { repo: of, name, old, new, .. } if of == repo && !name.starts_with(KEPT) => {
+        Step::Ref { repo: of, name, old, new, .. } if of == repo && !keep::keeps(name) => {
             Some(json!({ "ref": name, "from": old, "to": new }))
         }
         Step::Forward { repo: of, branch, old, new, .. } | Step::Back { repo: of, branch, old, new, .. }
@@ -93,15 +94,12 @@ fn moves(plan: &Plan, repo: &str) -> Vec<Value> {
     plan.land.iter().chain(&plan.tidy).filter_map(of).collect()
 }
 
-/// The refs that keep commits which nothing else leads to.
-pub const KEPT: &str = "refs/mcpkg/kept/";
-
-/// Returns the step that keeps a commit for a run.
+/// Returns the step that keeps the commit of a branch or tag, by its full name, for a run.
 pub fn keep(repo: &str, folder: &str, run: uuid::Uuid, name: &str, commit: &str) -> Step {
     Step::Ref {
         repo: repo.to_owned(),
         folder: folder.to_owned(),
-        name: format!("{KEPT}{run}/{name}"),
+        name: keep::tip(run, name),
         old: None,
         new: Some(commit.to_owned()),
     }

@@ -6,12 +6,13 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::rows::{self, KEPT, More, Row, keep};
+use super::rows::{self, More, Row};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
 use crate::store::flow_runs::{self, FlowRun, State, StepRow};
 use crate::workspace::carry::{self, Ground};
 use crate::workspace::journal::{self, Plan};
+use crate::workspace::keep;
 use crate::workspace::lock::Lock;
 use crate::workspace::root::Workspace;
 use crate::workspace::step::Step;
@@ -163,11 +164,11 @@ fn plan(
     let (mut keeps, mut land) = (Vec::new(), Vec::new());
     for (_, step) in done.into_iter().rev() {
         match &step {
-            Step::Ref { repo, folder, name, new: Some(new), .. } if !name.starts_with(KEPT) => {
-                keeps.push(keep(repo, folder, uuid, name.trim_start_matches("refs/"), new));
+            Step::Ref { repo, folder, name, new: Some(new), .. } if !keep::keeps(name) => {
+                keeps.push(rows::keep(repo, folder, uuid, name, new));
             }
             Step::Forward { repo, folder, branch, new, .. } => {
-                keeps.push(keep(repo, folder, uuid, &format!("heads/{branch}"), new));
+                keeps.push(rows::keep(repo, folder, uuid, &format!("refs/heads/{branch}"), new));
             }
             _ => {}
         }

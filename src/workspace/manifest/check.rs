@@ -1,21 +1,33 @@
 //! What the entries of a manifest have to be to each other: names and places of their own, dependencies without a cycle.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use super::read::{Placed, Reader};
+use super::Manifest;
 use crate::error::nearest;
 
-/// Looks for names and paths that are taken twice, and for dependencies that are unknown or circular.
-pub(super) fn repos(reader: &mut Reader<'_>, placed: &Placed) {
+/// A manifest with the places of what is compared across it.
+pub(super) struct Placed {
+    pub(super) manifest: Manifest,
+    /// The place of each repository, and of its dependencies.
+    pub(super) repos: Vec<(Option<Range<usize>>, Vec<Option<Range<usize>>>)>,
+}
+
+/// What is wrong, and where.
+type Found = (Option<Range<usize>>, String);
+
+/// Returns the names and paths that are taken twice, and the dependencies that are unknown or circular.
+pub(super) fn repos(placed: &Placed) -> Vec<Found> {
+    let mut found = Vec::new();
     let repos = &placed.manifest.repos;
     let (mut names, mut paths) = (HashMap::new(), HashMap::new());
     for (repo, (place, _)) in repos.iter().zip(&placed.repos) {
         if !repo.name.is_empty() && names.insert(repo.name.as_str(), ()).is_some() {
-            reader.fault(place.clone(), format!("two repositories are called \"{}\"", repo.name));
+            found.push((place.clone(), format!("two repositories are called \"{}\"", repo.name)));
         }
         let path = repo.path.trim_end_matches('/');
         if let Some(other) = paths.insert(path, repo.name.as_str()) {
-            reader.fault(place.clone(), format!("\"{}\" and \"{other}\" lie in the same folder, `{path}`", repo.name));
+            found.push((place.clone(), format!("\"{}\" and \"{other}\" lie in the same folder, `{path}`", repo.name)));
         }
     }
     for (repo, (_, places)) in repos.iter().zip(&placed.repos) {
@@ -23,15 +35,16 @@ pub(super) fn repos(reader: &mut Reader<'_>, placed: &Placed) {
             if !names.contains_key(depends_on.as_str()) {
                 let near = nearest(depends_on, names.keys().copied());
                 let near = near.map_or_else(String::new, |near| format!("; did you mean \"{near}\"?"));
-                reader.fault(place.clone(), format!("no repository is called \"{depends_on}\"{near}"));
+                found.push((place.clone(), format!("no repository is called \"{depends_on}\"{near}")));
             }
         }
     }
     if let Some(cycle) = cycle(placed) {
         let place = placed.repos.get(cycle[0]).and_then(|(_, places)| places.first().cloned()).flatten();
         let names: Vec<_> = cycle.iter().map(|index| repos[*index].name.as_str()).collect();
-        reader.fault(place, format!("repositories depend on each other in a circle: {}", names.join(" -> ")));
+        found.push((place, format!("repositories depend on each other in a circle: {}", names.join(" -> "))));
     }
+    found
 }
 
 /// Returns the first circle of dependencies: the indices of its repositories, the first one again at the end.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use toml_edit::{Document, Item, TableLike, Value};
 
-use super::{COMMAND, Fault, Flow, Gate, Manifest, Repo, Specs, Worktrees, check, invalid};
+use super::check::{self, Placed};
+use super::{COMMAND, Fault, Flow, Gate, Manifest, Repo, Specs, Worktrees, invalid};
 use crate::error::{Result, nearest};
 use crate::redact::redact;
 
@@ -61,7 +62,9 @@ pub fn read(text: &str, shown: &str) -> Result<Manifest> {
         }
     };
     let manifest = reader.manifest(document.as_table());
-    check::repos(&mut reader, &manifest);
+    for (place, message) in check::repos(&manifest) {
+        reader.fault(place, message);
+    }
     if reader.faults.is_empty() {
         Ok(Manifest {
             warnings: reader.warnings.iter().map(|warning| format!("{shown}:{warning}")).collect(),
@@ -73,15 +76,8 @@ pub fn read(text: &str, shown: &str) -> Result<Manifest> {
     }
 }
 
-/// A manifest with the places of what is compared across it.
-pub(super) struct Placed {
-    pub(super) manifest: Manifest,
-    /// The place of each repository, and of its dependencies.
-    pub(super) repos: Vec<(Option<Range<usize>>, Vec<Option<Range<usize>>>)>,
-}
-
 /// What is read, and what was found wrong with it.
-pub(super) struct Reader<'t> {
+struct Reader<'t> {
     text: &'t str,
     faults: Vec<Fault>,
     warnings: Vec<String>,
@@ -89,7 +85,7 @@ pub(super) struct Reader<'t> {
 
 impl Reader<'_> {
     /// Keeps a fault.
-    pub(super) fn fault(&mut self, place: Option<Range<usize>>, message: String) {
+    fn fault(&mut self, place: Option<Range<usize>>, message: String) {
         let (line, column) = self.position(place);
         self.faults.push(Fault { line, column, message });
     }

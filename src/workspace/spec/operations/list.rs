@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::workspace::GROUP;
 use crate::workspace::root::Workspace;
 use crate::workspace::spec::status;
@@ -27,6 +27,10 @@ impl Operation for List {
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("specs");
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;

@@ -12,6 +12,8 @@ use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workspace::flow::kind::Kind;
+use crate::workspace::flow::start::Start;
 use crate::workspace::lock::Lock;
 use crate::workspace::root::Workspace;
 use crate::workspace::spec::scaffold::{self, SPECS};
@@ -29,6 +31,10 @@ pub struct New {
     #[arg(long, value_name = "REPO")]
     #[serde(skip)]
     repo: Option<String>,
+    /// Start the feature of the same name too: its branch in every repository
+    #[arg(long)]
+    #[serde(skip)]
+    start: bool,
     /// Show what would be written, and write nothing
     #[arg(long)]
     #[serde(skip)]
@@ -41,9 +47,9 @@ impl Operation for New {
     const TITLE: &'static str = "New spec";
     const ABOUT: &'static str = "Create a new OpenSpec feature folder with scaffolded documents";
     const HELP: &'static str = "The folder is changes/NAME below the specs' folder, openspec unless the manifest names \
-        another. Its documents have OpenSpec's headings, and comments that say what belongs below them. No branch is made, \
-        and nothing is committed.";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api"];
+        another. Its documents have OpenSpec's headings, and comments that say what belongs below them. No branch is made \
+        unless --start asks for it, and nothing is committed.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg spec new login", "mcpkg spec new login --repo api --start"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: crate::op::Changes = CHANGES;
     const SHAPE: Shape = crate::workspace::SHAPE;
@@ -78,8 +84,10 @@ impl Operation for New {
         let files = scaffold::files(name, &day, &branch);
         let written: Vec<&str> = files.iter().map(|(file, _)| *file).collect();
         let qualified = format!("{}:{name}", tree.repo);
+        let feature = Start { kind: Kind::Feature, name, repos: &[], worktree: false, dry_run: self.dry_run };
+        let started = self.start.then(|| feature.run(context)).transpose()?;
         if self.dry_run {
-            let data = json!({
+            let mut data = json!({
                 "name": name,
                 "repo": tree.repo,
                 "qualified": qualified,
@@ -87,20 +95,33 @@ impl Operation for New {
                 "files": written,
                 "dry_run": true,
             });
+            if let Some(started) = started {
+                data["start"] = started.data;
+            }
             let sentence = format!("Would make the spec '{qualified}' in {}: {}", path.display(), written.join(", "));
             return Ok(Reply::sentence(sentence, data));
         }
-        let _lock = Lock::take(context, &workspace.root, "spec new")?;
-        check_free(&mut trees, &tree, name)?;
-        make(context, &mut trees, &tree, name, &files)?;
+        let made = Lock::take(context, &workspace.root, "spec new").and_then(|_lock| {
+            check_free(&mut trees, &tree, name)?;
+            make(context, &mut trees, &tree, name, &files)
+        });
+        made.map_err(|error| match &started {
+            Some(_) => error.hint(format!("the feature '{name}' was started; `mcpkg flow undo` takes it back")),
+            None => error,
+        })?;
         let (status, warnings) = status::one(context, &workspace, &qualified)?;
         let mut data = status.value()?;
         data["files"] = json!(written);
-        let reply = Reply::sentence(format!("Made the spec '{qualified}' in {}", path.display()), data).warn(warnings);
-        Ok(reply.hint(format!(
-            "fill its documents in; `mcpkg spec validate {qualified}` says what is missing, `mcpkg flow feature start \
-             {name}` makes its branch"
-        )))
+        let mut sentence = format!("Made the spec '{qualified}' in {}", path.display());
+        let mut hint = format!("fill its documents in; `mcpkg spec validate {qualified}` says what is missing");
+        match started {
+            Some(started) => {
+                sentence = format!("{sentence}, and started the feature '{name}'");
+                data["start"] = started.data;
+            }
+            None => hint = format!("{hint}, `mcpkg flow feature start {name}` makes its branch"),
+        }
+        Ok(Reply::sentence(sentence, data).warn(warnings).hint(hint))
     }
 }
 

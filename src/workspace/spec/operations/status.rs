@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::list::table;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::plural;
 use crate::workspace::GROUP;
 use crate::workspace::root::Workspace;
@@ -39,6 +39,10 @@ impl Operation for Status {
         r#"{"type":"object","properties":{"name":{"type":"string","description":"Spec name (omit for all specs)"}}}"#,
     );
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;

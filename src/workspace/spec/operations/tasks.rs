@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::workspace::GROUP;
 use crate::workspace::root::Workspace;
 use crate::workspace::spec::named::{self, OPEN};
@@ -40,6 +40,10 @@ impl Operation for Tasks {
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("tasks");
     type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;

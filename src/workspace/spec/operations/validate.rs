@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{invalid, validated};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Shape};
 use crate::plural;
 use crate::workspace::GROUP;
 use crate::workspace::root::Workspace;
@@ -46,6 +46,10 @@ impl Operation for Validate {
 
     fn subject(&self) -> String {
         self.name.clone().unwrap_or_default()
+    }
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandIn
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

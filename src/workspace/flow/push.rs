@@ -1,0 +1,233 @@
+//! `mcpkg flow push`: sends what a flow moved to `origin`, each repository all or none.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::error::{Code, Error, Result};
+use crate::git::Git;
+use crate::git::refs;
+use crate::git::remote::{self, Update};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use crate::store::flow_runs::{self, FlowRun, State};
+use crate::workspace::journal;
+use crate::workspace::keep;
+use crate::workspace::lock::Lock;
+use crate::workspace::parallel;
+use crate::workspace::root::Workspace;
+use crate::workspace::step::Step;
+
+/// Pushes what a flow moved.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Push {
+    /// Run, branch, or name of a feature, release or hotfix [default: the last run]
+    #[serde(default)]
+    name: Option<String>,
+    /// Show what would be pushed, and push nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+impl Operation for Push {
+    const TOOL: &'static str = "smctl_flow_push";
+    const CLI: &'static [&'static str] = &["flow", "push"];
+    const TITLE: &'static str = "Push a flow";
+    const ABOUT: &'static str = "Push what a flow moved, each repository all or none";
+    const HELP: &'static str = "Only forward, and a branch is deleted at origin only where it is still where it was seen \
+        last. What was pushed is not taken back by `mcpkg flow undo`. Where origin refuses, the local work stands and can \
+        be pushed again.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg flow push", "mcpkg flow push login --yes"];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const SHAPE: Shape = super::super::SHAPE;
+    const GROUP: &'static str = super::super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = crate::op::NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let run = chosen(context, &workspace, self.name.as_deref())?;
+        let plan = plan(context, &workspace, &run)?;
+        if self.dry_run {
+            return Ok(shown(&run, &plan, true));
+        }
+        confirm(context, &run, &plan)?;
+        let _lock = Lock::take(context, &workspace.root, "flow push")?;
+        carry_out(context, &workspace, &run, plan)
+    }
+}
+
+/// What is pushed of a repository, and what became of it.
+pub struct Row {
+    repo: String,
+    updates: Vec<Update>,
+    state: &'static str,
+    message: String,
+    failed: bool,
+}
+
+/// Asks a person, at the terminal; elsewhere `--yes` says it.
+///
+/// # Errors
+/// `E_CONFIRM_REQUIRED`.
+pub fn confirm(context: &Context, run: &FlowRun, plan: &[Row]) -> Result<()> {
+    if context.confirmation == Confirmation::Given {
+        return Ok(());
+    }
+    let question = format!("Push `{} {}`?", run.operation, run.subject);
+    (context.ask)(shown(run, plan, true).body, &question)
+}
+
+/// Returns what a run moved, by repository, as pushes of it.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec<Row>> {
+    let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
+    let steps: Vec<Step> = steps
+        .into_iter()
+        .map(|row| serde_json::from_value(row.step))
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|error| Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error))?;
+    let repos = workspace.chosen(&[])?;
+    let rows = parallel::all(&repos, |repo| {
+        let folder = workspace.folder(repo)?;
+        let git = Git::of(&folder, &context.cancelled);
+        let mut updates = Vec::new();
+        for step in steps.iter().filter(|step| step.repo() == repo.name) {
+            let (name, new) = match step {
+                Step::Ref { name, new, .. } if !keep::keeps(name) => (name.clone(), new.clone()),
+                Step::Forward { branch, new, .. } => (format!("refs/heads/{branch}"), Some(new.clone())),
+                _ => continue,
+            };
+            let seen = name.replacen("refs/heads/", "refs/remotes/origin/", 1);
+            let seen = refs::find(&git, &seen)?.map(|found| found.id).filter(|_| name.starts_with("refs/heads/"));
+            match new {
+                Some(id) if seen.as_ref() != Some(&id) => updates.push(Update::Set { name, id }),
+                Some(_) => {}
+                // A branch that origin never had is not deleted there.
+                None => updates.extend(seen.map(|old| Update::Delete { name, old })),
+            }
+        }
+        let state = if updates.is_empty() { "unchanged" } else { "to push" };
+        let message = updates.iter().map(words).collect::<Vec<_>>().join(", ");
+        Ok(Row { repo: repo.name.clone(), updates, state, message, failed: false })
+    })?;
+    Ok(rows)
+}
+
+/// Pushes, and notes what of the run is at `origin` now.
+///
+/// # Errors
+/// `E_REMOTE_FAILED` where a repository was refused or could not be reached: the others are pushed, and the same command
+/// pushes the rest.
+pub fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: Vec<Row>) -> Result<Reply> {
+    let rows = parallel::each(&plan, |_, row| Ok(one(context, workspace, row)));
+    let rows: Vec<Row> = rows.into_iter().collect::<Result<_>>()?;
+    context.store.write(|db| {
+        for row in rows.iter().filter(|row| !row.failed) {
+            for update in &row.updates {
+                let (name, id) = match update {
+                    Update::Set { name, id } => (name, Some(id.as_str())),
+                    Update::Delete { name, .. } => (name, None),
+                };
+                flow_runs::note_push(db, run.id, &row.repo, name, id, context.clock.now())?;
+            }
+        }
+        context.event(db, context.author(), None, "flow.push", &run.subject)
+    })?;
+    let failed: Vec<&Row> = rows.iter().filter(|row| row.failed).collect();
+    let Some(first) = failed.first() else { return Ok(shown(run, &rows, false)) };
+    let lines: Vec<String> = failed.iter().map(|row| format!("{}: {}", row.repo, row.message)).collect();
+    Err(Error::new(Code::RemoteFailed, format!("Not pushed everywhere: {}", lines.join("; ")))
+        .with_details(json!({ "repo": first.repo, "remote": remote::ORIGIN, "repos": values(&rows), "run": run.uuid.to_string() }))
+        .hint(format!("the local work stands; see to it there (`mcpkg workspace sync` fetches), then `mcpkg flow push {}`", run.uuid)))
+}
+
+fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
+    let done = |state, message: String, failed| Row {
+        repo: row.repo.clone(),
+        updates: row.updates.clone(),
+        state,
+        message,
+        failed,
+    };
+    if row.updates.is_empty() {
+        return done("unchanged", String::new(), false);
+    }
+    let pushed = workspace.repo(&row.repo).and_then(|repo| workspace.folder(repo)).and_then(|folder| {
+        let git = Git::of(&folder, &context.cancelled);
+        remote::push(&git, &row.updates)
+    });
+    match pushed {
+        Ok(pushed) => {
+            let refused: Vec<String> =
+                pushed.iter().filter(|pushed| pushed.is_refused).map(|pushed| format!("{} {}", pushed.name, pushed.said)).collect();
+            if refused.is_empty() { done("pushed", row.message.clone(), false) } else { done("refused", refused.join(", "), true) }
+        }
+        Err(error) => done("failed", error.message().to_owned(), true),
+    }
+}
+
+/// Returns the run that is meant: by its id, by its branch, or by the branch's name without a prefix.
+fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Result<FlowRun> {
+    let flow = &workspace.manifest.flow;
+    let found = context.store.read(|db| {
+        let Some(key) = journal::known(db, &workspace.root)? else { return Ok(None) };
+        let Some(name) = name else { return flow_runs::newest(db, key) };
+        if let Ok(uuid) = Uuid::parse_str(name) {
+            return flow_runs::get(db, uuid);
+        }
+        let mut newest: Option<FlowRun> = None;
+        for kind in super::kind::Kind::ALL {
+            for operation in ["finish", "start"].map(|what| format!("{} {what}", kind.word())) {
+                for subject in [name.to_owned(), format!("{}{name}", kind.prefix(flow))] {
+                    let run = flow_runs::newest_of(db, key, &operation, &subject)?;
+                    newest = newest.into_iter().chain(run).max_by_key(|run| run.id);
+                }
+            }
+        }
+        Ok(newest)
+    })?;
+    let pushable = |run: &FlowRun| run.state == State::Done && !run.operation.starts_with("work") && run.operation != "undo";
+    found.filter(pushable).ok_or_else(|| {
+        let what = name.map_or("The last run moved nothing that can be pushed".to_owned(), |name| {
+            format!("No run of a flow that stands is called `{}`", name.escape_debug())
+        });
+        Error::new(Code::NotFound, what).hint("`mcpkg flow log` shows the runs")
+    })
+}
+
+fn words(update: &Update) -> String {
+    match update {
+        Update::Set { name, id } => format!("{name} to {}", super::rows::at(id)),
+        Update::Delete { name, .. } => format!("delete {name}"),
+    }
+}
+
+fn values(rows: &[Row]) -> Vec<Value> {
+    rows.iter()
+        .map(|row| {
+            let (success, message) = (!row.failed, &row.message);
+            json!({ "repo_name": row.repo, "success": success, "state": row.state, "message": message })
+        })
+        .collect()
+}
+
+fn shown(run: &FlowRun, rows: &[Row], dry_run: bool) -> Reply {
+    let mut data = json!({ "operation": "push", "branch_name": run.subject, "run": run.uuid.to_string(), "repos": values(rows) });
+    if dry_run {
+        data["dry_run"] = true.into();
+    }
+    let cells = rows.iter().map(|row| vec![row.repo.clone(), row.state.to_owned(), row.message.clone()]).collect();
+    let table = Table { columns: &["repo", "state", "what"], rows: cells, empty: "nothing to push".to_owned() };
+    Reply::new(Body::Table(table), data)
+}

@@ -1,0 +1,208 @@
+//! Contract 003 as its clients meet it: `serve --as smctl` over stdio, in both eras.
+
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::shop::{REPOS, Shop};
+use crate::support::{Client, Scratch, Wait};
+
+/// A server that stands in for the original, spoken to in an older revision or in 2026-07-28.
+fn client(shop: &Shop, modern: bool) -> Client {
+    let mut command = shop.command();
+    command.args(["serve", "--mcp", "--stdio", "--as", "smctl"]);
+    match modern {
+        true => Client::modern_with(&mut command, json!({})),
+        false => Client::spawn(&mut command).shake_hands("2025-06-18"),
+    }
+}
+
+/// Calls a tool that fails, and returns the error: as it stands in an older revision, out of the result in the newest.
+#[track_caller]
+fn failure(client: &mut Client, modern: bool, tool: &str, arguments: Value) -> Value {
+    let mut answer = client.request("tools/call", json!({ "name": tool, "arguments": arguments }));
+    if !modern {
+        assert!(answer.get("result").is_none(), "{answer}");
+        return answer["error"].take();
+    }
+    let result = &mut answer["result"];
+    assert_eq!(result["isError"], true, "{result}");
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(text, result["structuredContent"]);
+    result["structuredContent"]["error"].take()
+}
+
+#[test]
+fn a_session_of_an_older_revision() {
+    let shop = Shop::new();
+    let mut client = Client::spawn(shop.command().args(["serve", "--as", "smctl"]));
+    let info = json!({ "name": "test-client", "version": "1" });
+    let hello = json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": info });
+    let answer = client.result("initialize", hello);
+    assert_eq!(answer["serverInfo"]["name"], "smctl");
+    let capabilities = json!({ "tools": {}, "resources": { "subscribe": true, "listChanged": true }, "logging": {} });
+    assert_eq!(answer["capabilities"], capabilities);
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    for method in ["prompts/list", "prompts/get", "skills/list", "tasks/get"] {
+        assert_eq!(client.error(method, json!({}))["code"], -32601, "{method}");
+    }
+    assert_eq!(client.result("logging/setLevel", json!({ "level": "debug" })), json!({}));
+    let listed = client.result("resources/list", json!({}));
+    let listed = listed["resources"].as_array().expect("resources");
+    assert_eq!(listed[0]["uri"], "smctl://workspace/config");
+    assert_eq!(listed[0]["mimeType"], "application/toml");
+    assert!(listed.iter().all(|resource| resource["uri"].as_str().is_some_and(|uri| uri.starts_with("smctl://"))));
+    for resource in listed {
+        let read = client.result("resources/read", json!({ "uri": resource["uri"] }));
+        assert_eq!(read["contents"][0]["mimeType"], resource["mimeType"], "{read}");
+    }
+    let config = client.result("resources/read", json!({ "uri": "smctl://workspace/config" }));
+    let manifest = std::fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("a manifest");
+    assert_eq!(config["contents"][0]["text"], manifest.as_str());
+    let missing = client.error("resources/read", json!({ "uri": "smctl://workspace/nothing" }));
+    assert_eq!((&missing["code"], &missing["data"]["code"]), (&json!(-32000), &json!("E_NOT_FOUND")), "{missing}");
+    // What the database stores is not this contract's.
+    assert_eq!(client.error("resources/read", json!({ "uri": "mcpkg://events" }))["code"], -32000);
+    client.finish();
+}
+
+#[test]
+fn a_session_of_the_newest_revision() {
+    let shop = Shop::new();
+    let mut client = client(&shop, true);
+    let found = client.result("server/discover", json!({}));
+    let capabilities = json!({ "tools": {}, "resources": { "subscribe": true, "listChanged": true } });
+    assert_eq!(found["capabilities"], capabilities);
+    let listed = client.result("resources/list", json!({}));
+    assert_eq!(listed["resources"][0]["uri"], "smctl://workspace/config", "{listed}");
+    let branches = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
+    assert_eq!(branches["contents"][0]["mimeType"], "application/json");
+    let missing = client.error("resources/read", json!({ "uri": "smctl://workspace/nothing" }));
+    assert_eq!((&missing["code"], &missing["data"]["code"]), (&json!(-32602), &json!("E_NOT_FOUND")), "{missing}");
+    assert!(missing["data"]["uri"].is_string());
+    client.finish();
+}
+
+#[test]
+fn the_branches_of_the_flow_are_told_by_kind() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login", "--repos", "lib"]);
+    let mut client = client(&shop, false);
+    let read = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
+    let branches: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
+    let feature = json!({
+        "repo_name": "lib",
+        "branch": "feature/login",
+        "branch_type": "Feature",
+        "head": shop.id("lib", "feature/login"),
+        "merged": true,
+        "worktree": "lib",
+    });
+    assert_eq!(branches["features"], json!([feature]));
+    assert_eq!((&branches["releases"], &branches["hotfixes"]), (&json!([]), &json!([])));
+    let base: Vec<_> = branches["base"].as_array().expect("branches").iter().map(|base| &base["branch_type"]).collect();
+    assert_eq!(base, REPOS.iter().flat_map(|_| ["Develop", "Main"]).collect::<Vec<_>>());
+    shop.commit(&shop.repo("lib"), "login.txt", "login\n");
+    let read = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
+    let branches: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(branches["features"][0]["merged"], false);
+    client.finish();
+}
+
+#[test]
+fn x16_the_contracts_example_error() {
+    let shop = Shop::new();
+    for modern in [false, true] {
+        let mut client = client(&shop, modern);
+        let arguments = json!({ "name": "foo" });
+        let error = failure(&mut client, modern, "smctl_flow_feature_finish", arguments);
+        assert_eq!(error["code"], -32000, "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with("Feature branch 'foo' does not exist in repo "), "{message}");
+        let data = &error["data"];
+        assert_eq!(
+            (&data["branch"], &data["suggestion"]),
+            (&json!("feature/foo"), &json!("Run smctl_flow_feature_start first"),),
+            "{error}"
+        );
+        assert!(data["repo"].is_string(), "{error}");
+        assert_eq!(data["code"], "E_BRANCH_NOT_FOUND");
+        client.finish();
+    }
+}
+
+#[test]
+fn x33_codes_of_a_missing_workspace_and_of_git() {
+    let outside = Scratch::new();
+    for modern in [false, true] {
+        let mut command = outside.command();
+        command.args(["serve", "--as", "smctl"]);
+        let mut client = match modern {
+            true => Client::modern_with(&mut command, json!({})),
+            false => Client::spawn(&mut command).shake_hands("2025-11-25"),
+        };
+        let error = failure(&mut client, modern, "smctl_flow_feature_start", json!({ "name": "x" }));
+        assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32001), &json!("E_WORKSPACE_NOT_FOUND")));
+        assert!(error["data"]["path"].is_string() && error["data"]["suggestion"].is_string(), "{error}");
+        let read = client.error("resources/read", json!({ "uri": "smctl://workspace/config" }));
+        assert_eq!(read["code"], if modern { -32602 } else { -32001 }, "{read}");
+        assert_eq!(read["data"]["code"], "E_WORKSPACE_NOT_FOUND");
+        client.finish();
+        let shop = Shop::new();
+        shop.ok(&["flow", "feature", "start", "login"]);
+        shop.work("login.txt");
+        let api = shop.repo("api");
+        shop.git(&api, &["switch", "-q", "develop"]);
+        shop.commit(&api, "login.txt", "another\n");
+        let mut client = self::client(&shop, modern);
+        let error = failure(&mut client, modern, "smctl_flow_feature_finish", json!({ "name": "login" }));
+        assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32002), &json!("E_FLOW_CONFLICT")), "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains("api") && message.contains("login.txt"), "{message}");
+        client.finish();
+    }
+}
+
+#[test]
+fn x41_what_a_tool_does_not_take_is_refused() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let before = shop.state();
+    for modern in [false, true] {
+        let mut client = client(&shop, modern);
+        for unknown in ["push", "dry_run", "yes", "no_delte"] {
+            let arguments = json!({ "name": "login", unknown: true });
+            let error = failure(&mut client, modern, "smctl_flow_feature_finish", arguments);
+            assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32602), &json!("E_INVALID_ARGUMENT")));
+            let message = error["message"].as_str().expect("a message");
+            assert!(message.contains(&format!("`{unknown}`")), "{message}");
+            assert_eq!(message.contains("did you mean `no_delete`?"), unknown == "no_delte", "{message}");
+        }
+        let error = failure(&mut client, modern, "smctl_flow_feature_finish", json!({ "name": 7 }));
+        assert_eq!(error["code"], -32602, "{error}");
+        client.finish();
+    }
+    assert_eq!(shop.state(), before);
+}
+
+#[test]
+fn x10_standard_output_is_protocol_only_at_debug_too() {
+    let shop = Shop::new();
+    let log = shop.scratch.path().join("log");
+    let mut command = shop.command();
+    command.args(["serve", "--as", "smctl"]).env("SMCTL_LOG", "debug");
+    let mut client = Client::spawn_logging(&mut command, Stdio::from(std::fs::File::create(&log).expect("a file")));
+    client = client.shake_hands("2025-06-18");
+    // The client fails at each line that is not JSON-RPC.
+    client.result("tools/list", json!({}));
+    client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
+    let arguments = json!({ "name": "https://ada:hunter2@example.org/x" });
+    failure(&mut client, false, "smctl_flow_feature_start", arguments);
+    assert_eq!(client.wait(std::time::Duration::from_millis(100)), Wait::Nothing);
+    client.finish();
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert!(log.contains(" INFO ") && log.contains("smctl_flow_feature_start"), "{log}");
+    assert!(log.contains("DEBUG") && log.contains("example.org"), "bodies are logged at debug: {log}");
+    assert!(!log.contains("hunter2"), "{log}");
+}

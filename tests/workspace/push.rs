@@ -1,0 +1,47 @@
+//! Pushing: only what is asked for, forward, each repository all or none.
+
+use super::shop::{REPOS, Shop};
+
+/// X42: nothing is pushed unasked; a remote that moved refuses, the others are pushed; mended, the rest follows.
+#[test]
+fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
+    let shop = Shop::new();
+    let at = |repo: &str, name: &str| {
+        let output = shop.git_command(&shop.origin(repo)).args(["rev-parse", "--verify", "-q", name]).output();
+        String::from_utf8_lossy(&output.expect("git starts").stdout).trim().to_owned()
+    };
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let run = shop.data(&["flow", "feature", "finish", "login"])["run"].as_str().expect("a run").to_owned();
+    for (repo, _) in REPOS {
+        assert_eq!(at(repo, "develop"), "", "nothing was pushed");
+    }
+    let ran = shop.run(&["flow", "push"]);
+    assert_ne!(ran.status, 0, "nobody said yes: {ran}");
+    assert_eq!(at("lib", "develop"), "");
+    // Somebody else's develop at one of the origins.
+    let other = shop.scratch.path().join("other");
+    shop.git(shop.scratch.path(), &["clone", "-q", &shop.origin("web").display().to_string(), "other"]);
+    shop.git(&other, &["switch", "-q", "-c", "develop"]);
+    shop.commit(&other, "theirs.txt", "theirs");
+    shop.git(&other, &["push", "-q", "origin", "develop"]);
+    let theirs = at("web", "develop");
+    let local = shop.id("web", "develop");
+    let (error, exit) = shop.refused(&["--yes", "flow", "push", "login"]);
+    assert_eq!((error["code"].as_str(), exit), (Some("E_REMOTE_FAILED"), 7), "{error}");
+    assert_eq!(error["details"]["repos"][2]["state"], "refused", "{error}");
+    assert_eq!((at("web", "develop"), shop.id("web", "develop")), (theirs, local), "there and here as before");
+    for repo in ["lib", "api"] {
+        assert_eq!(at(repo, "develop"), shop.id(repo, "develop"));
+    }
+    let (error, _) = shop.refused(&["flow", "undo"]);
+    assert_eq!(error["code"], "E_FLOW_PUSHED", "{error}");
+    shop.git(&other, &["push", "-q", "origin", "--delete", "develop"]);
+    let data = {
+        let ran = shop.run(&["--json", "--yes", "flow", "push", &run]);
+        assert_eq!(ran.status, 0, "{ran}");
+        ran
+    };
+    assert!(data.stdout.contains("pushed"), "{data}");
+    assert_eq!(at("web", "develop"), shop.id("web", "develop"));
+}

@@ -1,0 +1,77 @@
+//! `workspace add` and `remove`; what is kept, and pruned.
+
+use serde_json::json;
+
+use super::shop::Shop;
+
+/// A bare repository more.
+fn more(shop: &Shop) {
+    let seed = shop.scratch.path().join("seed/lib");
+    shop.git(&seed, &["clone", "-q", "--bare", ".", &shop.origin("docs").display().to_string()]);
+}
+
+#[test]
+fn a_repository_is_added_and_taken_out_and_the_rest_of_the_manifest_stays() {
+    let shop = Shop::new();
+    more(&shop);
+    let manifest = shop.root().join(".smctl/workspace.toml");
+    let read = || std::fs::read_to_string(&manifest).expect("a manifest");
+    let before = format!("# ours\n{}\n# the end\n", read());
+    std::fs::write(&manifest, &before).expect("a manifest");
+    let origin = shop.origin("docs").display().to_string();
+    let foreseen = shop.data(&["workspace", "add", &format!("{origin}=manual/docs"), "--dry-run"]);
+    assert!(foreseen["dry_run"] == true && !shop.root().join("manual").exists() && read() == before, "{foreseen}");
+    let data = shop.data(&["workspace", "add", &format!("{origin}=manual/docs")]);
+    assert_eq!(data["repos"], json!([{ "name": "docs", "path": "manual/docs", "cloned": true }]));
+    let docs = shop.root().join("manual/docs");
+    assert_eq!(shop.git(&docs, &["branch", "--format=%(refname:short)"]), "develop\nmain");
+    assert!(read().starts_with("# ours\n") && read().contains("manual/docs"), "{}", read());
+    let (error, _) = shop.refused(&["workspace", "add", &origin]);
+    assert_eq!(error["code"], "E_ALREADY_EXISTS", "{error}");
+    let status = shop.data(&["workspace", "status"]);
+    assert_eq!(status["repos"][3]["name"], "docs");
+    shop.assert_tidy();
+
+    let text = read();
+    let needing = text.replacen("name = \"lib\"", "name = \"lib\"\ndepends_on = [\"docs\"]", 1);
+    std::fs::write(&manifest, &needing).expect("a manifest");
+    let (error, _) = shop.refused(&["workspace", "remove", "docs"]);
+    assert!(error["message"].as_str().expect("a message").contains("lib depends on it"), "{error}");
+    std::fs::write(&manifest, text).expect("a manifest");
+    let foreseen = shop.data(&["workspace", "remove", "docs", "--dry-run"]);
+    assert!(foreseen["dry_run"] == true && read().contains("manual/docs"));
+    shop.ok(&["workspace", "remove", "docs"]);
+    assert!(!read().contains("manual/docs") && docs.join("code.txt").exists(), "its files stay");
+    let (error, _) = shop.refused(&["workspace", "remove", "docs"]);
+    assert_eq!(error["code"], "E_INVALID_ARGUMENT");
+    // What stands there is taken over.
+    let data = shop.data(&["workspace", "add", &format!("{origin}=manual/docs")]);
+    assert_eq!(data["repos"][0]["cloned"], false);
+}
+
+#[test]
+fn what_is_kept_is_listed_and_goes_when_it_is_old() {
+    let shop = Shop::new();
+    assert_eq!(shop.data(&["workspace", "kept"]), json!({ "kept": [] }));
+    shop.ok(&["worktree", "add", "login"]);
+    shop.ok(&["worktree", "remove", "login"]);
+    let data = shop.data(&["workspace", "kept"]);
+    let rows = data["kept"].as_array().expect("rows");
+    assert_eq!(rows.len(), 3, "{data}");
+    assert_eq!((&rows[0]["operation"], &rows[0]["repo_name"]), (&json!("worktree remove"), &json!("lib")));
+    let shown = shop.ok(&["workspace", "kept"]);
+    assert!(shown.contains("worktrees/login"), "{shown}");
+    let none = shop.data(&["workspace", "prune", "--yes"]);
+    assert_eq!(none["deleted"], json!([]), "it is not thirty days old");
+    let (error, _) = shop.refused(&["workspace", "prune", "--older-than", "0d"]);
+    assert_eq!(error["code"], "E_CONFIRM_REQUIRED");
+    let (error, exit) = shop.refused(&["workspace", "prune", "--older-than", "soon"]);
+    assert_eq!((error["code"].as_str(), exit), (Some("E_INVALID_ARGUMENT"), 2));
+    let foreseen = shop.data(&["workspace", "prune", "--older-than", "0d", "--dry-run"]);
+    assert_eq!(foreseen["deleted"].as_array().map(Vec::len), Some(3));
+    assert_eq!(shop.data(&["workspace", "kept"])["kept"].as_array().map(Vec::len), Some(3));
+    shop.ok(&["workspace", "prune", "--older-than", "0d", "--yes"]);
+    assert_eq!(shop.data(&["workspace", "kept"]), json!({ "kept": [] }));
+    let (error, _) = shop.refused(&["worktree", "restore", "login"]);
+    assert_eq!(error["code"], "E_NOT_FOUND");
+}

@@ -1,0 +1,80 @@
+//! `workspace sync`: each repository by itself.
+
+use serde_json::{Value, json};
+
+use super::shop::Shop;
+
+fn states(data: &Value) -> Vec<(String, String)> {
+    let rows = data["repos"].as_array().expect("rows");
+    let text = |row: &Value, key: &str| row[key].as_str().expect("a text").to_owned();
+    rows.iter().map(|row| (text(row, "repo_name"), text(row, "state"))).collect()
+}
+
+fn pairs(rows: &[(&str, &str)]) -> Vec<(String, String)> {
+    rows.iter().map(|(name, state)| ((*name).to_owned(), (*state).to_owned())).collect()
+}
+
+/// Somebody else commits to the main branch of a repository.
+fn theirs(shop: &Shop, repo: &str) -> String {
+    let other = shop.scratch.path().join("others").join(repo);
+    if !other.exists() {
+        std::fs::create_dir_all(other.parent().expect("a folder")).expect("a folder");
+        let place = other.display().to_string();
+        shop.git(shop.scratch.path(), &["clone", "-q", &shop.origin(repo).display().to_string(), &place]);
+    }
+    shop.commit(&other, "theirs.txt", "theirs\n");
+    shop.git(&other, &["push", "-q"]);
+    shop.git(&other, &["rev-parse", "HEAD"])
+}
+
+#[test]
+fn x14_what_is_missing_is_cloned_and_a_dead_remote_stops_no_other() {
+    let shop = Shop::new();
+    let new = theirs(&shop, "lib");
+    std::fs::remove_dir_all(shop.repo("web")).expect("gone");
+    std::fs::remove_dir_all(shop.origin("api")).expect("gone");
+    let foreseen = shop.data(&["workspace", "sync", "web", "--dry-run"]);
+    assert_eq!(states(&foreseen), pairs(&[("web", "cloned")]));
+    assert!(!shop.repo("web").exists());
+    let ran = shop.run(&["--json", "workspace", "sync"]);
+    assert_eq!(ran.status, 1, "one failed: {ran}");
+    let data: Value = serde_json::from_str(&ran.stdout).expect("one document");
+    assert_eq!(states(&data), pairs(&[("lib", "synced"), ("api", "failed"), ("web", "cloned")]), "{data}");
+    assert_eq!(data["all_synced"], false);
+    assert_eq!(shop.id("lib", "main"), new);
+    assert!(shop.repo("lib").join("theirs.txt").exists(), "the files came along");
+    assert_eq!((shop.branch("web"), shop.id("web", "develop").is_empty()), ("main".to_owned(), false));
+    shop.assert_tidy();
+    let data = shop.data(&["workspace", "sync", "lib", "web"]);
+    assert_eq!(states(&data), pairs(&[("lib", "unchanged"), ("web", "unchanged")]));
+    let (error, _) = shop.refused(&["workspace", "sync", "webb"]);
+    assert_eq!(error["hints"][0], "did you mean 'web'?");
+}
+
+#[test]
+fn what_cannot_be_moved_without_loss_stays() {
+    let shop = Shop::new();
+    let new = ["lib", "api", "web"].map(|repo| theirs(&shop, repo));
+    // Another branch is checked out: main moves beside it.
+    shop.git(&shop.repo("lib"), &["switch", "-q", "-c", "alone"]);
+    shop.commit(&shop.repo("api"), "mine.txt", "mine\n");
+    std::fs::write(shop.repo("web").join("code.txt"), "changed\n").expect("a file");
+    let (api, web) = (shop.id("api", "main"), shop.id("web", "main"));
+    let data = shop.data(&["workspace", "sync"]);
+    assert_eq!(states(&data), pairs(&[("lib", "synced"), ("api", "diverged"), ("web", "dirty")]), "{data}");
+    assert_eq!([shop.id("lib", "main"), shop.id("api", "main"), shop.id("web", "main")], [new[0].clone(), api, web]);
+    assert_eq!(shop.branch("lib"), "alone");
+    assert_eq!(std::fs::read_to_string(shop.repo("web").join("code.txt")).expect("a file"), "changed\n");
+    shop.git(&shop.repo("web"), &["restore", "code.txt"]);
+    // A file that is not tracked, or is ignored, is not overwritten.
+    for ignore in ["", "theirs.txt\n"] {
+        std::fs::write(shop.repo("web").join("theirs.txt"), "mine\n").expect("a file");
+        std::fs::write(shop.repo("web").join(".git/info/exclude"), ignore).expect("a file");
+        let data = shop.data(&["workspace", "sync", "web"]);
+        assert_eq!(states(&data), pairs(&[("web", "dirty")]), "{data}");
+        assert_eq!(std::fs::read_to_string(shop.repo("web").join("theirs.txt")).expect("a file"), "mine\n");
+    }
+    std::fs::remove_file(shop.repo("web").join("theirs.txt")).expect("gone");
+    assert_eq!(shop.data(&["workspace", "sync", "web"])["repos"][0]["state"], json!("synced"));
+    assert_eq!(shop.id("web", "main"), new[2]);
+}
