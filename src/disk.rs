@@ -183,6 +183,17 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
     })
 }
 
+/// Writes a file that a user named: beside it first, so that it is there as it was or as it shall be.
+///
+/// # Errors
+/// As [`write_beside`].
+pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
+    write_beside(path, &temporary, bytes, FILE)?;
+    put_in_place(path, &temporary, false)
+}
+
 /// Puts a file that was written beside in its place; with `new` nothing that is there is replaced. It lasts when the
 /// folder is synced too ([`sync_folder`]).
 ///

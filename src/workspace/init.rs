@@ -179,7 +179,9 @@ fn place(context: &Context) -> Result<PathBuf> {
 
 /// Whether a folder is the home folder or above it, or below one of its hidden folders, where agents keep their own things.
 fn is_reserved(folder: &Path) -> bool {
-    let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else { return folder.parent().is_none() };
+    let Some(home) = disk::home().ok().and_then(|home| home.canonicalize().ok()) else {
+        return folder.parent().is_none();
+    };
     let below = folder.strip_prefix(&home).ok().and_then(|below| below.iter().next());
     home.starts_with(folder) || below.is_some_and(|first| first.as_encoded_bytes().starts_with(b"."))
 }

@@ -104,21 +104,21 @@ fn make_own(own: &Path) -> Result<()> {
 /// Returns the words of who holds the lock of a workspace, or `None` where nobody does. It is not waited for, and nothing
 /// is written.
 pub fn holder(root: &Path) -> Option<String> {
-    let mut file = File::open(root.join(OWN).join("lock")).ok()?;
+    let file = file::open(&root.join(OWN).join("lock")).ok()?;
     match file.try_lock_shared() {
-        Err(TryLockError::WouldBlock) => Some(words(&mut file)),
+        Err(TryLockError::WouldBlock) => Some(words(root)),
         _ => None,
     }
 }
 
-fn words(file: &mut File) -> String {
-    let mut words = String::new();
-    let _ = file.take(1_000).read_to_string(&mut words);
+/// Returns what the last holder said of itself.
+fn words(root: &Path) -> String {
+    let words = file::read_text(&root.join(OWN).join("lock"), 1_000).unwrap_or_default();
     words.trim().to_owned()
 }
 
 fn busy(root: &Path) -> Error {
-    let holder = File::open(root.join(OWN).join("lock")).map_or(String::new(), |mut file| words(&mut file));
+    let holder = words(root);
     Error::new(Code::WorkspaceBusy, format!("Another mcpkg works in the workspace `{}`: {holder}", root.display()))
         .with_details(serde_json::json!({ "holder": holder, "root": root.display().to_string() }))
         .hint("try again when it has ended")

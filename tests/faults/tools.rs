@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use mcpkg::clock::Clock;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{assert_refused, assert_sound, error_code, under_strace};
-use crate::support::{Mount, Random, Scratch, skipped};
+use crate::support::{Mount, Random, Scratch, eventually, skipped};
 use crate::tools::homes::{Homes, TOOL, installed, run};
 use crate::tools::trusting;
 
@@ -180,6 +180,26 @@ fn kill_9_at_each_step_of_install_update_and_uninstall_leaves_what_was_or_what_i
 }
 
 #[test]
+fn kill_9_at_each_step_of_an_install_that_builds_leaves_what_was_or_what_is() {
+    let homes = Homes::new();
+    let more = "build: ['echo built > made']\nscripts: {main: [cat, made]}\n";
+    homes.publish_as(TOOL, "1.0.0", more, "alice", "team");
+    let nothing = "name: test/true\nversion: 1.0.0\ndescription: Does nothing\ncommand: \"true\"\n";
+    homes.author.file("true/enact.yaml", nothing);
+    let probe = homes.author.run(&["--json", "tool", "run", "./true"]);
+    if error_code(&probe).as_deref() == Some("E_RUNNER_UNAVAILABLE") {
+        return skipped("tools cannot be run here");
+    }
+    let calls = [("pwrite64", 1..=200, 3), ("fdatasync", 1..=20, 1), ("rename,renameat,renameat2", 1..=8, 1)];
+    let registry = homes.folder("team");
+    let Some(killed) = sweep(&homes.user, Path::new(&registry), &["tool", "install", TOOL], &calls) else {
+        return skipped("there is no strace");
+    };
+    assert!(killed >= 8, "only {killed} were killed");
+    assert_eq!(homes.user.ok(&["tool", "run", TOOL]).trim(), "built");
+}
+
+#[test]
 fn kill_9_at_each_step_of_an_install_of_a_lock_leaves_all_of_it_or_nothing() {
     let homes = Homes::new();
     for version in ["1.0.0", "1.1.0"] {
@@ -270,6 +290,41 @@ fn a_tree_that_was_killed_half_unpacked_is_removed_by_the_next_run() {
     std::fs::remove_dir_all(&tree).expect("gone");
     assert_eq!(user.run(&["tool", "run", TOOL]).status, 0);
     assert!(tree.is_dir() && leftovers(&trees).is_empty(), "{:?}", leftovers(&trees));
+}
+
+#[test]
+fn what_a_killed_run_was_given_goes_with_the_next_run() {
+    let homes = Homes::new();
+    let mark = format!("9{:07}.5", std::process::id());
+    let main = format!("[sh, -c, 'if [ -s \"$0\" ]; then sleep {mark}; fi', '{{{{file:text}}}}']");
+    let schema = "inputSchema: {type: object, properties: {text: {type: string}}, required: [text]}\n";
+    homes.publish_as(TOOL, "1.0.0", &format!("scripts:\n  main: {main}\n{schema}"), "alice", "team");
+    let (user, temporary) = (&homes.user, tempfile::tempdir().expect("a folder"));
+    user.ok(&["tool", "install", TOOL]);
+    let run = |text: &str| {
+        let mut command = user.command();
+        command.env("TMPDIR", temporary.path()).args(["--json", "tool", "run", TOOL, "-i", &format!("text={text}")]);
+        command
+    };
+    let left = || std::fs::read_dir(temporary.path()).expect("a folder").flatten().map(|entry| entry.path());
+    let first = user.finish(&mut run(""));
+    if error_code(&first).as_deref() == Some("E_RUNNER_UNAVAILABLE") {
+        return skipped("tools cannot be run here");
+    }
+    assert!(first.status == 0 && left().count() == 0, "{first}");
+
+    let mut killed = run("a secret").stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("mcpkg starts");
+    let given = eventually("the run has what it was given", || {
+        let mut given = left().map(|folder| folder.join("given-0"));
+        given.find(|file| std::fs::read(file).is_ok_and(|bytes| bytes == b"a secret"))
+    });
+    // Another one beside it lets it be.
+    assert_eq!(user.finish(&mut run("")).status, 0);
+    assert!(given.exists() && left().count() == 1);
+    killed.kill().and_then(|()| killed.wait()).expect("killed");
+    assert!(given.exists(), "what is killed leaves what it had");
+    assert_eq!(user.finish(&mut run("")).status, 0);
+    assert_eq!(left().count(), 0, "{:?}", left().collect::<Vec<_>>());
 }
 
 #[test]

@@ -50,10 +50,7 @@ impl Operation for Lock {
                 .map_err(|error| Error::internal("the lock cannot be written").with_source(error))?;
             return Ok(Reply::new(Body::Text(text), data));
         }
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let temporary = path.with_file_name(format!(".{name}.mcpkg-{}", crate::clock::unique().simple()));
-        disk::write_beside(&path, &temporary, text.as_bytes(), disk::FILE)?;
-        disk::put_in_place(&path, &temporary, false)?;
+        disk::replace(&path, text.as_bytes())?;
         let (sources, shown) = (lock.sources.len(), path.display().to_string());
         let items: usize = lock.sources.iter().map(|source| source.items.len()).sum();
         let sentence =

@@ -4,7 +4,9 @@ use semver::Version;
 
 use crate::clock::Millis;
 use crate::disk::Sha;
+use crate::error::{Error, Result};
 use crate::registry::package::Name;
+use crate::registry::package::archive::Opened;
 use crate::store::tools::packages::{Visibility, Yank};
 
 /// What a registry says of a tool.
@@ -75,4 +77,24 @@ pub struct Publication<'p> {
     pub visibility: Visibility,
     /// Its attestations, each a bundle as JSON.
     pub attestations: &'p [String],
+}
+
+impl<'p> Publication<'p> {
+    /// Returns what is published of an archive, to everybody and without attestations; `manifest` is the archive's, as JSON.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` for an archive without a version: none that is packed or sent is opened as one.
+    pub fn of(opened: &'p Opened, manifest: &'p serde_json::Value) -> Result<Self> {
+        let version = opened.manifest.version.as_ref().ok_or_else(|| Error::internal("an archive has no version"))?;
+        Ok(Self {
+            name: &opened.manifest.name,
+            version,
+            archive: opened.bytes(),
+            sha256: &opened.sha256,
+            manifest,
+            raw_manifest: &opened.raw_manifest,
+            visibility: Visibility::default(),
+            attestations: &[],
+        })
+    }
 }

@@ -24,6 +24,7 @@ mod bwrap;
 mod container;
 mod env;
 mod execute;
+mod given;
 mod host;
 mod left;
 #[cfg(feature = "wasm")]

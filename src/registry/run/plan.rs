@@ -161,44 +161,6 @@ fn mount(mount: &Mount) -> Value {
     }
 }
 
-/// Files that were made for one run, and where the sandbox has them.
-#[derive(Debug)]
-pub struct Made {
-    folder: tempfile::TempDir,
-    /// Where each file is on this machine, and where the tool finds it.
-    pub given: Vec<(PathBuf, PathBuf)>,
-}
-
-impl Made {
-    /// Writes what a call is given into a folder that this user alone reads; it goes away with the value.
-    ///
-    /// # Errors
-    /// `E_FILE_FAILED`, `E_DISK_FULL`; `E_NOT_FOUND` for a file of the user's that is not there.
-    pub fn of(call: &Call) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("mcpkg-run-").tempdir();
-        let folder = folder.map_err(|error| Error::file("make", &std::env::temp_dir(), error))?;
-        let write = |name: &str, bytes: &[u8]| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, bytes).map_err(|error| Error::file("write", &path, error))?;
-            Ok::<PathBuf, Error>(path)
-        };
-        let mut given = Vec::new();
-        for (number, file) in call.given.iter().enumerate() {
-            let from = match &file.content {
-                Content::Bytes(bytes) => write(&format!("given-{number}"), bytes)?,
-                Content::Path(path) => std::fs::canonicalize(path).map_err(|error| Error::file("read", path, error))?,
-            };
-            given.push((from, PathBuf::from(&file.at)));
-        }
-        Ok(Self { folder, given })
-    }
-
-    /// Returns the folder, for what a runner needs besides.
-    pub fn scratch(&self) -> &Path {
-        self.folder.path()
-    }
-}
-
 /// How specific a pattern is: by what it says besides `*`, and one without any first.
 fn specific(pattern: &str) -> (bool, usize) {
     (!pattern.contains('*'), pattern.chars().filter(|c| *c != '*').count())

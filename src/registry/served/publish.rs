@@ -46,16 +46,7 @@ pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read
         })?,
     };
     let manifest = Value::Object(opened.manifest.json.clone());
-    let publication = Publication {
-        name,
-        version,
-        archive: opened.bytes(),
-        sha256: &opened.sha256,
-        manifest: &manifest,
-        raw_manifest: &opened.raw_manifest,
-        visibility,
-        attestations: &[],
-    };
+    let publication = Publication { visibility, ..Publication::of(&opened, &manifest)? };
     let is_new = local
         .publish(&publication)
         .inspect_err(|error| context.refused_there("tool.publish", &format!("{name}@{version}"), error))?;

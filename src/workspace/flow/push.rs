@@ -92,11 +92,10 @@ pub fn confirm(context: &Context, run: &FlowRun, plan: &[Row]) -> Result<()> {
 /// `E_GIT_FAILED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec<Row>> {
     let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
-    let steps: Vec<Step> = steps
-        .into_iter()
-        .map(|row| serde_json::from_value(row.step))
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error))?;
+    let steps: Vec<Step> =
+        steps.into_iter().map(|row| serde_json::from_value(row.step)).collect::<std::result::Result<_, _>>().map_err(
+            |error| Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error),
+        )?;
     let repos = workspace.chosen(&[])?;
     let rows = parallel::all(&repos, |repo| {
         let folder = workspace.folder(repo)?;
@@ -169,9 +168,16 @@ fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
     });
     match pushed {
         Ok(pushed) => {
-            let refused: Vec<String> =
-                pushed.iter().filter(|pushed| pushed.is_refused).map(|pushed| format!("{} {}", pushed.name, pushed.said)).collect();
-            if refused.is_empty() { done("pushed", row.message.clone(), false) } else { done("refused", refused.join(", "), true) }
+            let refused: Vec<String> = pushed
+                .iter()
+                .filter(|pushed| pushed.is_refused)
+                .map(|pushed| format!("{} {}", pushed.name, pushed.said))
+                .collect();
+            if refused.is_empty() {
+                done("pushed", row.message.clone(), false)
+            } else {
+                done("refused", refused.join(", "), true)
+            }
         }
         Err(error) => done("failed", error.message().to_owned(), true),
     }
@@ -197,7 +203,8 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
         }
         Ok(newest)
     })?;
-    let pushable = |run: &FlowRun| run.state == State::Done && !run.operation.starts_with("work") && run.operation != "undo";
+    let pushable =
+        |run: &FlowRun| run.state == State::Done && !run.operation.starts_with("work") && run.operation != "undo";
     found.filter(pushable).ok_or_else(|| {
         let what = name.map_or("The last run moved nothing that can be pushed".to_owned(), |name| {
             format!("No run of a flow that stands is called `{}`", name.escape_debug())
@@ -223,7 +230,8 @@ fn values(rows: &[Row]) -> Vec<Value> {
 }
 
 fn shown(run: &FlowRun, rows: &[Row], dry_run: bool) -> Reply {
-    let mut data = json!({ "operation": "push", "branch_name": run.subject, "run": run.uuid.to_string(), "repos": values(rows) });
+    let mut data =
+        json!({ "operation": "push", "branch_name": run.subject, "run": run.uuid.to_string(), "repos": values(rows) });
     if dry_run {
         data["dry_run"] = true.into();
     }

@@ -92,16 +92,8 @@ impl Operation for Publish {
         };
         let attestations = context.store.read(|db| bundles(db, &opened.sha256))?;
         let manifest = Value::Object(opened.manifest.json.clone());
-        let publication = Publication {
-            name,
-            version,
-            archive: opened.bytes(),
-            sha256: &opened.sha256,
-            manifest: &manifest,
-            raw_manifest: &opened.raw_manifest,
-            visibility,
-            attestations: &attestations,
-        };
+        let publication =
+            Publication { visibility, attestations: &attestations, ..Publication::of(&opened, &manifest)? };
         let backend = Known::named(context, &self.to)?.open(context)?;
         let is_new = match self.dry_run {
             true => is_new(&*backend, &publication)?,
