@@ -244,7 +244,14 @@ fn every_command_keeps_to_the_schema() {
         &["build", "-w", "shop"],
         &["builds", "list", "-w", "shop"],
         &["builds", "show", "-w", "shop"],
+        &["spec", "new", "new", "-w", "shop"],
+        &["spec", "list", "-w", "shop"],
+        &["spec", "status", "login", "-w", "shop"],
+        &["spec", "validate", "login", "-w", "shop"],
+        &["spec", "tasks", "login", "-w", "shop"],
+        &["spec", "archive", "login", "-w", "shop"],
     ]);
+    crate::workspace::spec::complete(&scratch, "shop/openspec/changes/login");
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {
         let mut command = scratch.command();

@@ -223,6 +223,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["registry", "index", "shared"],
         vec!["registry", "remove", "shared"],
         vec!["build", "-w", &shop],
+        vec!["spec", "new", "login", "-w", &shop],
+        vec!["spec", "archive", "login", "--force", "-w", &shop],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],
