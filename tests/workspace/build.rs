@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{memory, reset_peak};
+use crate::support::{Client, memory, reset_peak};
 use crate::workspace::builds::{Builds, build, refused};
 
 /// A command that writes the repository's name into the workspace's file `order`.
@@ -82,6 +82,13 @@ fn x5_a_failed_build_is_an_error_in_the_shell_and_over_mcp() {
     let said = error["message"].as_str().expect("a message");
     assert!(said.starts_with("api: build failed with status 3") && said.ends_with("broken.c:1"), "{said}");
     assert_eq!(shown(&error["data"]), "+lib +lib (test) -api .api (test) .web .web (test)");
+    client.finish();
+    // The newest revision has the same object in a result.
+    let mut client = Client::modern_with(shop.command().arg("serve"), json!({}));
+    let result = build(&mut client, json!({ "test": true }))["result"].take();
+    let error = &result["structuredContent"]["error"];
+    assert_eq!((&result["isError"], &error["code"]), (&json!(true), &json!(-32004)), "{result:#}");
+    assert_eq!(error["data"]["repo"], "api");
     client.finish();
 }
 
