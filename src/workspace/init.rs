@@ -126,8 +126,9 @@ impl Operation for Init {
         if self.dry_run {
             return Ok(shown(&root, &name, &new, true));
         }
-        let lock = Lock::take(context, &root, "workspace init")?;
+        // What a killed one left is swept, or put right.
         journal::put_right(context, &root, false)?;
+        let lock = Lock::take(context, &root, "workspace init")?;
         if find(&root).is_some() {
             return Err(exists(&root));
         }
