@@ -86,8 +86,8 @@ fn a_session_of_the_newest_revision() {
 #[test]
 fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
     let shop = Shop::new();
-    let made = shop.data(&["spec", "new", "login"]);
-    let proposal = shop.root().join(made["path"].as_str().expect("a path")).join("proposal.md");
+    shop.ok(&["spec", "new", "login"]);
+    let proposal = shop.root().join("openspec/changes/login/proposal.md");
     std::fs::write(&proposal, "# Why\r\nübermäßig \u{0}").expect("a file");
     let mut client = client(&shop, false);
     let listed = client.result("resources/list", json!({}));
@@ -143,7 +143,7 @@ fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
 #[test]
 fn the_branches_of_the_flow_are_told_by_kind() {
     let shop = Shop::new();
-    shop.ok(&["flow", "feature", "start", "login", "--repos", "lib"]);
+    shop.ok(&["flow", "feature", "start", "login", "--repo", "lib"]);
     let mut client = client(&shop, false);
     let read = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
     let branches: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
@@ -153,7 +153,7 @@ fn the_branches_of_the_flow_are_told_by_kind() {
         "branch_type": "Feature",
         "head": shop.id("lib", "feature/login"),
         "merged": true,
-        "worktree": "lib",
+        "worktree": null,
     });
     assert_eq!(branches["features"], json!([feature]));
     assert_eq!((&branches["releases"], &branches["hotfixes"]), (&json!([]), &json!([])));
