@@ -4,8 +4,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::flow::branches;
 use super::flow::kind::Kind;
+use super::keep;
 use super::root::{Workspace, find, start};
 use crate::error::Result;
+use crate::git::Git;
 use crate::op::{Name, Names, Typed};
 
 /// The repositories.
@@ -20,6 +22,19 @@ pub const SETS: Names = Names::Stored(|typed| {
     let entries = base.and_then(|base| std::fs::read_dir(base).ok()).into_iter().flatten().flatten();
     let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort_unstable();
+    Ok(typed.matching(names))
+});
+
+/// The sets of worktrees that were removed and are kept.
+pub const REMOVED: Names = Names::Stored(|typed| {
+    let Some(workspace) = workspace(typed)? else { return Ok(Vec::new()) };
+    let never = CancellationToken::new();
+    let kept = |repo| Some(keep::list(&Git::of(&workspace.folder(repo).ok()?, &never)).unwrap_or_default());
+    let kept = workspace.manifest.repos.iter().filter_map(kept).flatten();
+    let mut names: Vec<String> =
+        kept.filter_map(|kept| kept.what.strip_prefix("worktrees/").map(str::to_owned)).collect();
+    names.sort_unstable();
+    names.dedup();
     Ok(typed.matching(names))
 });
 

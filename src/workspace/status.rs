@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::build;
 use super::lock;
 use super::manifest::Repo;
 use super::parallel;
@@ -50,17 +51,19 @@ impl Operation for ShowStatus {
 /// Returns what `smctl_workspace_status` and the resource `smctl://workspace/status` answer.
 ///
 /// # Errors
-/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`; `E_GIT_NOT_FOUND`, `E_CANCELLED`.
+/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`; `E_GIT_NOT_FOUND`, `E_CANCELLED`; `E_DB_BUSY`, `E_STORAGE`.
 pub fn read(context: &Context) -> Result<Value> {
     let workspace = Workspace::open(context)?;
     let rows = look(context, &workspace)?;
     Ok(data(&workspace, &rows, lock::holder(&workspace.root).as_deref()))
 }
 
-/// A repository as it was found.
+/// A repository as it was found, with its last build.
 struct Row {
     name: String,
     found: Found,
+    /// How its last build went; null where there was none.
+    last_build: Value,
 }
 
 /// What was found in a repository's place.
@@ -72,6 +75,7 @@ enum Found {
 }
 
 fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
+    let built = build::last(context, workspace)?;
     let found = parallel::each(&workspace.manifest.repos, |_, repo| {
         let found = match found(context, workspace, repo) {
             // It is about none of them alone.
@@ -79,7 +83,7 @@ fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
             Err(error) => Found::Broken(error.message().to_owned()),
             Ok(found) => found,
         };
-        Ok(Row { name: repo.name.clone(), found })
+        Ok(Row { name: repo.name.clone(), found, last_build: built.get(&repo.name).cloned().unwrap_or_default() })
     });
     found.into_iter().collect()
 }
@@ -142,7 +146,7 @@ impl Row {
             "operation": work.and_then(|(_, operation)| operation.map(InProgress::name)),
             "state": state,
             "error": error,
-            "last_build": Value::Null,
+            "last_build": self.last_build,
         })
     }
 

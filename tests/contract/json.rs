@@ -252,6 +252,38 @@ fn every_command_keeps_to_the_schema() {
         &["spec", "archive", "login", "-w", "shop"],
     ]);
     crate::workspace::spec::complete(&scratch, "shop/openspec/changes/login");
+    let [lib, docs] = ["seeds/lib", "seeds/docs"].map(|name| crate::workspace::repositories::seed(&scratch, name));
+    std::fs::create_dir(scratch.path().join("many")).expect("a folder");
+    let (init, add) =
+        (["workspace", "init", "many", "--repo", &lib, "-w", "many"], ["workspace", "add", &docs, "-w", "many"]);
+    let of_git: Vec<&[&str]> = vec![
+        &init,
+        &add,
+        &["workspace", "status", "-w", "many"],
+        &["workspace", "sync", "-w", "many"],
+        &["worktree", "add", "login", "-w", "many"],
+        &["worktree", "list", "-w", "many"],
+        &["worktree", "cd", "login", "-w", "many"],
+        &["worktree", "remove", "login", "-w", "many"],
+        &["worktree", "restore", "login", "-w", "many"],
+        &["flow", "init", "-w", "many"],
+        &["flow", "feature", "start", "cart", "-w", "many"],
+        &["flow", "feature", "list", "-w", "many"],
+        &["flow", "feature", "finish", "cart", "-w", "many"],
+        &["flow", "release", "start", "1.0.0", "-w", "many"],
+        &["flow", "release", "list", "-w", "many"],
+        &["flow", "release", "finish", "1.0.0", "-w", "many"],
+        &["flow", "hotfix", "start", "crash", "-w", "many"],
+        &["flow", "hotfix", "list", "-w", "many"],
+        &["flow", "hotfix", "finish", "crash", "-w", "many"],
+        &["flow", "push", "--dry-run", "-w", "many"],
+        &["flow", "undo", "-w", "many"],
+        &["flow", "log", "-w", "many"],
+        &["workspace", "kept", "-w", "many"],
+        &["workspace", "prune", "--dry-run", "-w", "many"],
+        &["workspace", "remove", "docs", "-w", "many"],
+    ];
+    let steps = steps.chain(&of_git);
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {
         let mut command = scratch.command();

@@ -132,6 +132,11 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     ground.scratch.file("shop/lib/file", "");
     ground.scratch.file("shop/.smctl/workspace.toml", crate::workspace::builds::ONE);
     let shop = ground.scratch.path().join("shop").display().to_string();
+    let [lib, docs] =
+        ["seeds/lib", "seeds/docs"].map(|name| crate::workspace::repositories::seed(&ground.scratch, name));
+    let many = ground.scratch.path().join("many");
+    std::fs::create_dir(&many).expect("a folder");
+    let many = many.display().to_string();
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -225,6 +230,23 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["build", "-w", &shop],
         vec!["spec", "new", "login", "-w", &shop],
         vec!["spec", "archive", "login", "--force", "-w", &shop],
+        vec!["workspace", "init", "many", "--repo", &lib, "-w", &many],
+        vec!["workspace", "add", &docs, "-w", &many],
+        vec!["workspace", "sync", "-w", &many],
+        vec!["worktree", "add", "login", "-w", &many],
+        vec!["worktree", "remove", "login", "-w", &many],
+        vec!["worktree", "restore", "login", "-w", &many],
+        vec!["flow", "init", "-w", &many],
+        vec!["flow", "feature", "start", "cart", "-w", &many],
+        vec!["flow", "feature", "finish", "cart", "-w", &many],
+        vec!["flow", "release", "start", "1.0.0", "-w", &many],
+        vec!["flow", "release", "finish", "1.0.0", "-w", &many],
+        vec!["flow", "hotfix", "start", "crash", "-w", &many],
+        vec!["flow", "hotfix", "finish", "crash", "-w", &many],
+        vec!["flow", "undo", "-w", &many],
+        vec!["flow", "push", "cart", "--yes", "-w", &many],
+        vec!["workspace", "prune", "--older-than", "0d", "--yes", "-w", &many],
+        vec!["workspace", "remove", "docs", "-w", &many],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],

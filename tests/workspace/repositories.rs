@@ -3,6 +3,21 @@
 use serde_json::json;
 
 use super::shop::Shop;
+use crate::support::Scratch;
+
+/// Makes a repository with a first commit, for tests of all commands; returns its path.
+pub fn seed(scratch: &Scratch, name: &str) -> String {
+    let folder = scratch.file(&format!("{name}/code.txt"), "one\n").parent().expect("a folder").to_owned();
+    for line in [
+        &["init", "-q", "-b", "main"][..],
+        &["add", "-A"],
+        &["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "commit", "-q", "-m", "first"],
+    ] {
+        let ended = std::process::Command::new("git").args(line).current_dir(&folder).status();
+        assert!(ended.expect("git starts").success(), "{line:?}");
+    }
+    folder.display().to_string()
+}
 
 /// A bare repository more.
 fn more(shop: &Shop) {

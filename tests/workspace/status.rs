@@ -238,7 +238,7 @@ fn status_and_worktree_list_tell_what_a_plain_script_of_git_tells() {
                 assert_eq!(&found[key], value, "round {round}: {repo}: {key}\n{found}");
             }
         }
-        let sets = worktree::read(&context).expect("the sets");
+        let sets = worktree::list::read(&context).expect("the sets");
         let mut listed = BTreeMap::new();
         for set in sets["sets"].as_array().expect("sets") {
             for worktree in set["worktrees"].as_array().expect("worktrees") {

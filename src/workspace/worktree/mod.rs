@@ -6,14 +6,12 @@
 mod add;
 mod cd;
 mod dry_run;
-mod list;
+pub mod list;
 mod remove;
 mod restore;
 pub mod set;
 
 use crate::op::Entry;
-
-pub use list::read;
 
 /// The operations of sets of worktrees.
 pub const OPS: &[Entry] = &[

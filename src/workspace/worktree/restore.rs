@@ -8,6 +8,7 @@ use super::{dry_run, set};
 use crate::error::{Code, Error, Result};
 use crate::git::{self, Git, refs, trees};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::workspace::completions::REMOVED;
 use crate::workspace::journal::{self, Plan};
 use crate::workspace::keep::{self, Kept};
 use crate::workspace::lock::Lock;
@@ -21,6 +22,7 @@ use crate::workspace::step::{Step, relative};
 #[serde(deny_unknown_fields)]
 pub struct Restore {
     /// The set's name
+    #[arg(add = REMOVED)]
     name: String,
     /// Show what would be done, and do nothing
     #[arg(long)]
