@@ -382,9 +382,9 @@ fn x27_the_current_branch_names_its_spec() {
     let ran = shop.run_in(".worktrees/other/web", &["--json", "spec", "tasks"]);
     assert!(ran.stdout.contains("_workspace:other"), "{ran}");
     // Where the branch has none, status shows all.
-    let all: Value = serde_json::from_str(&shop.run_in("web", &["--json", "spec", "status"]).stdout).expect("JSON");
-    assert_eq!(all, shop.json(&["spec", "list"]));
-    assert_eq!(all["specs"].as_array().map(Vec::len), Some(2));
+    let all = shop.run_in("web", &["--json", "spec", "status"]).stdout;
+    assert_eq!(all, shop.run(&["--json", "spec", "list"]).stdout);
+    assert_eq!(all.matches("\"qualified\"").count(), 2, "{all}");
     shop.write("openspec/changes/other/.openspec.yaml", "branch: feature/login\n");
     let ran = shop.run_in("api", &["--json", "spec", "archive"]);
     assert_eq!(ran.status, 2, "{ran}");
@@ -535,10 +535,14 @@ fn agents_make_check_and_archive_specs() {
         ("smctl_spec_archive", json!({})),
     ] {
         let refused = call(tool, arguments);
-        assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{tool}: {refused}");
+        assert_eq!(refused["error"]["code"], -32602, "{tool}: {refused}");
     }
-    let invalid = call("smctl_spec_validate", json!({ "name": "login" })).to_string();
-    assert!(invalid.contains("E_SPEC_INVALID") && invalid.contains("the section 'Why' says nothing"), "{invalid}");
+    let invalid = call("smctl_spec_validate", json!({ "name": "login" }));
+    let (code, data) = (&invalid["error"]["code"], &invalid["error"]["data"]);
+    assert_eq!((code, &data["code"]), (&json!(-32003), &json!("E_SPEC_INVALID")), "{invalid}");
+    assert_eq!((&data["qualified"], &data["result"]["valid"]), (&json!("_workspace:login"), &json!(false)));
+    let message = invalid["error"]["message"].as_str().expect("a message");
+    assert!(message.contains("openspec/changes/login/proposal.md:3: the section 'Why' says nothing"), "{message}");
     shop.spec("openspec/changes/login", &[]);
     let valid = call("smctl_spec_validate", json!({ "name": "login" }));
     assert_eq!(valid["result"]["structuredContent"]["result"]["valid"], true, "{valid}");
