@@ -7,6 +7,7 @@ mod flow;
 mod init;
 mod kept;
 mod killed;
+mod killed_worktrees;
 mod push;
 mod release;
 pub mod repositories;
