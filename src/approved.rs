@@ -15,6 +15,9 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 
+/// How a file is called that is going to be a record.
+const BEGUN: &str = ".mcpkg-";
+
 /// What is approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -107,8 +110,13 @@ impl Approved {
         };
         let folder = folder.join(kind.folder());
         disk::make_private(&folder)?;
+        // Whoever writes a record holds its folder: what else is begun there was left by somebody who was killed.
+        let held = fs::File::open(&folder).ok().filter(|folder| folder.lock().is_ok());
+        if held.is_some() {
+            remove_begun(&folder);
+        }
         let path = folder.join(sha256);
-        let temporary = folder.join(format!(".mcpkg-{}", uuid::Uuid::now_v7().simple()));
+        let temporary = folder.join(format!("{BEGUN}{}", uuid::Uuid::now_v7().simple()));
         disk::write_beside(&path, &temporary, note.to_string().as_bytes(), 0o600)?;
         disk::put_in_place(&path, &temporary, false)?;
         disk::sync_folder(&folder);
@@ -170,6 +178,15 @@ impl Approved {
     }
 }
 
+/// Removes the files that were begun in a folder of records. What cannot be removed is no record either.
+fn remove_begun(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(BEGUN) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Reads a record; one that is damaged approves nothing.
 fn read(path: &Path) -> Result<Option<Value>> {
     match file::read(path, file::TEXT) {
@@ -203,6 +220,12 @@ mod tests {
             assert_eq!(fs::metadata(file).expect("a file").permissions().mode() & 0o777, 0o600);
             assert_eq!(fs::metadata(scratch.path().join("a")).expect("a folder").permissions().mode() & 0o777, 0o700);
         }
+        // What a killed process began is no record, and goes with the next one.
+        let begun = scratch.path().join("a/roots/.mcpkg-begun");
+        fs::write(&begun, "{").expect("written");
+        assert_eq!(approved.all(Kind::Root).expect("read").len(), 1);
+        approved.put(Kind::Root, &sha256, &json!({ "path": "/r" })).expect("kept");
+        assert_eq!(begun.exists(), cfg!(not(unix)));
         approved.withdraw(Kind::Root, &sha256).expect("gone");
         approved.withdraw(Kind::Root, &sha256).expect("still gone");
         assert_eq!(approved.get(Kind::Root, &sha256).expect("read"), None);

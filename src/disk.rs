@@ -311,6 +311,13 @@ pub struct FolderLock {
     folder: Option<fs::File>,
 }
 
+impl FolderLock {
+    /// Whether the system holds the lock: there are systems and disks that lock no folders.
+    pub fn is_held(&self) -> bool {
+        self.folder.is_some()
+    }
+}
+
 impl Drop for FolderLock {
     fn drop(&mut self) {
         // A process that is just being started has the open file too, and closing it here would not be the end.

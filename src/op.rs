@@ -9,12 +9,12 @@ mod context;
 mod domain;
 mod entry;
 mod finding;
-mod live;
 mod names;
 mod namespace;
 mod projected;
 mod resource;
 mod served;
+mod watching;
 
 use std::borrow::Cow;
 
@@ -29,12 +29,12 @@ pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Pr
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
-pub use live::{Live, Ring, Watching};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
 pub use projected::{Audience, Hints, Projected, Projections, Run};
-pub use resource::{Asked, Completing, Contents, Resource, Shown, Validator, Values, newest};
+pub use resource::{Asked, Completing, Contents, Live, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
+pub use watching::{Ring, Watching};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -18,6 +18,7 @@ mod output;
 #[cfg(unix)]
 mod proc;
 mod running;
+mod spent;
 #[cfg(unix)]
 pub mod starter;
 #[cfg(all(test, unix))]
@@ -35,6 +36,7 @@ pub use failure::Failure;
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Output, Printed, Tell};
 pub use running::Running;
+pub use spent::spent;
 
 /// Returns where PATH leads for a name without a `/`: a program that is named by its path is started without a copy of
 /// this process's memory. What is not found stays as it is, and the start says so.

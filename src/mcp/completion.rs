@@ -2,7 +2,7 @@
 
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
-use super::lookup::not_found;
+use super::lookup::{no_variable, not_found};
 use super::{Config, live};
 use crate::content::template;
 use crate::error::{Code, Error, Result};
@@ -76,10 +76,4 @@ fn of_template(config: &Config, template: &str, completing: &Completing<'_>) -> 
         return Err(Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template })));
     };
     (resource.complete)(completing)?.ok_or_else(|| no_variable(template, completing.variable))
-}
-
-/// Returns the failure of completing a variable that a template does not have.
-pub(super) fn no_variable(template: &str, variable: &str) -> Error {
-    let why = format!("The resource template '{template}' has no variable '{variable}'");
-    Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template, "argument": variable }))
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::era::Era;
 use super::error::smctl_error;
+use super::lookup::no_variable;
 use super::{Config, Identity};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Live, Resource, Validator, Values};
@@ -138,7 +139,7 @@ pub(super) fn complete(
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {
         Some(known) if known == variable => Ok(live.names),
-        _ => Err(super::completion::no_variable(template, variable)),
+        _ => Err(no_variable(template, variable)),
     })
 }
 

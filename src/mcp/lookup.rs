@@ -27,3 +27,9 @@ pub(super) fn not_found(db: &Db<'_>, selection: &Selection, what: &str, key: &st
             .with_details(serde_json::json!({ key: value })),
     }
 }
+
+/// Returns the failure of completing a variable that a template does not have.
+pub(super) fn no_variable(template: &str, variable: &str) -> Error {
+    let why = format!("The resource template '{template}' has no variable '{variable}'");
+    Error::new(Code::InvalidArgument, why).with_details(serde_json::json!({ "uri": template, "argument": variable }))
+}

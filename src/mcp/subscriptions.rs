@@ -4,6 +4,7 @@
 //! what of it one client asked for and was told of. Both keep counts, not messages, so that a burst is one message and a
 //! slow client costs no memory.
 
+mod bell;
 mod feed;
 mod live;
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Live, PAGE};
+use super::{Context, PAGE};
 use crate::error::{Error, Result};
 use crate::store::Db;
 use crate::store::blobs::Blob;
@@ -33,6 +33,20 @@ pub struct Resource {
     pub validator: fn(&Asked<'_>) -> Result<Option<Validator>>,
     /// Returns what can complete a variable of the template; `None` where it has no such variable.
     pub complete: fn(&Completing<'_>) -> Result<Option<Vec<String>>>,
+}
+
+/// How a resource is read that is made of files and of what programs say of them, and not of rows. Reading one may run git,
+/// so no transaction is open meanwhile.
+#[derive(Clone, Copy)]
+pub struct Live {
+    /// The group of tools that it belongs to: who is not served these is not served it.
+    pub group: &'static str,
+    /// Returns its text; `None` where there is no such thing.
+    pub read: fn(&Context, &Values) -> Result<Option<String>>,
+    /// Returns the values that the variable of its template has now, in order; empty where it has no variable.
+    pub names: fn(&Context) -> Result<Vec<String>>,
+    /// Whether its text may become another one without a ring.
+    pub looked_at_again: bool,
 }
 
 /// Where clients find a resource.

@@ -17,7 +17,7 @@ use crate::consent::request;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reach, Reply, Shape, Table};
 
 /// A repository that comes into a workspace.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -88,6 +88,8 @@ impl Operation for Init {
         "mcpkg workspace init shop --repo https://example.org/lib.git --repo git@example.org:api.git=services/api",
     ];
     const EFFECT: Effect = Effect::Create;
+    /// A server whose folder it is in lists the tools of workspaces from now on.
+    const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const MAY_NEED_CONSENT: bool = true;
@@ -124,8 +126,9 @@ impl Operation for Init {
         if self.dry_run {
             return Ok(shown(&root, &name, &new, true));
         }
-        let lock = Lock::take(context, &root, "workspace init")?;
+        // What a killed one left is swept, or put right.
         journal::put_right(context, &root, false)?;
+        let lock = Lock::take(context, &root, "workspace init")?;
         if find(&root).is_some() {
             return Err(exists(&root));
         }

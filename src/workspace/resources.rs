@@ -1,14 +1,18 @@
 //! The resources of contract 003: read by what the tools of the same names answer, and by nothing else.
 
-use super::GROUP;
+use serde_json::Value;
+
 use super::flow::branches;
 use super::root::Workspace;
+use super::spec::{self, Which};
+use super::{GROUP, status, worktree};
 use crate::error::Result;
 use crate::op::{Context, Live, Resource, Shown, Values};
 use crate::redact::redact;
 
 const TOML: &str = "application/toml";
 const JSON: &str = "application/json";
+const MARKDOWN: &str = "text/markdown";
 
 /// The resources, in the contract's order.
 pub(super) const RESOURCES: &[Resource] = &[
@@ -22,6 +26,24 @@ pub(super) const RESOURCES: &[Resource] = &[
         ..FIXED
     },
     Resource {
+        uri: "smctl://workspace/status",
+        name: "workspace status",
+        title: "Workspace status",
+        description: "Repo statuses JSON",
+        mime_type: Some(JSON),
+        live: Some(Live { read: |context, _| object(status::read(context)), looked_at_again: true, ..LIVE }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://worktree/list",
+        name: "worktrees",
+        title: "Worktrees",
+        description: "Active worktrees JSON",
+        mime_type: Some(JSON),
+        live: Some(Live { read: |context, _| object(worktree::list::read(context)), looked_at_again: true, ..LIVE }),
+        ..FIXED
+    },
+    Resource {
         uri: "smctl://flow/branches",
         name: "flow branches",
         title: "Flow branches",
@@ -30,12 +52,66 @@ pub(super) const RESOURCES: &[Resource] = &[
         live: Some(Live { read: flow_branches, ..LIVE }),
         ..FIXED
     },
+    Resource {
+        uri: "smctl://spec/list",
+        name: "specs",
+        title: "Specs",
+        description: "All specs with status",
+        mime_type: Some(JSON),
+        live: Some(Live { read: |context, _| object(spec::list(context, &Workspace::open(context)?)), ..LIVE }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://spec/{name}/proposal",
+        name: "proposal",
+        title: "Proposal of a spec",
+        description: "Proposal markdown",
+        mime_type: Some(MARKDOWN),
+        live: Some(Live { read: |context, values| document(context, values, Which::Proposal), ..OF_SPEC }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://spec/{name}/design",
+        name: "design",
+        title: "Design of a spec",
+        description: "Design markdown",
+        mime_type: Some(MARKDOWN),
+        live: Some(Live { read: |context, values| document(context, values, Which::Design), ..OF_SPEC }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://spec/{name}/tasks",
+        name: "tasks",
+        title: "Tasks of a spec",
+        description: "Tasks markdown",
+        mime_type: Some(MARKDOWN),
+        live: Some(Live { read: |context, values| document(context, values, Which::Tasks), ..OF_SPEC }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://spec/{name}/status",
+        name: "spec status",
+        title: "Status of a spec",
+        description: "Task completion JSON",
+        mime_type: Some(JSON),
+        live: Some(Live {
+            read: |context, values| object(spec::status(context, &Workspace::open(context)?, values.get(NAME))),
+            ..OF_SPEC
+        }),
+        ..FIXED
+    },
 ];
+
+/// The variable of the templates: a spec's name, with its repository where several have it.
+const NAME: &str = "name";
 
 /// A resource without a variable: `--as smctl` lists it, other servers show it as a template.
 const FIXED: Resource = Resource { shown: Shown::Template, ..Resource::EMPTY };
 
 const LIVE: Live = Live { group: GROUP, read: |_, _| Ok(None), names: |_| Ok(Vec::new()), looked_at_again: false };
+
+/// What belongs to a spec.
+const OF_SPEC: Live = Live { names: |context| Ok(spec::names(&Workspace::open(context)?)), ..LIVE };
 
 /// Returns the manifest as it stands, without the passwords in its addresses.
 fn config(context: &Context, _: &Values) -> Result<Option<String>> {
@@ -45,4 +121,13 @@ fn config(context: &Context, _: &Values) -> Result<Option<String>> {
 fn flow_branches(context: &Context, _: &Values) -> Result<Option<String>> {
     let workspace = Workspace::open(context)?;
     Ok(Some(branches::value(&branches::all(&workspace, &context.cancelled)).to_string()))
+}
+
+/// Returns a document of a spec, to the byte.
+fn document(context: &Context, values: &Values, which: Which) -> Result<Option<String>> {
+    spec::document(&Workspace::open(context)?, values.get(NAME), which).map(Some)
+}
+
+fn object(value: Result<Value>) -> Result<Option<String>> {
+    value.map(|value| Some(value.to_string()))
 }

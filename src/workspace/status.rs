@@ -6,17 +6,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::journal;
+use super::build;
 use super::lock;
 use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
-use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::git::status::{self, Extra, State, Status};
 use crate::git::{self, Git, Operation as InProgress};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::store::builds::{self, Last};
 
 /// Show how each repository of the workspace is
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -64,7 +62,8 @@ pub fn read(context: &Context) -> Result<Value> {
 struct Row {
     name: String,
     found: Found,
-    built: Option<Last>,
+    /// How its last build went; null where there was none.
+    last_build: Value,
 }
 
 /// What was found in a repository's place.
@@ -76,10 +75,7 @@ enum Found {
 }
 
 fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
-    let built = context.store.read(|db| match journal::known(db, &workspace.root)? {
-        Some(key) => builds::last(db, key),
-        None => Ok(Vec::new()),
-    })?;
+    let built = build::last(context, workspace)?;
     let found = parallel::each(&workspace.manifest.repos, |_, repo| {
         let found = match found(context, workspace, repo) {
             // It is about none of them alone.
@@ -87,8 +83,7 @@ fn look(context: &Context, workspace: &Workspace) -> Result<Vec<Row>> {
             Err(error) => Found::Broken(error.message().to_owned()),
             Ok(found) => found,
         };
-        let built = built.iter().find(|built| built.repo == repo.name).cloned();
-        Ok(Row { name: repo.name.clone(), found, built })
+        Ok(Row { name: repo.name.clone(), found, last_build: built.get(&repo.name).cloned().unwrap_or_default() })
     });
     found.into_iter().collect()
 }
@@ -151,9 +146,7 @@ impl Row {
             "operation": work.and_then(|(_, operation)| operation.map(InProgress::name)),
             "state": state,
             "error": error,
-            "last_build": self.built.as_ref().map(|built| {
-                json!({ "run": built.run.to_string(), "success": built.success, "ended_at": rfc3339(built.ended_at) })
-            }),
+            "last_build": self.last_build,
         })
     }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use notify::event::{EventKind, ModifyKind};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 
+use super::lock;
 use super::root::{self, OWN, Workspace};
 use crate::git;
 use crate::op::{Context, Finding, Health, Ring, Watching};
@@ -124,7 +125,7 @@ impl Watch {
         let handler = {
             let places = Arc::clone(&places);
             move |event: notify::Result<Event>| match event {
-                Ok(event) if !lock(&places).take(&event) => {}
+                Ok(event) if !held(&places).take(&event) => {}
                 Ok(_) => ring(),
                 Err(error) => {
                     tracing::warn!(%error, "the workspace's files could not be watched");
@@ -155,7 +156,7 @@ impl Watching for Watch {
     fn follow(&mut self, context: &Context) {
         let wanted = places(context);
         let gone = {
-            let mut places = lock(&self.places);
+            let mut places = held(&self.places);
             let gone = std::mem::take(&mut places.gone);
             places.folders.clone_from(&wanted.folders);
             places.missing.clone_from(&wanted.missing);
@@ -189,6 +190,11 @@ impl Watching for Watch {
             }
         }
         self.watcher = Some(watcher);
+    }
+
+    fn is_settled(&self, context: &Context) -> bool {
+        let root = root::find(&root::start(&context.selection));
+        root.is_none_or(|root| lock::holder(&root).is_none())
     }
 
     fn is_complete(&self) -> bool {
@@ -264,7 +270,7 @@ fn remote(_: &Path) -> Option<&'static str> {
     None
 }
 
-fn lock(places: &Mutex<Places>) -> MutexGuard<'_, Places> {
+fn held(places: &Mutex<Places>) -> MutexGuard<'_, Places> {
     places.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -127,6 +127,11 @@ fn every_argument_that_names_something_says_so() {
         "add_registry name",
         "new_tool_key name",
         "set_tool_env name",
+        "smctl_spec_new name",
+        "smctl_workspace_init name",
+        "smctl_flow_feature_start name",
+        "smctl_flow_hotfix_start name",
+        "smctl_flow_push name",
         "smctl_worktree_add name",
     ];
     let mut without = Vec::new();

@@ -96,7 +96,7 @@ fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
 fn docs_name_only_commands_that_exist() {
     let mut root = mcpkg::cli::command();
     root.build();
-    for page in ["README.md", "docs/architecture.md", "docs/contributing.md", "CHANGELOG.md"] {
+    for page in ["README.md", "docs/architecture.md", "docs/contributing.md", "docs/workspace.md", "CHANGELOG.md"] {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
         // Commands stand between backticks, and on lines of their own inside fences.
         let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);

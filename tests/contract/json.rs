@@ -244,7 +244,14 @@ fn every_command_keeps_to_the_schema() {
         &["build", "-w", "shop"],
         &["builds", "list", "-w", "shop"],
         &["builds", "show", "-w", "shop"],
+        &["spec", "new", "new", "-w", "shop"],
+        &["spec", "list", "-w", "shop"],
+        &["spec", "status", "login", "-w", "shop"],
+        &["spec", "validate", "login", "-w", "shop"],
+        &["spec", "tasks", "login", "-w", "shop"],
+        &["spec", "archive", "login", "-w", "shop"],
     ]);
+    crate::workspace::spec::complete(&scratch, "shop/openspec/changes/login");
     let [lib, docs] = ["seeds/lib", "seeds/docs"].map(|name| crate::workspace::repositories::seed(&scratch, name));
     std::fs::create_dir(scratch.path().join("many")).expect("a folder");
     let (init, add) =
@@ -259,6 +266,19 @@ fn every_command_keeps_to_the_schema() {
         &["worktree", "cd", "login", "-w", "many"],
         &["worktree", "remove", "login", "-w", "many"],
         &["worktree", "restore", "login", "-w", "many"],
+        &["flow", "init", "-w", "many"],
+        &["flow", "feature", "start", "cart", "-w", "many"],
+        &["flow", "feature", "list", "-w", "many"],
+        &["flow", "feature", "finish", "cart", "-w", "many"],
+        &["flow", "release", "start", "1.0.0", "-w", "many"],
+        &["flow", "release", "list", "-w", "many"],
+        &["flow", "release", "finish", "1.0.0", "-w", "many"],
+        &["flow", "hotfix", "start", "crash", "-w", "many"],
+        &["flow", "hotfix", "list", "-w", "many"],
+        &["flow", "hotfix", "finish", "crash", "-w", "many"],
+        &["flow", "push", "--dry-run", "-w", "many"],
+        &["flow", "undo", "-w", "many"],
+        &["flow", "log", "-w", "many"],
         &["workspace", "kept", "-w", "many"],
         &["workspace", "prune", "--dry-run", "-w", "many"],
         &["workspace", "remove", "docs", "-w", "many"],

@@ -95,7 +95,7 @@ fn a_home_is_taken_over_and_all_of_it_is_told() {
 
     let as_both = "a person at a terminal";
     let (alice, bob, why_not) = match is_checked() {
-        true => ("trusted github:alice as both", "trusted github:bob as both", as_both),
+        true => ("trusted github:alice as both", "trusted github:bob as auditor", as_both),
         false => ("trusted github:alice", "trusted github:bob", "Sigstore"),
     };
     for (what, reason) in [

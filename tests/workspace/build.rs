@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{memory, reset_peak};
+use crate::support::{Client, memory, reset_peak};
 use crate::workspace::builds::{Builds, build, refused};
 
 /// A command that writes the repository's name into the workspace's file `order`.
@@ -82,6 +82,13 @@ fn x5_a_failed_build_is_an_error_in_the_shell_and_over_mcp() {
     let said = error["message"].as_str().expect("a message");
     assert!(said.starts_with("api: build failed with status 3") && said.ends_with("broken.c:1"), "{said}");
     assert_eq!(shown(&error["data"]), "+lib +lib (test) -api .api (test) .web .web (test)");
+    client.finish();
+    // The newest revision has the same object in a result.
+    let mut client = Client::modern_with(shop.command().arg("serve"), json!({}));
+    let result = build(&mut client, json!({ "test": true }))["result"].take();
+    let error = &result["structuredContent"]["error"];
+    assert_eq!((&result["isError"], &error["code"]), (&json!(true), &json!(-32004)), "{result:#}");
+    assert_eq!(error["data"]["repo"], "api");
     client.finish();
 }
 
@@ -246,4 +253,21 @@ fn builds_are_shown_with_what_failed_commands_printed() {
     let id = listed["builds"][0]["id"].as_str().expect("an id").to_owned();
     let ran = shop.run(&["builds", "show", &id[id.len() - 6..], "--repo", "api"]);
     assert!(ran.status == 0 && ran.stdout.contains("broken") && !ran.stdout.contains("lib"), "{ran}");
+}
+
+#[test]
+fn the_status_of_a_repository_has_its_last_build() {
+    let shop = chain("build_cmd = \"false\"");
+    let last = || {
+        let (_, status) = shop.json(&["workspace", "status"]);
+        let repos = status["repos"].as_array().expect("repositories").clone();
+        repos.iter().map(|repo| repo["last_build"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(last(), [Value::Null, Value::Null, Value::Null]);
+    let (_, failed) = shop.json(&["build"]);
+    let run = &failed["error"]["details"]["run"];
+    let [web, api, lib] = &last()[..] else { panic!("three") };
+    // web was skipped.
+    assert_eq!((web, &api["success"], &lib["success"]), (&Value::Null, &json!(false), &json!(true)));
+    assert!(api["run"] == *run && lib["ended_at"].is_string(), "{api:#}");
 }

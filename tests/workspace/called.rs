@@ -83,7 +83,7 @@ fn a_client_is_given_the_entry_and_checked_through_it() {
     let added = shop.data(&arguments);
     assert_eq!(added["name"], "smctl");
     let entry = added["entry"].to_string();
-    assert!(entry.contains(r#""serve","--as","smctl""#) && entry.contains(&root), "{entry}");
+    assert!(entry.contains(r#""serve","--as","smctl""#) && entry.contains("/work/shop"), "{entry}");
     let checked = shop.run(&["client", "check", "claude-code"]);
     assert_eq!(checked.status, 0, "{checked}");
     assert!(checked.stdout.contains("smctl"), "{checked}");

@@ -84,9 +84,66 @@ fn a_session_of_the_newest_revision() {
 }
 
 #[test]
+fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
+    let shop = Shop::new();
+    shop.ok(&["spec", "new", "login"]);
+    let proposal = shop.root().join("openspec/changes/login/proposal.md");
+    std::fs::write(&proposal, "# Why\r\nübermäßig \u{0}").expect("a file");
+    let mut client = client(&shop, false);
+    let listed = client.result("resources/list", json!({}));
+    let uris: Vec<_> =
+        listed["resources"].as_array().expect("resources").iter().map(|row| row["uri"].clone()).collect();
+    assert_eq!(
+        uris,
+        [
+            "smctl://workspace/config",
+            "smctl://workspace/status",
+            "smctl://worktree/list",
+            "smctl://flow/branches",
+            "smctl://spec/list",
+            "smctl://spec/login/proposal",
+            "smctl://spec/login/design",
+            "smctl://spec/login/tasks",
+            "smctl://spec/login/status",
+        ]
+    );
+    let templates = client.result("resources/templates/list", json!({}));
+    let templates: Vec<_> = templates["resourceTemplates"]
+        .as_array()
+        .expect("templates")
+        .iter()
+        .map(|row| row["uriTemplate"].clone())
+        .collect();
+    assert_eq!(
+        templates,
+        ["proposal", "design", "tasks", "status"].map(|what| format!("smctl://spec/{{name}}/{what}"))
+    );
+    let asked = json!({
+        "ref": { "type": "ref/resource", "uri": "smctl://spec/{name}/tasks" },
+        "argument": { "name": "name", "value": "lo" },
+    });
+    assert_eq!(client.result("completion/complete", asked)["completion"]["values"], json!(["login"]));
+    let read = client.result("resources/read", json!({ "uri": "smctl://spec/login/proposal" }));
+    assert_eq!(read["contents"][0]["text"], "# Why\r\nübermäßig \u{0}");
+    assert_eq!(read["contents"][0]["mimeType"], "text/markdown");
+    let status = client.result("resources/read", json!({ "uri": "smctl://spec/login/status" }));
+    let status: Value = serde_json::from_str(status["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
+    let told = client.result("tools/call", json!({ "name": "smctl_spec_status", "arguments": { "name": "login" } }));
+    assert_eq!(told["structuredContent"], status);
+    let missing = client.error("resources/read", json!({ "uri": "smctl://spec/lgoin/tasks" }));
+    assert_eq!(missing["code"], -32000, "{missing}");
+    // The list changes with the specs, also where nobody subscribed to one of them.
+    shop.ok(&["spec", "new", "logout"]);
+    client.notification("notifications/resources/list_changed");
+    let listed = client.result("resources/list", json!({}));
+    assert_eq!(listed["resources"].as_array().map(Vec::len), Some(13));
+    client.finish();
+}
+
+#[test]
 fn the_branches_of_the_flow_are_told_by_kind() {
     let shop = Shop::new();
-    shop.ok(&["flow", "feature", "start", "login", "--repos", "lib"]);
+    shop.ok(&["flow", "feature", "start", "login", "--repo", "lib"]);
     let mut client = client(&shop, false);
     let read = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
     let branches: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
@@ -96,12 +153,13 @@ fn the_branches_of_the_flow_are_told_by_kind() {
         "branch_type": "Feature",
         "head": shop.id("lib", "feature/login"),
         "merged": true,
-        "worktree": "lib",
+        "worktree": null,
     });
     assert_eq!(branches["features"], json!([feature]));
     assert_eq!((&branches["releases"], &branches["hotfixes"]), (&json!([]), &json!([])));
-    let base: Vec<_> = branches["base"].as_array().expect("branches").iter().map(|base| &base["branch_type"]).collect();
-    assert_eq!(base, REPOS.iter().flat_map(|_| ["Develop", "Main"]).collect::<Vec<_>>());
+    let base = branches["base"].as_array().expect("branches");
+    assert_eq!(base.len(), 2 * REPOS.len(), "{branches}");
+    assert!(base.iter().all(|base| base["branch_type"] == "Develop" || base["branch_type"] == "Main"), "{branches}");
     shop.commit(&shop.repo("lib"), "login.txt", "login\n");
     let read = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
     let branches: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
@@ -132,7 +190,7 @@ fn x16_the_contracts_example_error() {
 }
 
 #[test]
-fn x33_codes_of_a_missing_workspace_and_of_git() {
+fn x33_codes_of_a_missing_workspace_of_git_and_of_a_spec() {
     let outside = Scratch::new();
     for modern in [false, true] {
         let mut command = outside.command();
@@ -159,6 +217,9 @@ fn x33_codes_of_a_missing_workspace_and_of_git() {
         assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32002), &json!("E_FLOW_CONFLICT")), "{error}");
         let message = error["message"].as_str().expect("a message");
         assert!(message.contains("api") && message.contains("login.txt"), "{message}");
+        shop.ok(&["spec", "new", "login"]);
+        let error = failure(&mut client, modern, "smctl_spec_archive", json!({ "name": "login" }));
+        assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32003), &json!("E_SPEC_INVALID")), "{error}");
         client.finish();
     }
 }

@@ -70,11 +70,9 @@ impl Shop {
 
     /// A spec that is complete in all but what `change` says.
     fn spec(&self, folder: &str, change: &[(&str, &str)]) {
-        self.write(&format!("{folder}/.openspec.yaml"), "schema: spec-driven\ncreated: 2026-02-11\nstatus: draft\n");
-        self.write(&format!("{folder}/specs/login/spec.md"), "# Login\n");
-        for (file, text) in [("proposal.md", PROPOSAL), ("design.md", DESIGN), ("tasks.md", TASKS)] {
-            let changed = change.iter().find(|(changed, _)| *changed == file).map_or(text, |(_, text)| text);
-            self.write(&format!("{folder}/{file}"), changed);
+        complete(&self.scratch, &format!("shop/{folder}"));
+        for (file, text) in change {
+            self.write(&format!("{folder}/{file}"), text);
         }
     }
 
@@ -112,6 +110,20 @@ impl Shop {
         let mut files = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut files);
         files
+    }
+}
+
+/// Writes a spec that is complete below a scratch folder.
+pub fn complete(scratch: &Scratch, folder: &str) {
+    let metadata = "schema: spec-driven\ncreated: 2026-02-11\nstatus: draft\n";
+    for (file, text) in [
+        (".openspec.yaml", metadata),
+        ("specs/login/spec.md", "# Login\n"),
+        ("proposal.md", PROPOSAL),
+        ("design.md", DESIGN),
+        ("tasks.md", TASKS),
+    ] {
+        scratch.file(&format!("{folder}/{file}"), text);
     }
 }
 

@@ -9,6 +9,9 @@ use crate::support::{Client, Http, Request, Wait, http};
 
 const BRANCHES: &str = "smctl://flow/branches";
 const CONFIG: &str = "smctl://workspace/config";
+const TASKS: &str = "smctl://spec/login/tasks";
+const WORKTREES: &str = "smctl://worktree/list";
+const STATUS: &str = "smctl://workspace/status";
 const UPDATED: &str = "notifications/resources/updated";
 
 /// Longer than a burst that goes on.
@@ -41,11 +44,12 @@ impl Subscribed {
         Self { client, modern }
     }
 
-    /// Waits until it is told of this resource, and no more.
+    /// Waits until it is told of these resources, of each once, and of no more.
     #[track_caller]
-    fn told_once(&mut self, what: &str, uri: &str) {
-        let told = self.client.notification(UPDATED);
-        assert_eq!(told["params"]["uri"], uri, "{what}: {told}");
+    fn told_once(&mut self, what: &str, uris: &[&str]) {
+        let mut told: Vec<_> = uris.iter().map(|_| self.client.notification(UPDATED)["params"]["uri"].take()).collect();
+        told.sort_by_key(ToString::to_string);
+        assert_eq!(told, uris, "{what}");
         self.told_nothing(what);
     }
 
@@ -61,26 +65,24 @@ fn x37_a_burst_is_told_once() {
         let shop = Shop::new();
         let lib = shop.repo("lib");
         shop.git(&lib, &["branch", "feature/old", "develop"]);
-        let mut subscribed = Subscribed::to(&shop, modern, &[BRANCHES, CONFIG]);
+        shop.ok(&["spec", "new", "login"]);
+        let mut subscribed = Subscribed::to(&shop, modern, &[BRANCHES, CONFIG, TASKS, STATUS, WORKTREES]);
         subscribed.told_nothing("nothing happened");
         shop.git(&lib, &["switch", "-q", "feature/old"]);
-        subscribed.told_once("git switch", BRANCHES);
+        subscribed.told_once("git switch", &[STATUS]);
         shop.commit(&lib, "a.txt", "a\n");
-        subscribed.told_once("git commit", BRANCHES);
+        subscribed.told_once("git commit", &[BRANCHES, STATUS]);
         shop.git(&lib, &["switch", "-q", "develop"]);
-        subscribed.told_once("git switch back", BRANCHES);
+        subscribed.told_once("git switch back", &[STATUS]);
         shop.git(&lib, &["branch", "-q", "-D", "feature/old"]);
-        subscribed.told_once("git branch -D", BRANCHES);
+        subscribed.told_once("git branch -D", &[BRANCHES]);
         let place = shop.root().join(".worktrees/x/lib");
         shop.git(&lib, &["worktree", "add", "-q", "-b", "feature/x", &place.display().to_string()]);
-        subscribed.told_once("git worktree add", BRANCHES);
-        // Another process, and another database's event.
-        shop.ok(&["flow", "feature", "start", "login", "--repos", "api"]);
-        subscribed.told_once("another process's start", BRANCHES);
+        subscribed.told_once("git worktree add", &[BRANCHES, WORKTREES]);
+        shop.ok(&["flow", "feature", "start", "login", "--repo", "api"]);
+        subscribed.told_once("another process's start", &[BRANCHES, STATUS]);
         // What nobody is told of: the answers are the same.
         shop.git(&lib, &["fetch", "-q", "--all"]);
-        std::fs::write(lib.join("code.txt"), "edited\n").expect("a file");
-        shop.git(&lib, &["add", "code.txt"]);
         shop.git(&lib, &["gc", "-q"]);
         shop.ok(&["project", "create", "elsewhere"]);
         subscribed.told_nothing("the answers are the same");
@@ -89,9 +91,28 @@ fn x37_a_burst_is_told_once() {
         // As editors save: beside, and renamed.
         std::fs::write(manifest.with_extension("new"), format!("# by hand\n{text}")).expect("a file");
         std::fs::rename(manifest.with_extension("new"), &manifest).expect("renamed");
-        subscribed.told_once("an edit of the manifest", CONFIG);
+        subscribed.told_once("an edit of the manifest", &[CONFIG]);
+        let tasks = shop.root().join("openspec/changes/login/tasks.md");
+        std::fs::write(&tasks, "## Implementation\n- [ ] one\n").expect("a file");
+        subscribed.told_once("an edit of a spec", &[TASKS]);
+        // Nothing rings for it: the look that comes every few seconds finds it.
+        std::fs::write(shop.repo("web").join("code.txt"), "edited\n").expect("a file");
+        subscribed.told_once("an edit of a tracked file", &[STATUS]);
         subscribed.client.finish();
     }
+}
+
+#[test]
+fn x37_the_end_of_a_build_is_told() {
+    let shop = Shop::new();
+    let manifest = shop.root().join(".smctl/workspace.toml");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    let text = text.replace("[[repos]]\n", "[[repos]]\nbuild_cmd = \"true\"\n");
+    std::fs::write(&manifest, text).expect("a file");
+    let mut subscribed = Subscribed::to(&shop, false, &[STATUS]);
+    shop.ok(&["build"]);
+    subscribed.told_once("the end of a build", &[STATUS]);
+    subscribed.client.finish();
 }
 
 #[test]
@@ -104,7 +125,7 @@ fn who_gave_up_its_subscription_is_told_nothing() {
     // And again: the watch begins anew.
     subscribed.client.result("resources/subscribe", json!({ "uri": BRANCHES }));
     shop.git(&shop.repo("lib"), &["branch", "-q", "-D", "feature/x"]);
-    subscribed.told_once("subscribed again", BRANCHES);
+    subscribed.told_once("subscribed again", &[BRANCHES]);
     subscribed.client.finish();
 }
 
@@ -118,6 +139,18 @@ fn a_workspace_that_comes_is_told_of() {
     let read = subscribed.client.result("resources/read", json!({ "uri": CONFIG }));
     assert!(read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("shop")));
     subscribed.client.finish();
+}
+
+#[test]
+fn the_default_identity_is_told_of_tools_where_a_workspace_comes() {
+    let shop = Shop::bare();
+    let mut client = Client::spawn(shop.command().arg("serve")).shake_hands("2025-11-25");
+    let has_them = |client: &mut Client| client.result("tools/list", json!({})).to_string().contains("smctl_build");
+    assert!(!has_them(&mut client));
+    shop.ok(&shop.init_line());
+    client.notification("notifications/tools/list_changed");
+    assert!(has_them(&mut client));
+    client.finish();
 }
 
 #[test]

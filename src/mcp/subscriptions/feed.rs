@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::live::Watched as LiveWatched;
+use super::bell::Watched as LiveWatched;
 use crate::error::Result;
 use crate::mcp::by_uri::validator;
 use crate::mcp::tools::{self, ToolsValidator};

@@ -3,13 +3,14 @@
 //! It holds what a caller sent, so that one which a killed run left goes with the next process that runs a tool. Whether a run still
 //! lasts is told by a lock on the folder itself, which the system holds for the process.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use tempfile::TempDir;
 
 use super::call::{Call, Content};
+use crate::disk::{self, FolderLock};
 use crate::error::{Error, Result};
 
 /// How the folders begin.
@@ -64,8 +65,8 @@ impl Made {
 #[derive(Debug)]
 struct Folder {
     folder: TempDir,
-    /// `None` where the system locks no folders; nothing is swept there either.
-    _held: Option<File>,
+    /// `None` where a sweep has it.
+    _held: Option<FolderLock>,
 }
 
 impl Folder {
@@ -73,9 +74,9 @@ impl Folder {
         let failed = |error| Error::file("make", parent, error);
         for _ in 0..TRIES {
             let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent).map_err(failed)?;
-            let held = File::open(folder.path()).ok().filter(|file| file.lock().is_ok());
+            let held = disk::lock_folder(folder.path());
             // A sweep that came between found it unlocked, and removed it.
-            if folder.path().is_dir() {
+            if held.is_some() && folder.path().is_dir() {
                 return Ok(Self { folder, _held: held });
             }
         }
@@ -94,8 +95,8 @@ fn sweep(parent: &Path) {
         if !entry.file_name().to_string_lossy().starts_with(PREFIX) || !is_own_folder(&path) {
             continue;
         }
-        let Ok(file) = File::open(&path) else { continue };
-        if file.try_lock().is_ok() && fs::remove_dir_all(&path).is_ok() {
+        let lock = disk::lock_folder(&path).filter(FolderLock::is_held);
+        if lock.is_some() && fs::remove_dir_all(&path).is_ok() {
             tracing::info!(folder = %path.display(), "removed what a killed run left");
         }
     }

@@ -142,6 +142,6 @@ impl Drop for Live {
             let _ = thread.join();
         }
         let whole = self.shared.total * if self.shared.is_shell { 1 } else { PARTS };
-        (self.shared.progress)("built", whole, whole);
+        (self.shared.progress)("ended", whole, whole);
     }
 }

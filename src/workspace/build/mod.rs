@@ -19,5 +19,7 @@ mod show;
 
 use crate::op::Entry;
 
+pub use record::last;
+
 /// The operations on builds, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Build>(), Entry::of::<list::List>(), Entry::of::<show::Show>()];

@@ -1,13 +1,15 @@
 //! What the database keeps of a build: that it runs, and how it ended.
 
-use serde_json::Value;
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::report::Report;
-use crate::clock::Millis;
+use crate::clock::{Millis, rfc3339};
 use crate::error::Result;
 use crate::op::Context;
-use crate::store::builds;
+use crate::store::builds::{self, Last};
 use crate::workspace::journal;
 use crate::workspace::root::Workspace;
 
@@ -58,6 +60,20 @@ pub fn end(context: &Context, report: &Report, subject: &str) -> Option<String> 
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn key(context: &Context, workspace: &Workspace) -> Result<Option<i64>> {
     context.store.read(|db| journal::known(db, &workspace.root))
+}
+
+/// Returns the last build of each repository that was built, for programs, by the repository's name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn last(context: &Context, workspace: &Workspace) -> Result<HashMap<String, Value>> {
+    let Some(key) = key(context, workspace)? else { return Ok(HashMap::new()) };
+    let found = context.store.read(|db| builds::last(db, key))?;
+    let shown = |last: Last| {
+        let shown = json!({ "run": last.run.to_string(), "success": last.success, "ended_at": rfc3339(last.ended_at) });
+        (last.repo, shown)
+    };
+    Ok(found.into_iter().map(shown).collect())
 }
 
 /// Returns how long a build took, where it has ended.

@@ -158,7 +158,7 @@ pub fn shown(millis: i64) -> String {
     let seconds = millis as f64 / 1_000.0;
     match millis {
         ..1_000 => format!("{millis} ms"),
-        ..60_000 => format!("{seconds:.1} s"),
+        1_000..60_000 => format!("{seconds:.1} s"),
         _ => format!("{} min {} s", millis / 60_000, millis / 1_000 % 60),
     }
 }

@@ -1,0 +1,150 @@
+//! The bell of live resources: rung when one may answer something else, answered once when a burst of rings is over.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long nothing may ring before the resources are read: most changes are several.
+const QUIET: Duration = Duration::from_millis(200);
+
+/// How long a burst may last before they are read all the same.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Keeps the watch on while it is held.
+pub(super) struct Watched(pub(super) Arc<Bell>);
+
+/// What the watching thread waits for.
+#[derive(Default)]
+pub(super) struct Bell {
+    state: Mutex<Rung>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Rung {
+    /// When it rang for the first time and the last time since it was answered.
+    since: Option<(Instant, Instant)>,
+    /// How often it rang.
+    count: u64,
+    over: bool,
+}
+
+/// Why the resources are read anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Woken {
+    /// It rang.
+    Rung,
+    /// Nothing did; it is time to look at what nothing rings for.
+    Due,
+    /// Nobody is subscribed any more.
+    Over,
+}
+
+impl Bell {
+    /// Rings: something may have changed.
+    pub(super) fn ring(&self) {
+        let now = Instant::now();
+        let mut state = self.state();
+        state.since = Some((state.since.map_or(now, |(first, _)| first), now));
+        state.count += 1;
+        self.changed.notify_all();
+    }
+
+    fn count(&self) -> u64 {
+        self.state().count
+    }
+
+    /// Waits until a burst of rings is over, or until `due`.
+    pub(super) fn wait(&self, due: Instant) -> Woken {
+        let mut state = self.state();
+        loop {
+            let now = Instant::now();
+            let (until, woken) = match state.since {
+                _ if state.over => return Woken::Over,
+                Some((first, last)) => ((last + QUIET).min(first + LONGEST), Woken::Rung),
+                None => (due, Woken::Due),
+            };
+            let left = until.saturating_duration_since(now);
+            if left.is_zero() {
+                state.since = None;
+                return woken;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, Rung> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.0.state().over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+/// What may have rung while a subscription was made: nobody was told of it.
+pub(super) struct Missed {
+    bell: Arc<Bell>,
+    before: u64,
+}
+
+impl Missed {
+    /// Begins to count.
+    pub(super) fn after(bell: &Arc<Bell>) -> Self {
+        Self { bell: Arc::clone(bell), before: bell.count() }
+    }
+
+    /// Rings again where it rang meanwhile.
+    pub(super) fn ring(self) {
+        if self.bell.count() != self.before {
+            self.bell.ring();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_of_rings_is_answered_once_when_it_is_over() {
+        let bell = Arc::<Bell>::default();
+        let far = Instant::now() + Duration::from_secs(60);
+        let began = Instant::now();
+        let ringing = {
+            let bell = Arc::clone(&bell);
+            std::thread::spawn(move || {
+                for _ in 0..5 {
+                    bell.ring();
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+            })
+        };
+        ringing.join().unwrap();
+        assert_eq!(bell.wait(far), Woken::Rung);
+        assert!(began.elapsed() >= QUIET);
+        assert_eq!(bell.wait(Instant::now() + Duration::from_millis(10)), Woken::Due, "answered once");
+    }
+
+    #[test]
+    fn the_watch_is_over_when_nobody_holds_it() {
+        let bell = Arc::<Bell>::default();
+        let watched = Watched(Arc::clone(&bell));
+        drop(watched);
+        assert_eq!(bell.wait(Instant::now() + Duration::from_secs(60)), Woken::Over);
+    }
+
+    #[test]
+    fn what_rang_while_a_subscription_was_made_rings_again() {
+        let bell = Arc::<Bell>::default();
+        let missed = Missed::after(&bell);
+        missed.ring();
+        assert_eq!(bell.count(), 0);
+        let missed = Missed::after(&bell);
+        bell.ring();
+        missed.ring();
+        assert_eq!(bell.count(), 2);
+    }
+}

@@ -1,0 +1,21 @@
+//! What watches live resources: those that are made of files and of what programs say of them.
+
+use std::sync::Arc;
+
+use super::Context;
+
+/// Told that live resources may answer something else; it may be called at any time, from any thread.
+pub type Ring = Arc<dyn Fn() + Send + Sync>;
+
+/// Watches what the live resources of a domain are made of, until it is dropped.
+pub trait Watching: Send {
+    /// Takes in what there is to be watched now, such as a repository that was added.
+    fn follow(&mut self, context: &Context);
+
+    /// Whether nothing works on it at the moment: what is half done is looked at when it is done.
+    fn is_settled(&self, context: &Context) -> bool;
+
+    /// Whether it rings for every change. Where the system cannot watch all of it, the resources are looked at from time to
+    /// time instead.
+    fn is_complete(&self) -> bool;
+}
