@@ -74,15 +74,15 @@ impl Operation for Sync {
                 // It is about none of them alone.
                 Err(error) if matches!(error.code(), Code::GitNotFound | Code::Cancelled) => Err(error),
                 Err(error) => {
-                    Ok(Row { name: repo.name.clone(), state: Synced::Failed, message: error.message().to_owned() })
+                    Ok(Row { name: repo.name.clone(), state: Outcome::Failed, message: error.message().to_owned() })
                 }
                 Ok((state, message)) => Ok(Row { name: repo.name.clone(), state, message }),
             }
         });
         let rows: Vec<Row> = rows.into_iter().collect::<Result<_>>()?;
-        let failed = rows.iter().filter(|row| row.state == Synced::Failed).count();
+        let failed = rows.iter().filter(|row| row.state == Outcome::Failed).count();
         if lock.is_some() {
-            let changed = rows.iter().any(|row| matches!(row.state, Synced::Synced | Synced::Cloned));
+            let changed = rows.iter().any(|row| matches!(row.state, Outcome::Synced | Outcome::Cloned));
             if changed {
                 context.store.write(|db| {
                     context.event(db, context.author(), None, "workspace.sync", &workspace.manifest.name)
@@ -116,7 +116,7 @@ impl Operation for Sync {
 
 /// What became of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Synced {
+enum Outcome {
     Unchanged,
     Synced,
     Cloned,
@@ -125,22 +125,22 @@ enum Synced {
     Failed,
 }
 
-impl Synced {
+impl Outcome {
     const fn word(self) -> &'static str {
         match self {
-            Synced::Unchanged => "unchanged",
-            Synced::Synced => "synced",
-            Synced::Cloned => "cloned",
-            Synced::Dirty => "dirty",
-            Synced::Diverged => "diverged",
-            Synced::Failed => "failed",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Synced => "synced",
+            Outcome::Cloned => "cloned",
+            Outcome::Dirty => "dirty",
+            Outcome::Diverged => "diverged",
+            Outcome::Failed => "failed",
         }
     }
 }
 
 struct Row {
     name: String,
-    state: Synced,
+    state: Outcome,
     message: String,
 }
 
@@ -150,11 +150,11 @@ impl Row {
     }
 }
 
-fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> Result<(Synced, String)> {
+fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> Result<(Outcome, String)> {
     let folder = workspace.folder(repo)?;
     if is_missing(&folder)? {
         let main = clone(context, workspace, repo, &folder)?;
-        return Ok((Synced::Cloned, format!("on {main}")));
+        return Ok((Outcome::Cloned, format!("on {main}")));
     }
     let git = opened(repo, &folder, context)?.holding(lock.file());
     remote::fetch(&git, Box::new(|_| {})).map_err(|error| unreachable(repo, error))?;
@@ -166,10 +166,10 @@ fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> R
 }
 
 /// Says what would be done, as of the last fetch.
-fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Synced, String)> {
+fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Outcome, String)> {
     let folder = workspace.folder(repo)?;
     if is_missing(&folder)? {
-        return Ok((Synced::Cloned, format!("from {}", repo.url)));
+        return Ok((Outcome::Cloned, format!("from {}", repo.url)));
     }
     let git = opened(repo, &folder, context)?;
     let mut done = Done::default();
@@ -241,18 +241,18 @@ fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<(Re
 /// What was done in a repository, branch by branch.
 #[derive(Default)]
 struct Done {
-    state: Option<Synced>,
+    state: Option<Outcome>,
     lines: Vec<String>,
 }
 
 impl Done {
-    fn note(&mut self, state: Synced, line: String) {
+    fn note(&mut self, state: Outcome, line: String) {
         self.state = self.state.max(Some(state));
         self.lines.push(line);
     }
 
-    fn told(self) -> (Synced, String) {
-        (self.state.unwrap_or(Synced::Unchanged), self.lines.join("; "))
+    fn told(self) -> (Outcome, String) {
+        (self.state.unwrap_or(Outcome::Unchanged), self.lines.join("; "))
     }
 }
 
@@ -263,7 +263,7 @@ fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result
         return Ok(false);
     }
     if !refs::contains(git, &upstream.id, &branch.id)? {
-        done.note(Synced::Diverged, format!("{name} and {other} have both moved"));
+        done.note(Outcome::Diverged, format!("{name} and {other} have both moved"));
         return Ok(false);
     }
     if let Some(place) = &branch.worktree {
@@ -272,15 +272,15 @@ fn judge(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Result
             status::read(&there, Extra::Untracked)?.entries.iter().any(|entry| entry.state != State::Untracked);
         let operation = git::own_folder(place).and_then(|own| git::operation(&own));
         if let Some(operation) = operation {
-            done.note(Synced::Dirty, format!("{name} stays, since a {} is in progress", operation.name()));
+            done.note(Outcome::Dirty, format!("{name} stays, since a {} is in progress", operation.name()));
             return Ok(false);
         }
         if is_changed {
-            done.note(Synced::Dirty, format!("{name} stays, since its work tree has changes"));
+            done.note(Outcome::Dirty, format!("{name} stays, since its work tree has changes"));
             return Ok(false);
         }
     }
-    done.note(Synced::Synced, format!("{name} to {}", upstream.id.get(..9).unwrap_or(&upstream.id)));
+    done.note(Outcome::Synced, format!("{name} to {}", upstream.id.get(..9).unwrap_or(&upstream.id)));
     Ok(true)
 }
 
@@ -299,7 +299,7 @@ fn forward(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Resu
                 }
                 done.lines.truncate(before);
                 let name = branch.short("refs/heads/");
-                done.note(Synced::Dirty, format!("{name} stays, since a file is in the way: {}", error.message()));
+                done.note(Outcome::Dirty, format!("{name} stays, since a file is in the way: {}", error.message()));
             }
             Ok(())
         }

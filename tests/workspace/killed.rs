@@ -55,7 +55,7 @@ impl<'s> Killer<'s> {
 }
 
 /// Kills `line` at every git call; after each, the next command leaves all before or all after.
-fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
+pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
     let (mut kills, mut befores, mut afters) = (0, 0, 0);
     let before = shop.state();
     let saved = shop.save();

@@ -9,6 +9,7 @@ mod flow;
 mod init;
 mod kept;
 mod killed;
+mod killed_worktrees;
 mod network;
 mod original;
 mod page;

@@ -8,7 +8,7 @@ use super::shop::{REPOS, Shop};
 use crate::support::Client;
 
 /// The worktree of a repository in a set.
-fn place(shop: &Shop, set: &str, repo: &str) -> PathBuf {
+pub fn place(shop: &Shop, set: &str, repo: &str) -> PathBuf {
     let (_, path) = REPOS.into_iter().find(|(name, _)| *name == repo).expect("a repository");
     shop.root().join(".worktrees").join(set).join(path)
 }
@@ -39,7 +39,7 @@ fn found(shop: &Shop, folder: &Path) -> Vec<String> {
 }
 
 /// A set with all that a person may have in it, in `api` alone.
-fn with_changes() -> Shop {
+pub fn with_changes() -> Shop {
     let shop = Shop::new();
     shop.commit(&shop.repo("api"), ".gitignore", ".env\ntarget/\n");
     shop.git(&shop.repo("api"), &["branch", "-f", "develop"]);

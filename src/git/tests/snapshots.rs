@@ -137,3 +137,21 @@ fn work_trees_are_listed_added_and_forgotten() {
     assert_eq!(worktrees::list(&git).unwrap().len(), 2);
     assert_eq!(found[0].path, Path::new(&repository.top));
 }
+
+#[test]
+fn what_another_git_has_locked_is_waited_for_and_then_said() {
+    let repository = Repository::new();
+    let git = repository.git();
+    let lock = repository.path(".git/index.lock");
+    std::fs::write(&lock, "").unwrap();
+    let error = git.change(&["read-tree", "HEAD"]).unwrap_err();
+    assert_eq!(error.code(), crate::error::Code::GitLocked, "{error}");
+    assert!(error.hints()[0].contains("index.lock"), "{:?}", error.hints());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(200));
+            std::fs::remove_file(&lock).unwrap();
+        });
+        git.change(&["read-tree", "HEAD"]).unwrap();
+    });
+}

@@ -266,12 +266,11 @@ fn merged(context: &Context, workspace: &Workspace, member: &Member<'_>) -> Resu
     let git = Git::of(&folder, &context.cancelled);
     let Some(found) = refs::find(&git, name)? else { return Ok(None) };
     for lasting in lasting {
-        let target = refs::find(&git, &format!("refs/heads/{lasting}"))?;
-        if let Some(target) = target {
-            if refs::contains(&git, &target.id, &found.id)? {
-                let config = carry::config(&git, short)?;
-                return Ok(Some(Merged { name: name.to_owned(), id: found.id, config }));
-            }
+        if let Some(target) = refs::find(&git, &format!("refs/heads/{lasting}"))?
+            && refs::contains(&git, &target.id, &found.id)?
+        {
+            let config = carry::config(&git, short)?;
+            return Ok(Some(Merged { name: name.to_owned(), id: found.id, config }));
         }
     }
     Ok(None)
