@@ -40,7 +40,7 @@ pub(super) const RESOURCES: &[Resource] = &[
         title: "Worktrees",
         description: "Active worktrees JSON",
         mime_type: Some(JSON),
-        live: Some(Live { read: |context, _| object(worktree::read(context)), looked_at_again: true, ..LIVE }),
+        live: Some(Live { read: |context, _| object(worktree::list::read(context)), looked_at_again: true, ..LIVE }),
         ..FIXED
     },
     Resource {

@@ -11,12 +11,10 @@ use super::lock;
 use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
-use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::git::status::{self, Extra, State, Status};
 use crate::git::{self, Git, Operation as InProgress};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
-use crate::store::builds::{self, Last};
 
 /// Show how each repository of the workspace is
 #[derive(clap::Args, Deserialize, JsonSchema)]
