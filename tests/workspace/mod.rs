@@ -17,7 +17,6 @@ mod release;
 pub mod repositories;
 mod shop;
 pub mod spec;
-mod spec;
 mod status;
 mod sync;
 mod told;
