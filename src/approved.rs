@@ -111,8 +111,8 @@ impl Approved {
         let folder = folder.join(kind.folder());
         disk::make_private(&folder)?;
         // Whoever writes a record holds its folder: what else is begun there was left by somebody who was killed.
-        let held = fs::File::open(&folder).ok().filter(|folder| folder.lock().is_ok());
-        if held.is_some() {
+        let held = disk::hold_folder(&folder);
+        if held.is_held() {
             remove_begun(&folder);
         }
         let path = folder.join(sha256);

@@ -325,6 +325,11 @@ impl Drop for FolderLock {
     }
 }
 
+/// Locks a folder, and waits for whoever has the lock. A system or a disk that cannot lock folders locks nothing.
+pub fn hold_folder(path: &Path) -> FolderLock {
+    FolderLock { folder: fs::File::open(path).ok().filter(|folder| folder.lock().is_ok()) }
+}
+
 /// Locks a folder; `None` where another process has the lock. A system or a disk that cannot lock folders locks nothing.
 pub fn lock_folder(path: &Path) -> Option<FolderLock> {
     let Ok(folder) = fs::File::open(path) else { return Some(FolderLock { folder: None }) };

@@ -127,6 +127,9 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
     listed
 }
 
+/// Asks a domain for the values of a variable.
+type Names = fn(&Context) -> Result<Vec<String>>;
+
 /// Returns what the variable of a template has for values; `None` where it is not the template of a live resource.
 ///
 /// # Errors
@@ -135,7 +138,7 @@ pub(super) fn complete(
     config: &Config,
     template: &str,
     variable: &str,
-) -> Option<Result<fn(&Context) -> Result<Vec<String>>>> {
+) -> Option<Result<Names>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {
         Some(known) if known == variable => Ok(live.names),

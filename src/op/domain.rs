@@ -8,6 +8,9 @@ use crate::store::Db;
 use crate::store::limits::Growing;
 use crate::store::projects::Selection;
 
+/// Begins to watch files: the value goes on until it is dropped.
+pub type Watch = fn(&Context, Ring) -> Box<dyn Watching>;
+
 /// What a domain offers. `..Domain::EMPTY` stands for what it does not.
 pub struct Domain {
     /// The name of its folder.
@@ -21,7 +24,7 @@ pub struct Domain {
     /// Its resources.
     pub resources: &'static [Resource],
     /// Watches what its live resources are made of, where it has some: rings when one of them may answer something else.
-    pub watch: Option<fn(&Context, Ring) -> Box<dyn Watching>>,
+    pub watch: Option<Watch>,
     /// Its tools that are data, where it has some.
     pub tools: Option<Projections>,
     /// What it answers over HTTP beside MCP, where it answers anything.

@@ -97,10 +97,10 @@ fn moved(repo: &str, what: String) -> Error {
 fn move_refs<'s>(ground: &Ground<'_>, steps: &[Step], held: impl Iterator<Item = &'s Step>) -> Result<()> {
     let mut folders: Vec<(&str, PathBuf)> = Vec::new();
     for step in steps {
-        if let Step::Ref { repo, folder, .. } = step {
-            if !folders.iter().any(|(of, _)| of == repo) {
-                folders.push((repo, whole(ground.root, folder)));
-            }
+        if let Step::Ref { repo, folder, .. } = step
+            && !folders.iter().any(|(of, _)| of == repo)
+        {
+            folders.push((repo, whole(ground.root, folder)));
         }
     }
     let gits: Vec<_> = folders.iter().map(|(repo, folder)| (*repo, git(ground, folder))).collect();

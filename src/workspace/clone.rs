@@ -9,7 +9,7 @@ use super::carry::MARK;
 use super::names;
 use crate::disk;
 use crate::error::{Code, Error, Result};
-use crate::git::{Git, refs};
+use crate::git::{Git, refs, remote};
 use crate::process::Limits;
 use crate::redact::redact;
 
@@ -117,10 +117,8 @@ pub fn make(
 ) -> Result<String> {
     let parent = into.parent().unwrap_or(into);
     std::fs::create_dir_all(parent).map_err(|error| disk::failed("make", parent, error))?;
-    // A link in the other repository's files is never followed by a hard link into it.
-    let args = ["clone", "--quiet", "--no-hardlinks", "--"].map(std::ffi::OsStr::new);
-    let args = [&args[..], &[origin.address.as_ref(), into.as_os_str()]].concat();
-    Git::new(parent, Limits::new(CLONE, cancelled)).run(&args).map_err(|error| failed(name, origin, error))?;
+    let limits = Limits::new(CLONE, cancelled);
+    remote::clone(&origin.address, into, &limits, Box::new(|_| {})).map_err(|error| failed(name, origin, error))?;
     std::fs::write(into.join(".git").join(MARK), mark).map_err(|error| disk::failed("write", into, error))?;
     let git = Git::of(into, cancelled);
     // The password of a URL stays with who gave it.

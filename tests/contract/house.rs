@@ -74,7 +74,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
-    ("consent", &["deploy/", "mcp/", "registry/"]),
+    ("consent", &["deploy/", "mcp/", "registry/", "workspace/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.
@@ -133,7 +133,8 @@ fn imports_go_down_only() {
             "schema" => &[],
             "store" => &["error", "clock", "file"],
             "error" => &[],
-            "file" | "process" | "redact" => &[],
+            "file" | "redact" => &[],
+            "process" => &["file"],
             room if ANYWHERE.contains(&room) => &[],
             "secret" => &["disk", "error", "file", "process"],
             "http" => &[],

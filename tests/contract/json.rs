@@ -252,6 +252,7 @@ fn every_command_keeps_to_the_schema() {
         &["spec", "archive", "login", "-w", "shop"],
     ]);
     crate::workspace::spec::complete(&scratch, "shop/openspec/changes/login");
+    scratch.file(".gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n");
     let [lib, docs] = ["seeds/lib", "seeds/docs"].map(|name| crate::workspace::repositories::seed(&scratch, name));
     std::fs::create_dir(scratch.path().join("many")).expect("a folder");
     let (init, add) =

@@ -132,6 +132,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     ground.scratch.file("shop/lib/file", "");
     ground.scratch.file("shop/.smctl/workspace.toml", crate::workspace::builds::ONE);
     let shop = ground.scratch.path().join("shop").display().to_string();
+    std::fs::write(ground.home().join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n")
+        .expect("a file");
     let [lib, docs] =
         ["seeds/lib", "seeds/docs"].map(|name| crate::workspace::repositories::seed(&ground.scratch, name));
     let many = ground.scratch.path().join("many");

@@ -201,6 +201,7 @@ impl Finish<'_> {
     ) -> Result<Part> {
         let flow = &workspace.manifest.flow;
         let git = seen.git(cancelled);
+        refuse_unknown_committer(&git, &seen.repo.name)?;
         let folder = relative(&workspace.root, &seen.folder);
         let (repo, mut part) = (&seen.repo.name, Part::default());
         let Some(tip) = seen.branch(branch) else { return Ok(part) };
@@ -416,6 +417,17 @@ impl Finish<'_> {
         snapshot::take(&git, &scratch, &look.ignored, &keep::message(self.name, Some(&format!("refs/heads/{branch}"))))
             .map(Some)
     }
+}
+
+/// Refuses to go on where git does not know whose commits it would make.
+fn refuse_unknown_committer(git: &Git<'_>, repo: &str) -> Result<()> {
+    git.run(&["var", "GIT_COMMITTER_IDENT"]).map(drop).map_err(|error| match error.code() {
+        Code::GitFailed => Error::new(Code::GitFailed, format!("{repo}: git does not know who you are"))
+            .with_details(json!({ "repo": repo, "operation": "finish" }))
+            .hint("`git config --global user.name NAME` and `git config --global user.email MAIL` say it")
+            .with_source(error),
+        _ => error,
+    })
 }
 
 /// Refuses a tag that is there already.

@@ -6,15 +6,18 @@ use std::ops::Range;
 use super::Manifest;
 use crate::error::nearest;
 
+/// Where something stands in the text; `None` where it stands nowhere.
+pub(super) type Place = Option<Range<usize>>;
+
 /// A manifest with the places of what is compared across it.
 pub(super) struct Placed {
     pub(super) manifest: Manifest,
     /// The place of each repository, and of its dependencies.
-    pub(super) repos: Vec<(Option<Range<usize>>, Vec<Option<Range<usize>>>)>,
+    pub(super) repos: Vec<(Place, Vec<Place>)>,
 }
 
 /// What is wrong, and where.
-type Found = (Option<Range<usize>>, String);
+type Found = (Place, String);
 
 /// Returns the names and paths that are taken twice, and the dependencies that are unknown or circular.
 pub(super) fn repos(placed: &Placed) -> Vec<Found> {

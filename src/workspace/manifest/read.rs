@@ -117,13 +117,11 @@ impl Reader<'_> {
                 String::new()
             }
         };
-        if let Some((root, place)) = workspace.and_then(|table| self.placed_text(table, "root")) {
-            if root != "." {
-                self.fault(
-                    place,
-                    "`root` can only be \".\": a workspace is the folder that .smctl stands in".to_owned(),
-                );
-            }
+        if let Some((root, place)) = workspace.and_then(|table| self.placed_text(table, "root"))
+            && root != "."
+        {
+            let message = "`root` can only be \".\": a workspace is the folder that .smctl stands in";
+            self.fault(place, message.to_owned());
         }
         let flow = self.flow(document);
         let worktree = self.table(document, "worktree");
