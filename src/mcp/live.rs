@@ -134,11 +134,7 @@ type Names = fn(&Context) -> Result<Vec<String>>;
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the template has no such variable; what the domain answers.
-pub(super) fn complete(
-    config: &Config,
-    template: &str,
-    variable: &str,
-) -> Option<Result<Names>> {
+pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Names>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {
         Some(known) if known == variable => Ok(live.names),
