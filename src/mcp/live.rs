@@ -12,7 +12,7 @@ use super::error::smctl_error;
 use super::lookup::no_variable;
 use super::{Config, Identity};
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Live, Resource, Validator, Values};
+use crate::op::{Context, Live, Named, Resource, Validator, Values};
 use crate::{disk, hex};
 
 /// What a value of a template's variable is written with: RFC 6570 keeps the unreserved characters alone.
@@ -131,11 +131,7 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the template has no such variable; what the domain answers.
-pub(super) fn complete(
-    config: &Config,
-    template: &str,
-    variable: &str,
-) -> Option<Result<fn(&Context) -> Result<Vec<String>>>> {
+pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Named>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {
         Some(known) if known == variable => Ok(live.names),

@@ -2,7 +2,7 @@
 //!
 //! `crate::domains` chains the tables. A face walks them and names no domain.
 
-use super::{Context, Entry, Finding, Projections, Resource, Ring, Served, Watching};
+use super::{Context, Entry, Finding, Projections, Resource, Served, Watch};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::limits::Growing;
@@ -21,7 +21,7 @@ pub struct Domain {
     /// Its resources.
     pub resources: &'static [Resource],
     /// Watches what its live resources are made of, where it has some: rings when one of them may answer something else.
-    pub watch: Option<fn(&Context, Ring) -> Box<dyn Watching>>,
+    pub watch: Option<Watch>,
     /// Its tools that are data, where it has some.
     pub tools: Option<Projections>,
     /// What it answers over HTTP beside MCP, where it answers anything.
