@@ -32,9 +32,9 @@ pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
 pub use projected::{Audience, Hints, Projected, Projections, Run};
-pub use resource::{Asked, Completing, Contents, Live, Resource, Shown, Validator, Values, newest};
+pub use resource::{Asked, Completing, Contents, Live, Named, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
-pub use watching::{Ring, Watching};
+pub use watching::{Ring, Watch, Watching};
 
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

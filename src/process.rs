@@ -18,6 +18,7 @@ mod output;
 #[cfg(unix)]
 mod proc;
 mod running;
+#[cfg(unix)]
 mod spent;
 #[cfg(unix)]
 pub mod starter;
@@ -36,6 +37,7 @@ pub use failure::Failure;
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Output, Printed, Tell};
 pub use running::Running;
+#[cfg(unix)]
 pub use spent::spent;
 
 /// Returns where PATH leads for a name without a `/`: a program that is named by its path is started without a copy of

@@ -12,7 +12,7 @@ use super::error::smctl_error;
 use super::lookup::no_variable;
 use super::{Config, Identity};
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Live, Resource, Validator, Values};
+use crate::op::{Context, Live, Named, Resource, Validator, Values};
 use crate::{disk, hex};
 
 /// What a value of a template's variable is written with: RFC 6570 keeps the unreserved characters alone.
@@ -128,13 +128,13 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
 }
 
 /// Asks a domain for the values of a variable.
-type Names = fn(&Context) -> Result<Vec<String>>;
+type Named = fn(&Context) -> Result<Vec<String>>;
 
 /// Returns what the variable of a template has for values; `None` where it is not the template of a live resource.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the template has no such variable; what the domain answers.
-pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Names>> {
+pub(super) fn complete(config: &Config, template: &str, variable: &str) -> Option<Result<Named>> {
     let (resource, live) = served(config).find(|(resource, _)| resource.uri == template)?;
     Some(match resource.variable() {
         Some(known) if known == variable => Ok(live.names),

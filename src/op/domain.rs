@@ -2,7 +2,7 @@
 //!
 //! `crate::domains` chains the tables. A face walks them and names no domain.
 
-use super::{Context, Entry, Finding, Projections, Resource, Ring, Served, Watching};
+use super::{Context, Entry, Finding, Projections, Resource, Served, Watch};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::limits::Growing;

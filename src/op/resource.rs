@@ -44,10 +44,13 @@ pub struct Live {
     /// Returns its text; `None` where there is no such thing.
     pub read: fn(&Context, &Values) -> Result<Option<String>>,
     /// Returns the values that the variable of its template has now, in order; empty where it has no variable.
-    pub names: fn(&Context) -> Result<Vec<String>>,
+    pub names: Named,
     /// Whether its text may become another one without a ring.
     pub looked_at_again: bool,
 }
+
+/// Returns the values that the variable of a template has now, in order.
+pub type Named = fn(&Context) -> Result<Vec<String>>;
 
 /// Where clients find a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,9 @@ use super::Context;
 /// Told that live resources may answer something else; it may be called at any time, from any thread.
 pub type Ring = Arc<dyn Fn() + Send + Sync>;
 
+/// Begins to watch; what it returns watches until it is dropped.
+pub type Watch = fn(&Context, Ring) -> Box<dyn Watching>;
+
 /// Watches what the live resources of a domain are made of, until it is dropped.
 pub trait Watching: Send {
     /// Takes in what there is to be watched now, such as a repository that was added.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::file;
+use super::proc;
 
 /// How many of Linux's ticks a second has, where it tells of processes.
 const TICKS: u64 = 100;
@@ -13,7 +13,7 @@ const PLACES: std::ops::Range<usize> = 13..15;
 
 /// Returns how long all programs that have ended kept a processor busy; `None` where the system does not tell.
 pub fn spent() -> Option<Duration> {
-    let said = file::read_text(Path::new("/proc/self/stat"), file::TEXT).ok()?;
+    let said = proc::read(Path::new("/proc/self/stat")).ok()?;
     ticks(&said).map(|ticks| Duration::from_millis(ticks * 1000 / TICKS))
 }
 

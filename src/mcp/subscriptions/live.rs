@@ -11,7 +11,6 @@ use crate::mcp::live::Found;
 use crate::mcp::thread::spawn;
 use crate::mcp::{Config, live, tools};
 use crate::op::{Context, Ring, Validator, Watching};
-use crate::process;
 use crate::store::Store;
 
 /// How long work that goes on is waited for, and the pause between two looks whether it still does.
@@ -110,7 +109,7 @@ impl LiveResources {
             if woken == Woken::Rung {
                 self.wait_until_settled(context, &watching);
             }
-            let (began, before) = (Instant::now(), process::spent());
+            let (began, before) = (Instant::now(), spent());
             if woken == Woken::Rung {
                 watching.iter_mut().for_each(|watching| watching.follow(context));
             }
@@ -170,6 +169,18 @@ impl LiveResources {
 fn cost(elapsed: Duration, before: Option<Duration>) -> Duration {
     let processors = std::thread::available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
     let worst = elapsed * processors;
-    let programs = process::spent().zip(before).map(|(now, before)| now.saturating_sub(before));
+    let programs = spent().zip(before).map(|(now, before)| now.saturating_sub(before));
     programs.map_or(worst, |programs| programs.min(worst))
+}
+
+/// Returns how long programs that have ended kept a processor busy, where the system tells.
+#[cfg(unix)]
+fn spent() -> Option<Duration> {
+    crate::process::spent()
+}
+
+/// Returns how long programs that have ended kept a processor busy, where the system tells.
+#[cfg(not(unix))]
+fn spent() -> Option<Duration> {
+    None
 }

@@ -306,7 +306,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("a.db")).unwrap();
         let providers = Providers(vec![Arc::new(Installed(number))]);
-        (folder, store, Config { providers, full_list: true, ..Config::default() })
+        // Over a network some groups are served only where they are named.
+        let connection = crate::op::Connection::Stdio;
+        (folder, store, Config { providers, full_list: true, connection, ..Config::default() })
     }
 
     fn pages(store: &Store, config: &Config, size: usize) -> Vec<Vec<String>> {
