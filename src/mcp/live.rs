@@ -127,9 +127,6 @@ fn entry(resource: &Resource, uri: String, name: String) -> Listed {
     listed
 }
 
-/// Asks a domain for the values of a variable.
-type Named = fn(&Context) -> Result<Vec<String>>;
-
 /// Returns what the variable of a template has for values; `None` where it is not the template of a live resource.
 ///
 /// # Errors

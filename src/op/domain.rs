@@ -8,9 +8,6 @@ use crate::store::Db;
 use crate::store::limits::Growing;
 use crate::store::projects::Selection;
 
-/// Begins to watch files: the value goes on until it is dropped.
-pub type Watch = fn(&Context, Ring) -> Box<dyn Watching>;
-
 /// What a domain offers. `..Domain::EMPTY` stands for what it does not.
 pub struct Domain {
     /// The name of its folder.
