@@ -193,7 +193,7 @@ fn an_update_from_a_folder_makes_the_skill_what_it_holds() {
     --- stdout
     --- stderr
     error: Skill 'pfd' does not exist in project 'p'
-    hint: `mcpkg skill list` shows those there are
+    hint: did you mean 'pdf'?
     "#);
     scratch.ok(&["prompt", "create", "review", "Look"]);
     assert_snapshot!(scratch.run(&["skill", "update", "review", "more", "--file", "new.md"]), @r#"

@@ -119,6 +119,7 @@ fn imports_go_down_only() {
                 "content",
                 "deploy",
                 "registry",
+                "workspace",
                 "redact",
                 "store",
                 "error",
