@@ -6,14 +6,15 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::ErrorData;
 use rmcp::model::{ErrorCode, Resource as Listed, ResourceContents};
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 use super::era::Era;
 use super::error::smctl_error;
 use super::lookup::no_variable;
 use super::{Config, Identity};
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::{Context, Live, Named, Resource, Validator, Values};
-use crate::{disk, hex};
 
 /// What a value of a template's variable is written with: RFC 6570 keeps the unreserved characters alone.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -88,7 +89,7 @@ impl Found {
     /// read was given up.
     pub(super) fn validator(&self, uri: &str, context: &Context) -> Result<Validator> {
         match self.read(uri, context) {
-            Ok(text) => Validator::of(&hex::encode(&disk::sha256(text.as_bytes()))),
+            Ok(text) => Validator::of(&hex::encode(&Sha256::digest(&text))),
             Err(error) if matches!(error.code(), Code::Cancelled | Code::Timeout) => Err(error),
             Err(error) => Validator::of(&(error.code().name(), error.message())),
         }

@@ -179,6 +179,25 @@ pub fn is_of_this_machine(context: &Context, run: &FlowRun, steps: &[StepRow]) -
     Ok(context.approved.get(Kind::Flow, &sha256)?.is_some())
 }
 
+/// Whether this machine began what is half done in a workspace.
+///
+/// # Errors
+/// `E_WORKSPACE_BUSY` where the file about it is damaged; `E_FILE_FAILED`.
+pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
+    match read(root)? {
+        Some((_, sha256)) => Ok(context.approved.get(Kind::Flow, &sha256)?.is_some()),
+        None => Ok(false),
+    }
+}
+
+/// Returns the steps of what is half done in a workspace.
+///
+/// # Errors
+/// As [`is_recorded`].
+pub fn steps(root: &Path) -> Result<Vec<Step>> {
+    Ok(read(root)?.map(|(applying, _)| applying.land).unwrap_or_default())
+}
+
 /// Returns the key of the workspace in the database, which knows it from now on.
 ///
 /// # Errors
@@ -199,7 +218,7 @@ pub fn known(db: &Db<'_>, root: &Path) -> Result<Option<i64>> {
 }
 
 /// The file that tells of a run that goes on, below the root.
-const APPLYING: &str = ".smctl/applying";
+pub const APPLYING: &str = ".smctl/applying";
 
 /// Refuses to write while something is half done that could not be put right.
 fn refuse_unfinished(context: &Context, root: &Path) -> Result<()> {

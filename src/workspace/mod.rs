@@ -15,6 +15,7 @@ pub mod manifest;
 mod names;
 mod parallel;
 mod prune;
+mod recover;
 mod remove;
 mod resources;
 pub mod root;
@@ -80,6 +81,7 @@ const OPS: &[Entry] = &[
     Entry::of::<sync::Sync>(),
     Entry::of::<kept::ListKept>(),
     Entry::of::<prune::Prune>(),
+    Entry::of::<recover::Recover>(),
 ];
 
 /// Whether a server's folder lies in a workspace.

@@ -138,7 +138,8 @@ pub fn around(folder: &Path, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     folder.ancestors().find(|root| is_it(root)).map(Path::to_owned)
 }
 
-fn not_found(start: &Path) -> Error {
+/// Returns the failure of a folder that lies in no workspace.
+pub fn not_found(start: &Path) -> Error {
     Error::new(Code::WorkspaceNotFound, format!("`{}` lies in no workspace", start.display()))
         .with_details(serde_json::json!({
             "path": start.display().to_string(),

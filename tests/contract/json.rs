@@ -267,6 +267,7 @@ fn every_command_keeps_to_the_schema() {
         &["worktree", "cd", "login", "-w", "many"],
         &["worktree", "remove", "login", "-w", "many"],
         &["worktree", "restore", "login", "-w", "many"],
+        &["workspace", "recover", "-w", "many"],
         &["flow", "init", "-w", "many"],
         &["flow", "feature", "start", "cart", "-w", "many"],
         &["flow", "feature", "list", "-w", "many"],

@@ -238,6 +238,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["worktree", "add", "login", "-w", &many],
         vec!["worktree", "remove", "login", "-w", &many],
         vec!["worktree", "restore", "login", "-w", &many],
+        vec!["workspace", "recover", "-w", &many],
         vec!["flow", "init", "-w", &many],
         vec!["flow", "feature", "start", "cart", "-w", &many],
         vec!["flow", "feature", "finish", "cart", "-w", &many],

@@ -159,3 +159,33 @@ fn x49_an_init_that_is_killed() {
     };
     sweep("workspace init", &shop, &shop.init_line(), is_after);
 }
+
+/// X50: a crash that another database meets: it refuses to write and names the command; with its own database gone,
+/// `workspace recover` undoes it.
+#[test]
+fn x50_a_crash_is_met_with_another_database() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let before = shop.state();
+    let mut at = 0;
+    // The first kill after which something is half done.
+    while !shop.root().join(".smctl/applying").exists() {
+        at += 1;
+        assert!(Killer::new(&shop).run(&["flow", "feature", "finish", "login"], at, "before"), "call {at}");
+    }
+    let other = shop.scratch.path().join("other.db").display().to_string();
+    let (error, _) = shop.refused(&["--db", &other, "flow", "feature", "finish", "login"]);
+    assert_eq!(error["code"], "E_WORKSPACE_BUSY", "{error}");
+    let command = error["details"]["command"].as_str().expect("a command");
+    assert!(command.ends_with("test.db workspace recover"), "{command}");
+    std::fs::remove_file(shop.scratch.db()).expect("gone");
+    let (error, _) = shop.refused(&["--db", &other, "workspace", "recover"]);
+    assert_eq!(error["code"], "E_CONFIRM_REQUIRED", "{error}");
+    let ran = shop.run(&["--db", &other, "--yes", "workspace", "recover"]);
+    assert_eq!(ran.status, 0, "{ran}");
+    assert_eq!(shop.state(), before);
+    shop.assert_tidy();
+    let ran = shop.run(&["--db", &other, "flow", "feature", "finish", "login"]);
+    assert_eq!(ran.status, 0, "{ran}");
+}

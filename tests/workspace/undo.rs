@@ -36,11 +36,9 @@ fn x40_a_start_and_a_release_are_taken_back() {
     shop.work("v.txt");
     let before = shop.state();
     shop.ok(&["flow", "release", "finish", "1.0.0"]);
-    let finished = shop.state();
     shop.ok(&["flow", "undo"]);
     assert_eq!(shop.state(), before);
     shop.ok(&["flow", "release", "finish", "1.0.0"]);
-    assert_ne!(shop.state(), finished, "other merges, at another time");
     assert_eq!(shop.id("lib", "v1.0.0^{commit}"), shop.id("lib", "main"));
 }
 

@@ -1,0 +1,60 @@
+//! `mcpkg workspace recover`: puts right what a command that was killed left half done.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::journal;
+use super::root::{MANIFEST, around, not_found, start};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+
+/// Puts right what was cut off.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Recover {}
+
+impl Operation for Recover {
+    const TOOL: &'static str = "recover_workspace";
+    const CLI: &'static [&'static str] = &["workspace", "recover"];
+    const TITLE: &'static str = "Recover workspace";
+    const ABOUT: &'static str = "Put right what a command that was killed left half done";
+    const HELP: &'static str = "The next command in the workspace does it by itself, where it works with the same database. \
+        Where that database is gone, this undoes the change by what stands in the workspace itself, and asks before.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workspace recover"];
+    const EFFECT: Effect = Effect::Write;
+    const LONG: bool = true;
+    const SHAPE: Shape = super::SHAPE;
+    const GROUP: &'static str = super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let from = start(&context.selection);
+        let is_it = |root: &std::path::Path| root.join(MANIFEST).is_file() || root.join(journal::APPLYING).is_file();
+        let root = around(&from, is_it).ok_or_else(|| not_found(&from))?;
+        let done = match journal::put_right(context, &root, false) {
+            Err(error) if error.code() == Code::WorkspaceBusy => {
+                ask(context, &root, &error)?;
+                journal::put_right(context, &root, true)?
+            }
+            done => done?,
+        };
+        let data = json!({ "root": root.display().to_string(), "recovered": done });
+        Ok(Reply::sentence(done.unwrap_or_else(|| "Nothing is half done in this workspace".to_owned()), data))
+    }
+}
+
+/// Asks before steps are undone that this database knows nothing of. Those that this machine did not begin need a terminal:
+/// the file could come from anybody.
+fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
+    if context.confirmation != Confirmation::Ask && !journal::is_recorded(context, root)? {
+        return Err(Error::new(Code::TerminalRequired, error.message().to_owned())
+            .hint("this machine did not begin it: run the command at a terminal, which shows the steps and asks"));
+    }
+    if context.confirmation == Confirmation::Given {
+        return Ok(());
+    }
+    let steps = journal::steps(root)?.iter().map(|step| format!("{}\n", step.shown())).collect();
+    (context.ask)(Body::Text(steps), "Undo these steps, as far as they were done?")
+}
