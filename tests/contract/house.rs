@@ -127,6 +127,8 @@ fn imports_go_down_only() {
                 "clock",
                 "operations",
                 "resources",
+                // How often a resource is looked at again goes by what a look costs.
+                "process::spent",
                 "DOMAINS",
             ],
             "present" => &["op", "error"],
