@@ -52,8 +52,24 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
     let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
     let more = json!({ "status": status.code(), "stderr": said });
-    Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
-        .with_details(with(about(folder, args), more))
+    let error = Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
+        .with_details(with(about(folder, args), more));
+    match is_of_disk(&said) {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// Returns what to do where git's words are about the disk: it was full, or git may not write there.
+pub fn is_of_disk(said: &str) -> Option<&'static str> {
+    const WORDS: [(&str, &str); 5] = [
+        ("No space left on device", "make room on the disk, and try again"),
+        ("Out of diskspace", "make room on the disk, and try again"),
+        ("Disk quota exceeded", "make room on the disk, and try again"),
+        ("Read-only file system", "the disk is mounted read-only: make it writable, and try again"),
+        ("Permission denied", "make the repository and its files writable for this user, and try again"),
+    ];
+    WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, hint)| *hint)
 }
 
 /// Whether git ended since another one has locked what it wanted to change.

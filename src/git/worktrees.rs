@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::command::Git;
 use super::paths::{parts, path, text};
+use super::refs;
 use crate::error::{Code, Error, Result};
 
 /// A work tree as the repository knows it.
@@ -80,6 +81,20 @@ pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
 pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
     let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
     git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
+}
+
+/// Moves the branch that is checked out forward to a commit, with the files; an ignored file in the way is not overwritten.
+///
+/// # Errors
+/// As [`Git::change`]; `E_GIT_FAILED` where the branch did not move.
+pub fn forward(git: &Git<'_>, commit: &str) -> Result<()> {
+    // `branch.NAME.mergeOptions` and `merge.autoStash` may ask for a merge that moves no branch, or that stashes changes.
+    let said = ["--quiet", "--ff-only", "--no-squash", "--no-autostash", "--no-overwrite-ignore"];
+    git.change(&[&["merge"], &said[..], &[commit]].concat())?;
+    match refs::commit(git, "HEAD")? {
+        Some(head) if head == commit => Ok(()),
+        _ => Err(Error::new(Code::GitFailed, format!("git merge: it ended well and did not move to {commit}"))),
+    }
 }
 
 /// Forgets the work trees whose folders are gone.

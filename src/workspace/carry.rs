@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::transaction::Transaction;
 use crate::git::worktrees::{self, Checkout};
-use crate::git::{Git, refs, snapshot};
+use crate::git::{Git, refs, snapshot, unfinished};
 
 /// The file in a clone's `.git` that tells which change it is of.
 pub const MARK: &str = "mcpkg-clone";
@@ -123,7 +123,10 @@ fn move_refs<'s>(ground: &Ground<'_>, steps: &[Step], held: impl Iterator<Item =
             }
         }
         transaction.prepare().map_err(|error| match error.code() {
-            Code::GitFailed => moved(repo, format!("a branch or tag was moved meanwhile ({})", error.message())),
+            // A hint is about the disk.
+            Code::GitFailed if error.hints().is_empty() => {
+                moved(repo, format!("a branch or tag was moved meanwhile ({})", error.message()))
+            }
             _ => error,
         })?;
         prepared.push(transaction);
@@ -138,8 +141,7 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             let folder = whole(ground.root, folder);
             let git = git(ground, &folder);
             on(&git, repo, branch, old)?;
-            // The ids alone: a word of the user's could be taken for something else.
-            git.change(&["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", new]).map(drop)
+            worktrees::forward(&git, new)
         }
         Step::Back { repo, folder, branch, old, new } => {
             let folder = whole(ground.root, folder);
@@ -241,10 +243,11 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             let folder = whole(ground.root, folder);
             let git = git(ground, &folder);
             let is = refs::find(&git, &format!("refs/heads/{branch}"))?.map(|found| found.id);
+            let is_on = head(&git)? == Some(Head::Branch(branch.clone()));
             if is.as_deref() == Some(old) {
-                return Ok(None);
+                return if is_on { put_back(&git, old, new) } else { Ok(None) };
             }
-            if is.as_deref() != Some(new) || head(&git)? != Some(Head::Branch(branch.clone())) {
+            if is.as_deref() != Some(new) || !is_on {
                 return Ok(Some(format!("{branch} was moved since")));
             }
             match one(ground, &step.clone().inverse()) {
@@ -259,7 +262,12 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             let git = git(ground, &folder);
             let is = head(&git)?;
             if is.as_ref() == Some(from) {
-                return Ok(None);
+                let to = match to {
+                    Head::Branch(branch) => refs::commit(&git, &format!("refs/heads/{branch}"))?,
+                    Head::Detached(commit) => Some(commit.clone()),
+                };
+                let ends = refs::commit(&git, "HEAD")?.zip(to);
+                return ends.map_or(Ok(None), |(from, to)| put_back(&git, &from, &to));
             }
             if is.as_ref() != Some(to) {
                 return Ok(Some(format!("`{}` has something else checked out since", folder.display())));
@@ -426,6 +434,16 @@ fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
         Head::Detached(commit) => ["switch", "--quiet", "--no-overwrite-ignore", "--detach", commit],
     };
     git.change(&args).map(drop)
+}
+
+/// Puts back what a checkout wrote that failed before its end; returns what stays.
+fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Option<String>> {
+    let stay = unfinished::put_back(git, from, to)?;
+    if stay.is_empty() {
+        return Ok(None);
+    }
+    let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    Ok(Some(format!("in `{}` stay files that were changed since: {names}", git.folder().display())))
 }
 
 /// Removes a work tree: beside first, in one step, so that a crash leaves none that is half there.
