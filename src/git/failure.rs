@@ -60,14 +60,20 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     }
 }
 
-/// Returns what to do where git's words are about the disk: it was full, or git may not write there.
-pub fn is_of_disk(said: &str) -> Option<&'static str> {
-    const WORDS: [(&str, &str); 5] = [
-        ("No space left on device", "make room on the disk, and try again"),
-        ("Out of diskspace", "make room on the disk, and try again"),
-        ("Disk quota exceeded", "make room on the disk, and try again"),
+/// Returns what to do where git's words are about the disk: it was full, or git may not write there. Often it does not say which.
+fn is_of_disk(said: &str) -> Option<&'static str> {
+    const ROOM: &str = "make room on the disk, and try again";
+    const EITHER: &str = "look whether the disk is full or cannot be written, and try again";
+    const WORDS: [(&str, &str); 9] = [
+        ("No space left on device", ROOM),
+        ("Out of diskspace", ROOM),
+        ("Disk quota exceeded", ROOM),
         ("Read-only file system", "the disk is mounted read-only: make it writable, and try again"),
         ("Permission denied", "make the repository and its files writable for this user, and try again"),
+        ("unable to write", EITHER),
+        ("couldn't write", EITHER),
+        ("unable to create directory", EITHER),
+        ("unable to append", EITHER),
     ];
     WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, hint)| *hint)
 }

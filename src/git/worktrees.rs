@@ -87,15 +87,21 @@ pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// As [`Git::change`]; `E_GIT_FAILED` where the branch did not move.
-pub fn forward(git: &Git<'_>, commit: &str) -> Result<()> {
-    // `branch.NAME.mergeOptions` and `merge.autoStash` may ask for a merge that moves no branch, or that stashes changes.
-    let said = ["--quiet", "--ff-only", "--no-squash", "--no-autostash", "--no-overwrite-ignore"];
-    git.change(&[&["merge"], &said[..], &[commit]].concat())?;
+pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
+    // `branch.NAME.mergeOptions` may ask for another merge: one that moves no branch, or makes a commit. A name may hold `=`.
+    let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
+    let said = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
+    git.clone().variable(NOTHING, "").change(&[&[options.as_str()], &said[..], &[commit]].concat())?;
     match refs::commit(git, "HEAD")? {
         Some(head) if head == commit => Ok(()),
-        _ => Err(Error::new(Code::GitFailed, format!("git merge: it ended well and did not move to {commit}"))),
+        _ => {
+            Err(Error::new(Code::GitFailed, format!("git merge: it ended well and did not move {branch} to {commit}")))
+        }
     }
 }
+
+/// A variable without a value, for keys of the configuration that are not to count.
+const NOTHING: &str = "MCPKG_NOTHING";
 
 /// Forgets the work trees whose folders are gone.
 ///

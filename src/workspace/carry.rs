@@ -40,6 +40,8 @@ pub struct Kept {
     pub repo: String,
     /// What stayed, and why.
     pub what: String,
+    /// Whether it is of a checkout that failed before its end, and not of a step that was done.
+    pub is_unfinished: bool,
 }
 
 /// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
@@ -74,10 +76,12 @@ pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()
 pub fn revert(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
-        match back(ground, step) {
-            Ok(None) => {}
-            Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what }),
-            Err(error) => failed = failed.or(Some(error)),
+        for (result, is_unfinished) in [(finish_back(ground, step), true), (back(ground, step), false)] {
+            match result {
+                Ok(None) => {}
+                Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what, is_unfinished }),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
     }
     failed.map_or(Ok(kept), Err)
@@ -141,7 +145,7 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             let folder = whole(ground.root, folder);
             let git = git(ground, &folder);
             on(&git, repo, branch, old)?;
-            worktrees::forward(&git, new)
+            worktrees::forward(&git, branch, new)
         }
         Step::Back { repo, folder, branch, old, new } => {
             let folder = whole(ground.root, folder);
@@ -222,6 +226,37 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
     }
 }
 
+/// Puts the files back that a checkout wrote which failed before its end; returns what stays.
+fn finish_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+    let (Step::Forward { folder, .. } | Step::Back { folder, .. } | Step::Switch { folder, .. }) = step else {
+        return Ok(None);
+    };
+    let folder = whole(ground.root, folder);
+    let git = git(ground, &folder);
+    let (checked_out, commit) = (head(&git)?, refs::commit(&git, "HEAD")?);
+    let (from, to) = match step {
+        Step::Forward { branch, old, new, .. } | Step::Back { branch, old, new, .. } => {
+            let is_from = checked_out == Some(Head::Branch(branch.clone()));
+            (commit.filter(|commit| is_from && commit == old), Some(new.clone()))
+        }
+        Step::Switch { from, to: Head::Branch(branch), .. } => {
+            let to = refs::commit(&git, &format!("refs/heads/{branch}"))?;
+            (commit.filter(|_| checked_out.as_ref() == Some(from)), to)
+        }
+        Step::Switch { from, to: Head::Detached(to), .. } => {
+            (commit.filter(|_| checked_out.as_ref() == Some(from)), Some(to.clone()))
+        }
+        _ => (None, None),
+    };
+    let Some((is, to)) = from.zip(to) else { return Ok(None) };
+    let stay = unfinished::put_back(&git, &is, &to)?;
+    if stay.is_empty() {
+        return Ok(None);
+    }
+    let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    Ok(Some(format!("files in `{}` stay, since they were changed meanwhile: {names}", folder.display())))
+}
+
 /// Takes one step back; returns what stays, where it was moved since.
 fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
     match step {
@@ -243,11 +278,10 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             let folder = whole(ground.root, folder);
             let git = git(ground, &folder);
             let is = refs::find(&git, &format!("refs/heads/{branch}"))?.map(|found| found.id);
-            let is_on = head(&git)? == Some(Head::Branch(branch.clone()));
             if is.as_deref() == Some(old) {
-                return if is_on { put_back(&git, old, new) } else { Ok(None) };
+                return Ok(None);
             }
-            if is.as_deref() != Some(new) || !is_on {
+            if is.as_deref() != Some(new) || head(&git)? != Some(Head::Branch(branch.clone())) {
                 return Ok(Some(format!("{branch} was moved since")));
             }
             match one(ground, &step.clone().inverse()) {
@@ -262,12 +296,7 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             let git = git(ground, &folder);
             let is = head(&git)?;
             if is.as_ref() == Some(from) {
-                let to = match to {
-                    Head::Branch(branch) => refs::commit(&git, &format!("refs/heads/{branch}"))?,
-                    Head::Detached(commit) => Some(commit.clone()),
-                };
-                let ends = refs::commit(&git, "HEAD")?.zip(to);
-                return ends.map_or(Ok(None), |(from, to)| put_back(&git, &from, &to));
+                return Ok(None);
             }
             if is.as_ref() != Some(to) {
                 return Ok(Some(format!("`{}` has something else checked out since", folder.display())));
@@ -434,16 +463,6 @@ fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
         Head::Detached(commit) => ["switch", "--quiet", "--no-overwrite-ignore", "--detach", commit],
     };
     git.change(&args).map(drop)
-}
-
-/// Puts back what a checkout wrote that failed before its end; returns what stays.
-fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Option<String>> {
-    let stay = unfinished::put_back(git, from, to)?;
-    if stay.is_empty() {
-        return Ok(None);
-    }
-    let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    Ok(Some(format!("in `{}` stay files that were changed since: {names}", git.folder().display())))
 }
 
 /// Removes a work tree: beside first, in one step, so that a crash leaves none that is half there.

@@ -344,8 +344,9 @@ fn undo(
     error: Error,
 ) -> Result<Error> {
     // Of those that failed together some may have been done; what was not is where somebody else put it.
-    carry::revert(ground, failed)?;
-    let kept = carry::revert(ground, done)?;
+    let mut kept = carry::revert(ground, failed)?;
+    kept.retain(|kept| kept.is_unfinished);
+    kept.extend(carry::revert(ground, done)?);
     set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
     end(ground.root)?;
     Ok(said(error, &kept))

@@ -292,7 +292,7 @@ fn forward(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Resu
     }
     match &branch.worktree {
         Some(place) => {
-            if let Err(error) = worktrees::forward(&git.at(place), &upstream.id) {
+            if let Err(error) = worktrees::forward(&git.at(place), branch.short("refs/heads/"), &upstream.id) {
                 if error.code() != Code::GitFailed {
                     return Err(error);
                 }

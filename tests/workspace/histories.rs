@@ -52,7 +52,7 @@ const ATTRIBUTES: [&str; 11] = [
 ];
 
 /// What users set in a repository that has to do with merges, checkouts and the index.
-const CONFIG: [(&str, &str); 18] = [
+const CONFIG: [(&str, &str); 19] = [
     ("merge.renames", "false"),
     ("merge.directoryRenames", "true"),
     ("merge.directoryRenames", "false"),
@@ -60,6 +60,7 @@ const CONFIG: [(&str, &str); 18] = [
     ("merge.renameLimit", "1"),
     ("merge.conflictStyle", "zdiff3"),
     ("merge.ff", "only"),
+    ("merge.ff", "false"),
     ("merge.autoStash", "true"),
     ("diff.algorithm", "histogram"),
     ("diff.renames", "copies"),
@@ -70,7 +71,7 @@ const CONFIG: [(&str, &str); 18] = [
     ("status.showUntrackedFiles", "no"),
     ("status.renames", "false"),
     ("branch.develop.mergeOptions", "--squash"),
-    ("branch.develop.mergeOptions", "--no-commit"),
+    ("branch.develop.mergeOptions", "--no-ff --no-commit"),
 ];
 
 /// A change of one commit. Small numbers stand for paths, so that both sides meet.

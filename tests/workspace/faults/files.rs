@@ -85,6 +85,7 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     // On the way to develop `develop.txt` is written.
     std::fs::write(web.join(".git/info/attributes"), "develop.txt filter=large\n").expect("a file");
     shop.git(&web, &["config", "filter.large.required", "true"]);
+    shop.git(&web, &["config", "filter.large.clean", "cat"]);
     shop.git(&web, &["config", "filter.large.smudge", "false"]);
     let data = shop.data(&FINISH);
     let warnings = data["warnings"].to_string();
@@ -102,7 +103,7 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
 /// A user's configuration of merges does not decide how a branch moves forward.
 #[test]
 fn what_a_branch_says_of_merges_does_not_count() {
-    for options in ["--squash", "--no-commit", "--no-ff", "--autostash", "-s ours"] {
+    for options in ["--squash", "--no-commit --no-ff", "--autostash", "--verify-signatures", "-s ours"] {
         let shop = imported::on_develop();
         shop.git(&shop.repo("web"), &["config", "branch.develop.mergeOptions", options]);
         shop.git(&shop.repo("lib"), &["config", "merge.autoStash", "true"]);
