@@ -81,7 +81,10 @@ fn is_of_disk(said: &str) -> Option<&'static str> {
 /// Whether git ended since another one has locked what it wanted to change.
 pub(super) fn is_locked(stderr: &Printed) -> bool {
     let said = stderr.text();
-    said.contains(".lock': File exists") || said.contains("is locked by another process")
+    // The last is of refs that are kept in tables.
+    [".lock': File exists", "is locked by another process", "cannot lock references"]
+        .iter()
+        .any(|words| said.contains(words))
 }
 
 /// Returns why something cannot be changed that another git has locked.

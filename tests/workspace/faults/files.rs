@@ -70,7 +70,7 @@ fn what_somebody_wrote_meanwhile_stays() {
     assert_eq!(error["details"]["kept"][0]["repo"], "web", "{error}");
     assert!(error.to_string().contains("code.txt"), "{error}");
     assert_eq!(std::fs::read_to_string(mine).expect("a file"), "mine\n");
-    assert_eq!(shop.git(&web, &["status", "--porcelain"]), "M code.txt");
+    assert_eq!(shop.git(&web, &["status", "--porcelain"]), " M code.txt");
     shop.assert_tidy();
 }
 

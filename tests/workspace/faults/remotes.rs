@@ -11,7 +11,7 @@ use crate::workspace::shop::{REPOS, Shop};
 const SSH: &str = r#"#!/bin/sh
 for last; do :; done
 case "$last" in
-*web.git*) if [ -n "$CUT" ]; then eval "$last" | { head -c "$CUT"; kill -9 $$; }; fi;;
+*web.git*) if [ -n "$CUT" ]; then eval "$last" | { dd bs=1 count="$CUT" 2>/dev/null; kill -9 $$; }; fi;;
 esac
 eval "$last"
 "#;
