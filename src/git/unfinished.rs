@@ -25,7 +25,7 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     let words: Vec<&[u8]> = parts(&printed).collect();
     let printed = git.run(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules"])?;
     let differing: BTreeSet<PathBuf> = parts(&printed).map(path).collect();
-    let (mut missing, mut stay) = (Vec::new(), Vec::new());
+    let (mut missing, mut written, mut stay) = (Vec::new(), Vec::new(), Vec::new());
     for change in words.chunks_exact(2) {
         let (is_added, name) = (change[0] == b"A", path(change[1]));
         if !is_added && !differing.contains(&name) {
@@ -39,12 +39,19 @@ pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
             // A folder: what the checkout wrote in it has a path of its own.
             (true, _) if place.is_dir() && !place.is_symlink() => missing.extend((!is_added).then_some(name)),
             (true, _) if is_of(git, to, &name, &place)? => {
-                std::fs::remove_file(&place).map_err(|error| Error::file("remove", &place, error))?;
-                remove_empty(git.folder(), &place);
+                written.push(place);
                 missing.extend((!is_added).then_some(name));
             }
             (true, _) => stay.push(name),
         }
+    }
+    if written.is_empty() && !stay.is_empty() {
+        // The changes were there before: git begins no checkout over them.
+        return Ok(Vec::new());
+    }
+    for place in written {
+        std::fs::remove_file(&place).map_err(|error| Error::file("remove", &place, error))?;
+        remove_empty(git.folder(), &place);
     }
     // git would remove a folder in its way with all that is in it.
     let (in_the_way, missing): (Vec<_>, Vec<_>) =

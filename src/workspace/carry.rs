@@ -40,8 +40,6 @@ pub struct Kept {
     pub repo: String,
     /// What stayed, and why.
     pub what: String,
-    /// Whether it is of a checkout that failed before its end, and not of a step that was done.
-    pub is_unfinished: bool,
 }
 
 /// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
@@ -76,12 +74,10 @@ pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()
 pub fn revert(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
-        for (result, is_unfinished) in [(finish_back(ground, step), true), (back(ground, step), false)] {
-            match result {
-                Ok(None) => {}
-                Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what, is_unfinished }),
-                Err(error) => failed = failed.or(Some(error)),
-            }
+        match back(ground, step) {
+            Ok(None) => {}
+            Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what }),
+            Err(error) => failed = failed.or(Some(error)),
         }
     }
     failed.map_or(Ok(kept), Err)
@@ -226,8 +222,19 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
     }
 }
 
-/// Puts the files back that a checkout wrote which failed before its end; returns what stays.
-fn finish_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+/// Puts the files back that the checkouts of steps wrote which failed, or were cut off, before their end; returns what stays.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
+pub fn put_files_back(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+    let kept = steps.iter().map(|step| {
+        let what = files_back(ground, step)?;
+        Ok(what.map(|what| Kept { repo: step.repo().to_owned(), what }))
+    });
+    kept.filter_map(Result::transpose).collect()
+}
+
+fn files_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
     let (Step::Forward { folder, .. } | Step::Back { folder, .. } | Step::Switch { folder, .. }) = step else {
         return Ok(None);
     };

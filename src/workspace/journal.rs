@@ -156,7 +156,8 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(None)
         }
         other => {
-            let kept = carry::revert(&ground, &applying.land)?;
+            let mut kept = carry::put_files_back(&ground, &applying.land)?;
+            kept.extend(carry::revert(&ground, &applying.land)?);
             if let Some((id, _)) = other {
                 set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
             }
@@ -326,8 +327,8 @@ fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
         if let Err(error) = done {
             warnings.push(format!("not done: {}: {}", step.shown(), error.message()));
             stopped.push(step.repo());
-            if let Step::Switch { .. } = step {
-                let stays = carry::revert(ground, std::slice::from_ref(step)).unwrap_or_default();
+            if may_have_begun(&error) {
+                let stays = carry::put_files_back(ground, std::slice::from_ref(step)).unwrap_or_default();
                 warnings.extend(stays.into_iter().map(|kept| format!("{}: {}", kept.repo, kept.what)));
             }
         }
@@ -344,12 +345,23 @@ fn undo(
     error: Error,
 ) -> Result<Error> {
     // Of those that failed together some may have been done; what was not is where somebody else put it.
-    let mut kept = carry::revert(ground, failed)?;
-    kept.retain(|kept| kept.is_unfinished);
+    carry::revert(ground, failed)?;
+    let mut kept = match failed.first() {
+        Some(step) if may_have_begun(&error) => carry::put_files_back(ground, std::slice::from_ref(step))?,
+        _ => Vec::new(),
+    };
     kept.extend(carry::revert(ground, done)?);
     set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
     end(ground.root)?;
     Ok(said(error, &kept))
+}
+
+/// Whether a checkout that failed may have written files: not where git refused it for what it would overwrite.
+fn may_have_begun(error: &Error) -> bool {
+    const REFUSED: [&str; 4] =
+        ["would be overwritten", "would be removed", "would lose untracked files", "not uptodate"];
+    let said = error.details().and_then(|details| details["stderr"].as_str()).unwrap_or_default();
+    error.code() == Code::GitFailed && !REFUSED.iter().any(|words| said.contains(words))
 }
 
 fn said(error: Error, kept: &[Kept]) -> Error {

@@ -124,7 +124,7 @@ pub fn with_feature() -> Shop {
         files.insert(b"deep/er/login.txt".to_vec(), text("login\n"));
         files.insert(b"picture.bin".to_vec(), (FILE, picture.clone()));
         files.insert(b"zebra.txt".to_vec(), text("zebra\n"));
-        files.remove(&b"deep/old.txt".to_vec());
+        files.remove(b"deep/old.txt".as_slice());
         stream.commit("feature/login", Some(first), None, &files);
         stream
     };

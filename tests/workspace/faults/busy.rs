@@ -134,3 +134,22 @@ fn x45_two_features_at_the_same_time_are_both_finished() {
         assert_eq!(shop.git(&shop.repo(repo), &["show", "develop:other.txt"]), "other");
     }
 }
+
+/// What git refuses to overwrite was there before, and stays as it was: a file that is not tracked, even one that is empty or
+/// the same as what would be written, and a file that was deleted.
+#[test]
+fn what_git_refuses_to_overwrite_stays_as_it_was() {
+    let shop = imported::with_feature();
+    let web = shop.repo("web");
+    std::fs::remove_file(web.join("README.md")).expect("gone");
+    for text in ["", "dev", "develop\n", "mine\n"] {
+        std::fs::write(web.join("develop.txt"), text).expect("a file");
+        let before = shop.state();
+        let (error, _) = shop.refused(&["flow", "feature", "start", "more"]);
+        assert_eq!(error["code"], "E_GIT_FAILED", "{text}: {error}");
+        assert_eq!(shop.state(), before, "{text}");
+        shop.assert_tidy();
+    }
+    std::fs::remove_file(web.join("develop.txt")).expect("gone");
+    shop.ok(&["flow", "feature", "start", "more"]);
+}

@@ -54,15 +54,11 @@ fn a_full_disk_in_one_repository_leaves_all_as_before() {
     assert_finished(&shop);
 }
 
-/// Something that cannot be written, until it is dropped.
-struct ReadOnly(Mount);
-
-impl ReadOnly {
-    fn new(folder: &Path) -> Option<Self> {
-        let mount = Mount::new(&["--bind", &folder.display().to_string()], folder)?;
-        mount.remount("ro,bind");
-        Some(Self(mount))
-    }
+/// Has a folder that cannot be written, until the mount is dropped.
+fn read_only(folder: &Path) -> Option<Mount> {
+    let mount = Mount::new(&["--bind", &folder.display().to_string()], folder)?;
+    mount.remount("ro,bind");
+    Some(mount)
 }
 
 /// Where `web` cannot be written: all of git's folder, its refs, its objects, a folder of its files.
@@ -77,9 +73,9 @@ fn a_repository_that_cannot_be_written_leaves_all_as_before() {
         let line: &[&str] = if undo { &["flow", "undo"] } else { &FINISH };
         let mut before = shop.state();
         for place in places(&shop) {
-            let Some(read_only) = ReadOnly::new(&place) else { return skipped("a read-only folder needs root") };
+            let Some(mount) = read_only(&place) else { return skipped("a read-only folder needs root") };
             let ran = shop.run(&[&["--json"], line].concat());
-            drop(read_only);
+            drop(mount);
             // What undo needs of objects is there.
             if undo && place.ends_with("objects") && ran.status == 0 {
                 shop.ok(&FINISH);

@@ -88,7 +88,10 @@ fn a_clone_that_is_cut_off_leaves_none_of_the_workspace() {
     assert!(shop.repo("web").join("noise.bin").exists());
     // One more repository, and one that went away.
     let manifest = std::fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("a manifest");
-    let add = words(&["workspace", "add", &format!("{}=again", remote.url("web"))]);
+    let again = format!("ssh://host{}/more-web.git", shop.scratch.path().join("work/origins").display());
+    let bare = shop.origin("more-web").display().to_string();
+    shop.git(&shop.origin("web"), &["clone", "-q", "--bare", ".", &bare]);
+    let add = words(&["workspace", "add", &format!("{again}=again")]);
     let sync = words(&["workspace", "sync"]);
     for cut in CUTS {
         let error = error(&remote.run(cut, &add));
