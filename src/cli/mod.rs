@@ -117,6 +117,8 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     }
     let command = call.command().to_owned();
     let outcome = call.run(&context);
+    // A bar that is left on the terminal is cleared before the answer is written there.
+    context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {
         output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
         return Ok(called.failed(error));

@@ -63,6 +63,8 @@ pub struct Pushed {
     pub said: String,
     /// Whether it was refused.
     pub is_refused: bool,
+    /// Whether it was there already.
+    pub is_there: bool,
 }
 
 /// Pushes to `origin`, all of the refs or none, and returns what became of each. This alone runs the repository's hooks.
@@ -92,7 +94,7 @@ fn parse(printed: &str) -> Vec<Pushed> {
         let mut fields = line.split('\t');
         if let (Some(flag), Some(names), Some(said)) = (fields.next(), fields.next(), fields.next()) {
             let name = names.rsplit_once(':').map_or(names, |(_, name)| name);
-            pushed.push(Pushed { name: name.to_owned(), said: said.to_owned(), is_refused: flag == "!" });
+            pushed.push(Pushed { name: name.to_owned(), said: said.to_owned(), is_refused: flag == "!", is_there: flag == "=" });
         }
     }
     pushed

@@ -19,7 +19,7 @@ pub struct FeatureStart {
     /// Feature name (without feature/ prefix)
     name: String,
     /// Repository to branch in [default: all of them]
-    #[arg(long = "repo", value_name = "REPO", add = super::super::REPOS)]
+    #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
     /// Make worktrees for it, and leave the checkouts where they are
@@ -39,7 +39,7 @@ pub struct HotfixStart {
     /// Hotfix name (without hotfix/ prefix)
     name: String,
     /// Repository to branch in [default: all of them]
-    #[arg(long = "repo", value_name = "REPO", add = super::super::REPOS)]
+    #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
     /// Make worktrees for it, and leave the checkouts where they are
@@ -327,7 +327,7 @@ fn list(context: &Context, kind: Kind, key: &str) -> Result<Reply> {
             vec![branch.name.clone(), branch.repo.clone(), head, merged, branch.worktree.clone().unwrap_or_default()]
         })
         .collect();
-    let columns = &["branch", "repo", "commit", "merged", "worktree"];
+    let columns = &["BRANCH", "REPO", "COMMIT", "MERGED", "WORKTREE"];
     let table = Table { columns, rows, empty: format!("no {} is open", kind.word()) };
     let values: Vec<_> = branches.iter().map(branches::Branch::value).collect();
     let mut data = json!({});

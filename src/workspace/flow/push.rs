@@ -110,8 +110,7 @@ pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<V
             let seen = name.replacen("refs/heads/", "refs/remotes/origin/", 1);
             let seen = refs::find(&git, &seen)?.map(|found| found.id).filter(|_| name.starts_with("refs/heads/"));
             match new {
-                Some(id) if seen.as_ref() != Some(&id) => updates.push(Update::Set { name, id }),
-                Some(_) => {}
+                Some(id) => updates.extend(forward(&git, name, id, seen.as_deref())?),
                 // A branch that origin never had is not deleted there.
                 None => updates.extend(seen.map(|old| Update::Delete { name, old })),
             }
@@ -121,6 +120,24 @@ pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<V
         Ok(Row { repo: repo.name.clone(), updates, state, message, failed: false })
     })?;
     Ok(rows)
+}
+
+/// Returns the push of a ref that a run moved to `id`, where origin, as it was seen last, lacks that.
+///
+/// Where origin has moved, and its commits were merged into the branch since, the branch goes there as it is now.
+fn forward(git: &Git<'_>, name: String, id: String, seen: Option<&str>) -> Result<Option<Update>> {
+    let Some(seen) = seen else { return Ok(Some(Update::Set { name, id })) };
+    if refs::contains(git, seen, &id)? {
+        return Ok(None);
+    }
+    if !refs::contains(git, &id, seen)?
+        && let Some(now) = refs::find(git, &name)?
+        && refs::contains(git, &now.id, &id)?
+        && refs::contains(git, &now.id, seen)?
+    {
+        return Ok(Some(Update::Set { name, id: now.id }));
+    }
+    Ok(Some(Update::Set { name, id }))
 }
 
 /// Pushes, and notes what of the run is at `origin` now.
@@ -148,7 +165,7 @@ pub fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: 
     let lines: Vec<String> = failed.iter().map(|row| format!("{}: {}", row.repo, row.message)).collect();
     Err(Error::new(Code::RemoteFailed, format!("Not pushed everywhere: {}", lines.join("; ")))
         .with_details(json!({ "repo": first.repo, "remote": remote::ORIGIN, "repos": values(&rows), "run": run.uuid.to_string() }))
-        .hint(format!("the local work stands; see to it there (`mcpkg workspace sync` fetches), then `mcpkg flow push {}`", run.uuid)))
+        .hint(format!("the local work stands; `mcpkg workspace sync` fetches what origin has; merge that there (`git merge origin/BRANCH`), then `mcpkg flow push {}`", run.uuid)))
 }
 
 fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
@@ -173,10 +190,12 @@ fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
                 .filter(|pushed| pushed.is_refused)
                 .map(|pushed| format!("{} {}", pushed.name, pushed.said))
                 .collect();
-            if refused.is_empty() {
-                done("pushed", row.message.clone(), false)
-            } else {
+            if !refused.is_empty() {
                 done("refused", refused.join(", "), true)
+            } else if pushed.iter().all(|pushed| pushed.is_there) {
+                done("unchanged", String::new(), false)
+            } else {
+                done("pushed", row.message.clone(), false)
             }
         }
         Err(error) => done("failed", error.message().to_owned(), true),
@@ -236,6 +255,6 @@ fn shown(run: &FlowRun, rows: &[Row], dry_run: bool) -> Reply {
         data["dry_run"] = true.into();
     }
     let cells = rows.iter().map(|row| vec![row.repo.clone(), row.state.to_owned(), row.message.clone()]).collect();
-    let table = Table { columns: &["repo", "state", "what"], rows: cells, empty: "nothing to push".to_owned() };
+    let table = Table { columns: &["REPO", "STATE", "WHAT"], rows: cells, empty: "nothing to push".to_owned() };
     Reply::new(Body::Table(table), data)
 }
