@@ -94,7 +94,12 @@ fn parse(printed: &str) -> Vec<Pushed> {
         let mut fields = line.split('\t');
         if let (Some(flag), Some(names), Some(said)) = (fields.next(), fields.next(), fields.next()) {
             let name = names.rsplit_once(':').map_or(names, |(_, name)| name);
-            pushed.push(Pushed { name: name.to_owned(), said: said.to_owned(), is_refused: flag == "!", is_there: flag == "=" });
+            pushed.push(Pushed {
+                name: name.to_owned(),
+                said: said.to_owned(),
+                is_refused: flag == "!",
+                is_there: flag == "=",
+            });
         }
     }
     pushed

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::shop::Shop;
 
 /// The manifest of the original's README.
-const MANIFEST: &str = r#"[workspace]
+pub const MANIFEST: &str = r#"[workspace]
 name = "my-project"
 root = "."                    # workspace root (default: ".")
 
@@ -59,10 +59,10 @@ const PROPOSAL: &str =
     "# Gate — Proposal\n\n## Why\n\nThere is no command for it.\n\n## What Changes\n\n- `gate status`\n";
 const DESIGN: &str = "# Gate — Design Document\n\n## Decisions\n\n**D1 — One client.** It is the standard one, so that \
     timeouts need no code.\n\n## Open Questions\n\nNone blocking.\n";
-const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";
+pub const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";
 
 /// The workspace as the original leaves it.
-fn original() -> Shop {
+pub fn original() -> Shop {
     let shop = Shop::bare();
     let root = shop.root();
     let write = |path: &str, text: &str| {

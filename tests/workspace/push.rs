@@ -63,7 +63,8 @@ fn x42_an_earlier_run_is_pushed_after_a_later_one() {
     assert!(pushed["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "pushed"), "{pushed}");
     for (repo, _) in REPOS {
         let there = shop.git(&shop.origin(repo), &["for-each-ref", "--format=%(refname) %(objectname)"]);
-        let here = shop.git(&shop.repo(repo), &["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags"]);
+        let here = shop
+            .git(&shop.repo(repo), &["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags"]);
         assert_eq!(there, here, "{repo}");
     }
     let again = shop.data(&["--yes", "flow", "push", "1.0.0"]);

@@ -23,6 +23,9 @@ use crate::workspace::root::Workspace;
 /// The operation that a person consents to, as agents call it.
 const OPERATION: &str = "smctl_build";
 
+/// How far a yes goes, for a person to read.
+const FOR_GOOD: &str = "agents' later builds with the same commands are not asked for again";
+
 /// What a person says yes to: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
@@ -60,7 +63,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
             inputs: &json!({ "root": workspace.root.display().to_string(), "repos": names }),
             plan_hash: &hash(&json!(all)),
             summary: summary(&workspace.manifest.name, &names),
-            effects: subjects.iter().flat_map(Subject::effects).collect(),
+            effects: subjects.iter().flat_map(Subject::effects).chain([FOR_GOOD.to_owned()]).collect(),
         },
     )?;
     let withdraw = |failed: Error| {

@@ -459,8 +459,7 @@ fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Resul
     }
     let Some(first) = conflicts.first() else { return Ok(()) };
     let (repo, target) = (first["repo"].clone(), first["target"].as_str().unwrap_or_default());
-    let hint =
-        format!("there, on {branch}: `git merge {target}`, resolve the conflicts, commit, and finish again");
+    let hint = format!("there, on {branch}: `git merge {target}`, resolve the conflicts, commit, and finish again");
     Err(Error::new(Code::FlowConflict, format!("{branch} has conflicts, and nothing was moved: {}", lines.join("; ")))
         .with_details(json!({ "repo": repo, "branch": branch, "conflicts": conflicts }))
         .hint(hint))
