@@ -25,6 +25,10 @@ e2e *TRANSPORTS:
 tools:
     bash tests/e2e/tools.sh
 
+# The story of workspaces from three repositories to a pushed release, in the shell and by agents; `--port N` is of its SSE server
+workspace *OPTIONS:
+    bash tests/e2e/workspace.sh {{OPTIONS}}
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}

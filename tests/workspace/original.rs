@@ -137,3 +137,17 @@ fn x48_a_workspace_of_the_original_is_taken_over() {
     assert!(said.starts_with(&METADATA.replace("status: ff", "status: archived")), "{said}");
     assert_eq!(fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest"), MANIFEST);
 }
+
+/// X48: a repository that comes and goes leaves the original's manifest as it was, its comments too.
+#[test]
+fn x48_its_manifest_is_edited_in_place() {
+    let shop = original();
+    let manifest = || fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest");
+    shop.ok(&["workspace", "add", "../origins/web.git=apps/web"]);
+    let added = manifest();
+    let more = added.lines().filter(|line| !MANIFEST.lines().any(|known| known == *line)).collect::<Vec<_>>();
+    assert!(more.iter().any(|line| line.contains("apps/web")) && more.len() <= 4, "{added}");
+    assert!(MANIFEST.lines().all(|line| added.lines().any(|known| known == line)), "{added}");
+    shop.ok(&["workspace", "remove", "web"]);
+    assert_eq!(manifest(), MANIFEST);
+}

@@ -97,7 +97,15 @@ impl<'m> Subject<'m> {
             "test": repo.test,
             "clean": repo.clean,
         });
-        Ok(Self { repo, sha256: hash(&note), note })
+        // The commands count as they are, and are kept without the passwords of their addresses.
+        let sha256 = hash(&note);
+        let mut note = note;
+        for step in ["build", "test", "clean"] {
+            for word in note[step].as_array_mut().into_iter().flatten() {
+                *word = word.as_str().map(redact).into();
+            }
+        }
+        Ok(Self { repo, sha256, note })
     }
 
     /// What a person reads: where the repository came from, and each command that later builds may run.
@@ -108,9 +116,21 @@ impl<'m> Subject<'m> {
         let mut lines = vec![format!("{} in {folder}, from {origin}:", repo.name)];
         let clean = repo.clean.as_ref().map(|argv| ("clean", argv));
         let commands = clean.into_iter().chain([("build", &repo.build), ("test", &repo.test)]);
-        lines.extend(commands.map(|(step, argv)| format!("  {step}: {}", plan::line(argv))));
+        for (step, argv) in commands {
+            lines.push(format!("  {step}: {}", plan::line(argv)));
+            if argv.iter().any(|word| hides_syntax(word)) {
+                lines
+                    .push(format!("  {step}: what `***` stands for is more than a password: it has what a shell runs"));
+            }
+        }
         lines
     }
+}
+
+/// Whether what is hidden of a word as a password has characters that a shell acts on.
+fn hides_syntax(word: &str) -> bool {
+    let count = |text: &str| text.matches(['$', '`', ';', '|', '&', '<', '>', '(', '\n']).count();
+    count(word) > count(&redact(word))
 }
 
 /// Returns where git would fetch a repository from now, without a password.
