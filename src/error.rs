@@ -1,8 +1,11 @@
 //! What can go wrong: one [`Error`] with a [`Code`], and the one table that says what each code means to each face.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
+
+use crate::redact::redacted;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -199,10 +202,28 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// Returns a text of a failure without the passwords of addresses: callers put them where a name belongs, too.
+fn safe(text: String) -> String {
+    let safe = match redacted(&text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(safe) => Some(safe),
+    };
+    safe.unwrap_or(text)
+}
+
+fn safe_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => safe(text).into(),
+        Value::Array(values) => values.into_iter().map(safe_value).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, safe_value(value))).collect(),
+        other => other,
+    }
+}
+
 impl Error {
     /// Returns an error of `code` whose message names the thing, without a final period.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), details: None, hints: Vec::new(), source: None }))
+        Self(Box::new(Inner { code, message: safe(message.into()), details: None, hints: Vec::new(), source: None }))
     }
 
     /// Returns a bug report: `what` failed although it cannot.
@@ -223,7 +244,7 @@ impl Error {
     /// Adds a line that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hints.push(hint.into());
+        self.0.hints.push(safe(hint.into()));
         self
     }
 
@@ -242,7 +263,7 @@ impl Error {
     /// Attaches data for programs, such as the name or URI that was not found.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.0.details = Some(details);
+        self.0.details = Some(safe_value(details));
         self
     }
 
