@@ -287,6 +287,7 @@ def main():
     if not OPTIONS.no_kills:
         kills()
     remove(ada)
+    # Step 7, a gate, comes here.
     agent_story(Shop("bob"))
     heading("8. Two subscribers of smctl://workspace/status, over stdio and over SSE")
     asyncio.run(told(ada, OPTIONS.port))

@@ -22,6 +22,5 @@ fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# A server that is started in a hidden folder of an agent's would look no further.
 "$python" tests/e2e/workspace.py "$mcpkg" "$scratch" "${options[@]}" "$@"
 if [ -n "$without" ]; then echo "$without"; fi
