@@ -53,7 +53,7 @@ impl Operation for Remove {
         let needing: Vec<&str> =
             repos.filter(|repo| repo.depends_on.contains(&self.repo)).map(|repo| repo.name.as_str()).collect();
         if !needing.is_empty() {
-            let message = format!("The repository '{}' stays, since {} depends on it", self.repo, needing.join(", "));
+            let message = format!("The repository '{}' stays: `depends_on` of {} names it", self.repo, needing.join(", "));
             return Err(Error::new(Code::InvalidArgument, message)
                 .with_details(json!({ "repo": self.repo, "needed_by": needing }))
                 .hint(format!("take it out of depends_on in {MANIFEST} first")));

@@ -157,7 +157,8 @@ def kills():
     counts = re.findall(r"^(?:test .*\.\.\. )?([\w ]+: (\d+) kills, .*)$", ran.stdout + ran.stderr, re.MULTILINE)
     print("".join(f"    {line}\n" for line, _ in counts), end="", flush=True)
     total = sum(int(number) for _, number in counts)
-    check(f"all before or all after, in every repository, at each of {total} kills", ran.returncode == 0 and total > 0, ran.stdout[-2000:])
+    panics = re.findall(r"panicked at .*\n.*", ran.stderr)
+    check(f"all before or all after, in every repository, at each of {total} kills", ran.returncode == 0 and total > 0, panics or ran.stderr[-500:])
 
 
 def dirty(ada):
