@@ -52,14 +52,39 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
     let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
     let more = json!({ "status": status.code(), "stderr": said });
-    Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
-        .with_details(with(about(folder, args), more))
+    let error = Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
+        .with_details(with(about(folder, args), more));
+    match is_of_disk(&said) {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// Returns what to do where git's words are about the disk: it was full, or git may not write there. Often it does not say which.
+fn is_of_disk(said: &str) -> Option<&'static str> {
+    const ROOM: &str = "make room on the disk, and try again";
+    const EITHER: &str = "look whether the disk is full or cannot be written, and try again";
+    const WORDS: [(&str, &str); 9] = [
+        ("No space left on device", ROOM),
+        ("Out of diskspace", ROOM),
+        ("Disk quota exceeded", ROOM),
+        ("Read-only file system", "the disk is mounted read-only: make it writable, and try again"),
+        ("Permission denied", "make the repository and its files writable for this user, and try again"),
+        ("unable to write", EITHER),
+        ("couldn't write", EITHER),
+        ("unable to create directory", EITHER),
+        ("unable to append", EITHER),
+    ];
+    WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, hint)| *hint)
 }
 
 /// Whether git ended since another one has locked what it wanted to change.
 pub(super) fn is_locked(stderr: &Printed) -> bool {
     let said = stderr.text();
-    said.contains(".lock': File exists") || said.contains("is locked by another process")
+    // The last is of refs that are kept in tables.
+    [".lock': File exists", "is locked by another process", "cannot lock references"]
+        .iter()
+        .any(|words| said.contains(words))
 }
 
 /// Returns why something cannot be changed that another git has locked.

@@ -74,3 +74,35 @@ pub fn operation(own: &Path) -> Option<Operation> {
     let found = Operation::SIGNS.iter().find(|(sign, _)| own.join(sign).symlink_metadata().is_ok());
     found.map(|(_, operation)| *operation)
 }
+
+/// Returns the lock of the index of a work tree, where another git holds it or was killed with it.
+pub fn index_lock(toplevel: &Path) -> Option<PathBuf> {
+    let lock = own_folder(toplevel)?.join("index.lock");
+    lock.symlink_metadata().is_ok().then_some(lock)
+}
+
+/// Returns the branches that a rebase or a bisect in some work tree of the repository goes back to, by their full names, each
+/// with that work tree: git names no such branch as checked out. `shared` is the repository's [`folder`].
+pub fn in_progress(shared: &Path) -> Vec<(String, Operation, PathBuf)> {
+    let linked = std::fs::read_dir(shared.join("worktrees")).into_iter().flatten().flatten();
+    let all = std::iter::once(shared.to_owned()).chain(linked.map(|entry| entry.path()));
+    all.flat_map(|own| {
+        let place = match file::read_text(&own.join("gitdir"), file::TEXT) {
+            Ok(file) => PathBuf::from(file.trim()).parent().map(Path::to_owned).unwrap_or_default(),
+            Err(_) => shared.parent().map(Path::to_owned).unwrap_or_default(),
+        };
+        let signs = [
+            ("rebase-merge/head-name", Operation::Rebase),
+            ("rebase-apply/head-name", Operation::Rebase),
+            ("BISECT_START", Operation::Bisect),
+        ];
+        signs.map(|(sign, operation)| {
+            let name = file::read_text(&own.join(sign), file::TEXT).ok()?;
+            let name = name.trim();
+            let full = if name.starts_with("refs/") { name.to_owned() } else { format!("refs/heads/{name}") };
+            Some((full, operation, place.clone()))
+        })
+    })
+    .flatten()
+    .collect()
+}

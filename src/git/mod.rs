@@ -1,7 +1,8 @@
 //! git: the one place that runs it. It never asks, runs no hooks, and never takes a user's word for an option.
 //!
 //! [`Git`] is git in one folder. What is asked of it stands in a file for each subject: [`refs`] and their
-//! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`snapshot`], [`remote`].
+//! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`snapshot`],
+//! [`unfinished`] (a checkout that failed), [`remote`].
 
 mod command;
 mod failure;
@@ -16,9 +17,10 @@ pub mod tags;
 mod tests;
 pub mod transaction;
 pub mod trees;
+pub mod unfinished;
 mod version;
 pub mod worktrees;
 
 pub use command::{Git, LOCAL, ask, feed, run, stream, watch};
-pub use folder::{Operation, folder, operation, own_folder, toplevel};
+pub use folder::{Operation, folder, in_progress, index_lock, operation, own_folder, toplevel};
 pub use version::{Version, required, version};

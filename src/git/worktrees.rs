@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::command::Git;
 use super::paths::{parts, path, text};
+use super::refs;
 use crate::error::{Code, Error, Result};
 
 /// A work tree as the repository knows it.
@@ -81,6 +82,26 @@ pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
     let args = ["worktree", "remove", "--force", "--"].map(OsStr::new);
     git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
 }
+
+/// Moves the branch that is checked out forward to a commit, with the files; an ignored file in the way is not overwritten.
+///
+/// # Errors
+/// As [`Git::change`]; `E_GIT_FAILED` where the branch did not move.
+pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
+    // `branch.NAME.mergeOptions` may ask for another merge: one that moves no branch, or makes a commit. A name may hold `=`.
+    let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
+    let said = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
+    git.clone().variable(NOTHING, "").change(&[&[options.as_str()], &said[..], &[commit]].concat())?;
+    match refs::commit(git, "HEAD")? {
+        Some(head) if head == commit => Ok(()),
+        _ => {
+            Err(Error::new(Code::GitFailed, format!("git merge: it ended well and did not move {branch} to {commit}")))
+        }
+    }
+}
+
+/// A variable without a value, for keys of the configuration that are not to count.
+const NOTHING: &str = "MCPKG_NOTHING";
 
 /// Forgets the work trees whose folders are gone.
 ///

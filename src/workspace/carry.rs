@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::transaction::Transaction;
 use crate::git::worktrees::{self, Checkout};
-use crate::git::{Git, refs, snapshot};
+use crate::git::{Git, refs, snapshot, unfinished};
 
 /// The file in a clone's `.git` that tells which change it is of.
 pub const MARK: &str = "mcpkg-clone";
@@ -40,6 +40,8 @@ pub struct Kept {
     pub repo: String,
     /// What stayed, and why.
     pub what: String,
+    /// Whether it is of a checkout that failed before its end, and not of a step that was done.
+    pub is_unfinished: bool,
 }
 
 /// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
@@ -74,10 +76,12 @@ pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()
 pub fn revert(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
-        match back(ground, step) {
-            Ok(None) => {}
-            Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what }),
-            Err(error) => failed = failed.or(Some(error)),
+        for (result, is_unfinished) in [(finish_back(ground, step), true), (back(ground, step), false)] {
+            match result {
+                Ok(None) => {}
+                Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what, is_unfinished }),
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
     }
     failed.map_or(Ok(kept), Err)
@@ -123,7 +127,10 @@ fn move_refs<'s>(ground: &Ground<'_>, steps: &[Step], held: impl Iterator<Item =
             }
         }
         transaction.prepare().map_err(|error| match error.code() {
-            Code::GitFailed => moved(repo, format!("a branch or tag was moved meanwhile ({})", error.message())),
+            // A hint is about the disk.
+            Code::GitFailed if error.hints().is_empty() => {
+                moved(repo, format!("a branch or tag was moved meanwhile ({})", error.message()))
+            }
             _ => error,
         })?;
         prepared.push(transaction);
@@ -138,8 +145,7 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             let folder = whole(ground.root, folder);
             let git = git(ground, &folder);
             on(&git, repo, branch, old)?;
-            // The ids alone: a word of the user's could be taken for something else.
-            git.change(&["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", new]).map(drop)
+            worktrees::forward(&git, branch, new)
         }
         Step::Back { repo, folder, branch, old, new } => {
             let folder = whole(ground.root, folder);
@@ -218,6 +224,37 @@ fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
         }
         Step::Write { path, old, new } => write(ground.root, path, old.as_deref(), new.as_deref()),
     }
+}
+
+/// Puts the files back that a checkout wrote which failed before its end; returns what stays.
+fn finish_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+    let (Step::Forward { folder, .. } | Step::Back { folder, .. } | Step::Switch { folder, .. }) = step else {
+        return Ok(None);
+    };
+    let folder = whole(ground.root, folder);
+    let git = git(ground, &folder);
+    let (checked_out, commit) = (head(&git)?, refs::commit(&git, "HEAD")?);
+    let (from, to) = match step {
+        Step::Forward { branch, old, new, .. } | Step::Back { branch, old, new, .. } => {
+            let is_from = checked_out == Some(Head::Branch(branch.clone()));
+            (commit.filter(|commit| is_from && commit == old), Some(new.clone()))
+        }
+        Step::Switch { from, to: Head::Branch(branch), .. } => {
+            let to = refs::commit(&git, &format!("refs/heads/{branch}"))?;
+            (commit.filter(|_| checked_out.as_ref() == Some(from)), to)
+        }
+        Step::Switch { from, to: Head::Detached(to), .. } => {
+            (commit.filter(|_| checked_out.as_ref() == Some(from)), Some(to.clone()))
+        }
+        _ => (None, None),
+    };
+    let Some((is, to)) = from.zip(to) else { return Ok(None) };
+    let stay = unfinished::put_back(&git, &is, &to)?;
+    if stay.is_empty() {
+        return Ok(None);
+    }
+    let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    Ok(Some(format!("files in `{}` stay, since they were changed meanwhile: {names}", folder.display())))
 }
 
 /// Takes one step back; returns what stays, where it was moved since.

@@ -314,14 +314,24 @@ fn finished(context: &Context, id: i64, kind: &str, subject: &str, undoes: Optio
 
 /// Carries out what comes after a run has landed; returns what could not be done, a line each.
 fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let (mut warnings, mut stopped) = (Vec::new(), Vec::new());
     for step in steps {
+        // A branch that a work tree could not leave stays.
+        if stopped.contains(&step.repo()) {
+            warnings.push(format!("not done: {}", step.shown()));
+            continue;
+        }
         // It was done already, where a run is completed that was cut off.
         let done = carry::is_done(ground, step);
         let done =
             done.and_then(|done| if done { Ok(()) } else { carry::apply(ground, std::slice::from_ref(step), &mut 0) });
         if let Err(error) = done {
             warnings.push(format!("not done: {}: {}", step.shown(), error.message()));
+            stopped.push(step.repo());
+            if let Step::Switch { .. } = step {
+                let stays = carry::revert(ground, std::slice::from_ref(step)).unwrap_or_default();
+                warnings.extend(stays.into_iter().map(|kept| format!("{}: {}", kept.repo, kept.what)));
+            }
         }
     }
     warnings
@@ -336,8 +346,9 @@ fn undo(
     error: Error,
 ) -> Result<Error> {
     // Of those that failed together some may have been done; what was not is where somebody else put it.
-    carry::revert(ground, failed)?;
-    let kept = carry::revert(ground, done)?;
+    let mut kept = carry::revert(ground, failed)?;
+    kept.retain(|kept| kept.is_unfinished);
+    kept.extend(carry::revert(ground, done)?);
     set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
     end(ground.root)?;
     Ok(said(error, &kept))

@@ -21,6 +21,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
 use crate::git::status::{self, Extra, State};
 use crate::git::transaction::Transaction;
+use crate::git::worktrees;
 use crate::git::{self, Git, remote};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::plural;
@@ -291,9 +292,7 @@ fn forward(git: &Git<'_>, branch: &Ref, upstream: &Ref, done: &mut Done) -> Resu
     }
     match &branch.worktree {
         Some(place) => {
-            let args = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", &upstream.id];
-            let there = git.at(place);
-            if let Err(error) = there.change(&args) {
+            if let Err(error) = worktrees::forward(&git.at(place), branch.short("refs/heads/"), &upstream.id) {
                 if error.code() != Code::GitFailed {
                     return Err(error);
                 }

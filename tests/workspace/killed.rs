@@ -17,14 +17,14 @@ fi
 exec "$REAL_GIT" "$@"
 "#;
 
-struct Killer<'s> {
+pub struct Killer<'s> {
     shop: &'s Shop,
     folder: std::path::PathBuf,
     real: String,
 }
 
 impl<'s> Killer<'s> {
-    fn new(shop: &'s Shop) -> Self {
+    pub fn new(shop: &'s Shop) -> Self {
         let folder = shop.scratch.path().join("killer");
         std::fs::create_dir_all(&folder).expect("a folder");
         let git = folder.join("git");
@@ -38,7 +38,7 @@ impl<'s> Killer<'s> {
     }
 
     /// Runs a command that is killed at its n-th git call; returns whether it was.
-    fn run<A: AsRef<std::ffi::OsStr>>(&self, arguments: &[A], at: usize, when: &str) -> bool {
+    pub fn run<A: AsRef<std::ffi::OsStr>>(&self, arguments: &[A], at: usize, when: &str) -> bool {
         let count = self.folder.join("count");
         let _ = std::fs::remove_file(&count);
         let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());

@@ -214,6 +214,7 @@ impl Finish<'_> {
         let (repo, mut part) = (&seen.repo.name, Part::default());
         let Some(tip) = seen.branch(branch) else { return Ok(part) };
         let develop = seen.base(&flow.develop_branch)?;
+        seen.refuse_in_progress(tip)?;
         if let Some(place) = &tip.worktree {
             refuse_changes(seen.repo, place, !self.no_delete && !seen.is_own(place), cancelled)?;
         }
@@ -328,6 +329,7 @@ impl Finish<'_> {
         cancelled: &CancellationToken,
     ) -> Result<()> {
         let Some(new) = new else { return Ok(()) };
+        seen.refuse_in_progress(target)?;
         let (repo, folder) = (seen.repo.name.clone(), relative(&workspace.root, &seen.folder));
         part.refs.push(keep(&repo, &folder, run, &target.name, &target.id));
         let (old, new) = (target.id.clone(), new.to_owned());

@@ -1,6 +1,7 @@
 //! How a repository is before a flow changes it: refs, work trees, what stands in the way.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +14,12 @@ use crate::workspace::manifest::Repo;
 use crate::workspace::root::Workspace;
 use crate::workspace::step::Head;
 
+/// How long another git's lock of an index is waited for.
+const LOCKED: Duration = Duration::from_secs(1);
+
+/// Between two looks whether it is gone.
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// A repository as it is.
 pub struct Seen<'w> {
     /// Its entry in the manifest.
@@ -23,6 +30,8 @@ pub struct Seen<'w> {
     pub refs: Vec<Ref>,
     /// What its own work tree has checked out.
     pub head: Option<Head>,
+    /// The branches that a rebase or a bisect goes back to, with what that is and where.
+    in_progress: Vec<(String, git::Operation, PathBuf)>,
 }
 
 impl<'w> Seen<'w> {
@@ -42,10 +51,7 @@ impl<'w> Seen<'w> {
             .hint("`mcpkg workspace sync` clones what is missing"));
         };
         if let Some(operation) = git::operation(&own) {
-            let operation = operation.name();
-            return Err(Error::new(Code::FlowDirty, format!("{}: a {operation} is in progress", repo.name))
-                .with_details(serde_json::json!({ "repo": repo.name, "operation": operation }))
-                .hint(format!("end it or give it up in `{}`", folder.display())));
+            return Err(in_progress(repo, operation, &folder));
         }
         let git = Git::of(&folder, cancelled);
         let refs = refs::list(&git, &["refs/heads/", "refs/remotes/origin/", "refs/tags/"])?;
@@ -55,7 +61,19 @@ impl<'w> Seen<'w> {
                 .with_details(serde_json::json!({ "repo": repo.name }))
                 .hint("make a first commit in it, then `mcpkg flow init`"));
         }
-        Ok(Self { repo, folder, refs, head })
+        let in_progress = git::folder(&folder).map(|shared| git::in_progress(&shared)).unwrap_or_default();
+        Ok(Self { repo, folder, refs, head, in_progress })
+    }
+
+    /// Refuses a branch that a rebase or a bisect in another work tree goes back to.
+    ///
+    /// # Errors
+    /// `E_FLOW_DIRTY`.
+    pub fn refuse_in_progress(&self, branch: &Ref) -> Result<()> {
+        match self.in_progress.iter().find(|(name, _, _)| *name == branch.name) {
+            Some((_, operation, place)) => Err(in_progress(self.repo, *operation, place)),
+            None => Ok(()),
+        }
     }
 
     /// Returns a local branch.
@@ -92,11 +110,37 @@ impl<'w> Seen<'w> {
     }
 }
 
+/// Refuses a work tree that another git works in, or that has an operation in progress.
+fn refuse_busy(repo: &Repo, worktree: &Path, cancelled: &CancellationToken) -> Result<()> {
+    if let Some(operation) = git::own_folder(worktree).and_then(|own| git::operation(&own)) {
+        return Err(in_progress(repo, operation, worktree));
+    }
+    let until = Instant::now() + LOCKED;
+    while let Some(lock) = git::index_lock(worktree) {
+        if Instant::now() >= until || cancelled.is_cancelled() {
+            let message = format!("{}: another git works in `{}`", repo.name, worktree.display());
+            return Err(Error::new(Code::GitLocked, message)
+                .with_details(serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string() }))
+                .hint(format!("wait until it has ended; where none runs, delete `{}`", lock.display())));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+fn in_progress(repo: &Repo, operation: git::Operation, place: &Path) -> Error {
+    let operation = operation.name();
+    Error::new(Code::FlowDirty, format!("{}: a {operation} is in progress", repo.name))
+        .with_details(serde_json::json!({ "repo": repo.name, "operation": operation }))
+        .hint(format!("end it or give it up in `{}`", place.display()))
+}
+
 /// Refuses a work tree with changes that are not committed; untracked files count where the work tree goes.
 ///
 /// # Errors
-/// `E_FLOW_DIRTY` with the paths; `E_GIT_FAILED`.
+/// `E_FLOW_DIRTY` with the paths, or where an operation of git's is in progress; `E_GIT_LOCKED`, `E_GIT_FAILED`.
 pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &CancellationToken) -> Result<()> {
+    refuse_busy(repo, worktree, cancelled)?;
     let status = status::read(&Git::of(worktree, cancelled), Extra::Untracked)?;
     let counts = |state: State| match state {
         State::Changed | State::Conflicted => true,
@@ -115,7 +159,7 @@ pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &Canc
     Err(dirty(repo, worktree, &paths))
 }
 
-/// Refuses changes that are not committed in files that a merge changes.
+/// Refuses changes that are not committed in files that a merge changes, and files with conflicts anywhere.
 ///
 /// # Errors
 /// As [`refuse_changes`].
@@ -125,6 +169,7 @@ pub fn refuse_overlap(
     (old, new): (&str, &str),
     cancelled: &CancellationToken,
 ) -> Result<()> {
+    refuse_busy(repo, worktree, cancelled)?;
     let git = Git::of(worktree, cancelled);
     let status = status::read(&git, Extra::AllAndIgnored)?;
     if status.entries.is_empty() {
@@ -137,7 +182,8 @@ pub fn refuse_overlap(
     let mut paths: Vec<String> = Vec::new();
     for entry in &status.entries {
         let both = std::iter::once(entry.path.as_path()).chain(entry.from.as_deref());
-        paths.extend(both.filter(|path| in_the_way(path)).map(|path| path.display().to_string()));
+        let is_refused = |path: &Path| entry.state == State::Conflicted || in_the_way(path);
+        paths.extend(both.filter(|path| is_refused(path)).map(|path| path.display().to_string()));
     }
     if paths.is_empty() { Ok(()) } else { Err(dirty(repo, worktree, &paths)) }
 }

@@ -215,6 +215,13 @@ impl Trees {
     }
 }
 
+/// Whether mcpkg gave this name to what it writes beside its place: `.NAME.UUID`.
+pub(super) fn is_temporary(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let uuid = name.strip_prefix('.').and_then(|name| name.rsplit_once('.')).map(|(_, uuid)| uuid);
+    uuid.is_some_and(|uuid| uuid::Uuid::parse_str(uuid).is_ok())
+}
+
 fn is_folder(folder: &Folder, name: &OsStr) -> Result<bool> {
     Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
 }

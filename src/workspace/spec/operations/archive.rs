@@ -21,7 +21,7 @@ use crate::workspace::spec::metadata;
 use crate::workspace::spec::named::{self, OPEN};
 use crate::workspace::spec::opened::{self, Spec};
 use crate::workspace::spec::report::{self, Finding};
-use crate::workspace::spec::trees::{ARCHIVE, Found, Trees};
+use crate::workspace::spec::trees::{ARCHIVE, Found, Trees, is_temporary};
 
 /// Archive a spec
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -146,6 +146,10 @@ fn archive(context: &Context, trees: &mut Trees, found: &Found, target: &Path, d
     };
     let folder = opened::folder_of(trees, found)?;
     let (from, to) = (found.path.file_name().unwrap_or_default(), target.file_name().unwrap_or_default());
+    // What a process that was killed left: the lock is held here.
+    for name in folder.names()?.iter().filter(|name| is_temporary(name)) {
+        folder.remove(name)?;
+    }
     let had_archive = trees.open(archive)?.is_some();
     let (changes, into) = (trees.make(changes)?, trees.make(archive)?);
     let before = opened::text(&folder, OsStr::new(metadata::FILE))?;

@@ -18,7 +18,7 @@ use crate::workspace::lock::Lock;
 use crate::workspace::root::Workspace;
 use crate::workspace::spec::scaffold::{self, SPECS};
 use crate::workspace::spec::status;
-use crate::workspace::spec::trees::{ARCHIVE, ROOT, Tree, Trees};
+use crate::workspace::spec::trees::{ARCHIVE, ROOT, Tree, Trees, is_temporary};
 use crate::workspace::{GROUP, names};
 
 /// Make a spec
@@ -157,6 +157,7 @@ fn check_free(trees: &mut Trees, tree: &Tree, name: &str) -> Result<()> {
 
 /// Writes the files beside their place and renames their folder, so that a spec is there whole or not at all.
 fn make(context: &Context, trees: &mut Trees, tree: &Tree, name: &str, files: &[(&str, String)]) -> Result<()> {
+    sweep(trees, &tree.changes, files)?;
     let above = missing(trees, &tree.changes)?;
     let temporary = tree.changes.join(format!(".{name}.{}", context.clock.uuid()));
     let result = write(trees, &temporary, files).and_then(|()| {
@@ -178,6 +179,18 @@ fn make(context: &Context, trees: &mut Trees, tree: &Tree, name: &str, files: &[
         trees.remove_empty(&above);
     }
     result
+}
+
+/// Removes what a process that was killed left beside its place. The workspace's lock is held: whoever made it is gone.
+fn sweep(trees: &mut Trees, changes: &Path, files: &[(&str, String)]) -> Result<()> {
+    let Some(folder) = trees.open(changes)? else { return Ok(()) };
+    for left in folder.names()?.iter().filter(|name| is_temporary(name)).map(|name| changes.join(name)) {
+        if let Ok(Some(folder)) = trees.open(&left) {
+            files.iter().try_for_each(|(file, _)| folder.remove(OsStr::new(file)))?;
+        }
+        trees.remove_empty(&[left.join(SPECS), left]);
+    }
+    Ok(())
 }
 
 fn write(trees: &mut Trees, temporary: &Path, files: &[(&str, String)]) -> Result<()> {

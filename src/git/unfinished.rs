@@ -1,0 +1,98 @@
+//! What a checkout leaves in a work tree where it fails before its end.
+//!
+//! git writes the files first, the index and the branch last: a full disk, a filter that fails or a power cut leaves some of the
+//! files as they were to become, while the old commit is checked out.
+
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::command::Git;
+use super::paths::{parts, path};
+use crate::error::{Error, Result};
+use crate::file;
+
+/// The largest file that is compared; a larger one stays.
+const LARGEST: u64 = 64 << 20;
+
+/// Puts the files of a work tree that has the commit `from` checked out back, where a checkout of `to` wrote or removed them.
+/// Returns the paths that stay, since they hold neither: somebody has worked in them.
+///
+/// # Errors
+/// As [`Git::run`]; `E_FILE_FAILED`.
+pub fn put_back(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
+    let printed = git.run(&["diff-tree", "-r", "-z", "--name-status", "--no-renames", from, to, "--"])?;
+    let words: Vec<&[u8]> = parts(&printed).collect();
+    let printed = git.run(&["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules"])?;
+    let differing: BTreeSet<PathBuf> = parts(&printed).map(path).collect();
+    let (mut missing, mut stay) = (Vec::new(), Vec::new());
+    for change in words.chunks_exact(2) {
+        let (is_added, name) = (change[0] == b"A", path(change[1]));
+        if !is_added && !differing.contains(&name) {
+            continue;
+        }
+        let place = git.folder().join(&name);
+        let is_there = place.symlink_metadata().is_ok() && !is_below_link(git.folder(), &name);
+        match (is_there, is_added) {
+            (false, true) => {}
+            (false, false) => missing.push(name),
+            // A folder: what the checkout wrote in it has a path of its own.
+            (true, _) if place.is_dir() && !place.is_symlink() => missing.extend((!is_added).then_some(name)),
+            (true, _) if is_of(git, to, &name, &place)? => {
+                std::fs::remove_file(&place).map_err(|error| Error::file("remove", &place, error))?;
+                remove_empty(git.folder(), &place);
+                missing.extend((!is_added).then_some(name));
+            }
+            (true, _) => stay.push(name),
+        }
+    }
+    // git would remove a folder in its way with all that is in it.
+    let (in_the_way, missing): (Vec<_>, Vec<_>) =
+        missing.into_iter().partition(|name| git.folder().join(name).is_dir() && !is_link(&git.folder().join(name)));
+    stay.extend(in_the_way);
+    if !missing.is_empty() {
+        let names: Vec<u8> =
+            missing.iter().flat_map(|name| [name.as_os_str().as_encoded_bytes(), b"\0"].concat()).collect();
+        git.feed(&["checkout-index", "--force", "--quiet", "-z", "--stdin"], &names)?;
+    }
+    Ok(stay)
+}
+
+/// Whether a file holds what a commit has at its path, or the beginning of that.
+fn is_of(git: &Git<'_>, commit: &str, name: &Path, place: &Path) -> Result<bool> {
+    let failed = |error| Error::file("read", place, error);
+    let bytes = match std::fs::read_link(place) {
+        Ok(target) => target.into_os_string().into_encoded_bytes(),
+        Err(_) => match file::read(place, LARGEST) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Ok(false),
+            Err(error) => return Err(failed(error)),
+        },
+    };
+    let mut object = OsString::from(format!("{commit}:"));
+    object.push(name);
+    // As it was committed, or as a filter of its attributes writes it; a filter that fails writes nothing.
+    let is_begun = |kind: &str| {
+        let args = [OsStr::new("cat-file"), OsStr::new(kind), &object];
+        git.run(&args).is_ok_and(|whole| whole.starts_with(&bytes))
+    };
+    Ok(is_begun("blob") || is_begun("--filters"))
+}
+
+fn is_link(place: &Path) -> bool {
+    place.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink())
+}
+
+/// Whether a folder above a path is a link, so that the path leads elsewhere.
+fn is_below_link(top: &Path, name: &Path) -> bool {
+    name.ancestors().skip(1).any(|folder| is_link(&top.join(folder)) && !folder.as_os_str().is_empty())
+}
+
+/// Removes the folders above a file that are empty now.
+fn remove_empty(top: &Path, place: &Path) {
+    for folder in place.ancestors().skip(1).take_while(|folder| *folder != top) {
+        if std::fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}

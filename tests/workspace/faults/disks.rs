@@ -1,0 +1,101 @@
+//! A disk that is full, or cannot be written, in one of three repositories.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use super::{FINISH, assert_finished, imported};
+use crate::support::{Mount, free_space, skipped};
+use crate::workspace::shop::Shop;
+
+/// A folder on a small disk of its own, with what was in it.
+fn on_a_small_disk(folder: &Path) -> Option<Mount> {
+    let aside = folder.with_extension("aside");
+    std::fs::rename(folder, &aside).expect("moved");
+    let Some(mount) = Mount::in_memory("6m", folder) else {
+        std::fs::rename(&aside, folder).expect("moved back");
+        return None;
+    };
+    let copied = std::process::Command::new("cp").arg("-a").arg(aside.join(".")).arg(folder).status();
+    assert!(copied.expect("cp starts").success());
+    std::fs::remove_dir_all(aside).expect("gone");
+    Some(mount)
+}
+
+/// Leaves so many KiB free on the disk of a folder.
+fn fill(file: &Path, free: u64) {
+    let _ = std::fs::remove_file(file);
+    let mut out = std::fs::File::create(file).expect("a file");
+    let size = free_space(file).saturating_sub(free << 10);
+    let _ = out.write_all(&vec![b'x'; usize::try_from(size).expect("small")]);
+    if free == 0 {
+        while out.write_all(b"x").is_ok() {}
+    }
+}
+
+#[test]
+fn a_full_disk_in_one_repository_leaves_all_as_before() {
+    let shop = imported::on_develop();
+    let web = shop.repo("web");
+    let Some(_mount) = on_a_small_disk(&web) else { return skipped("a full disk needs root and tmpfs") };
+    let before = shop.state();
+    let filler = web.join(".git/filler");
+    // No room for an object; for some, and for no ref; for all but the files; for a part of these.
+    for free in [0, 4, 12, 24, 40, 80, 200] {
+        fill(&filler, free);
+        let (error, _) = shop.refused(&FINISH);
+        assert_eq!(error["code"], "E_GIT_FAILED", "{free} KiB: {error}");
+        let hints = error["hints"].to_string();
+        assert!(hints.contains("room on the disk") || hints.contains("disk is full"), "{free} KiB: {error}");
+        std::fs::remove_file(&filler).expect("gone");
+        assert_eq!(shop.state(), before, "{free} KiB");
+        shop.assert_tidy();
+    }
+    shop.ok(&FINISH);
+    assert_finished(&shop);
+}
+
+/// Something that cannot be written, until it is dropped.
+struct ReadOnly(Mount);
+
+impl ReadOnly {
+    fn new(folder: &Path) -> Option<Self> {
+        let mount = Mount::new(&["--bind", &folder.display().to_string()], folder)?;
+        mount.remount("ro,bind");
+        Some(Self(mount))
+    }
+}
+
+/// Where `web` cannot be written: all of git's folder, its refs, its objects, a folder of its files.
+fn places(shop: &Shop) -> [PathBuf; 4] {
+    [".git", ".git/refs", ".git/objects", "deep"].map(|place| shop.repo("web").join(place))
+}
+
+#[test]
+fn a_repository_that_cannot_be_written_leaves_all_as_before() {
+    let shop = imported::on_develop();
+    for undo in [false, true] {
+        let line: &[&str] = if undo { &["flow", "undo"] } else { &FINISH };
+        let mut before = shop.state();
+        for place in places(&shop) {
+            let Some(read_only) = ReadOnly::new(&place) else { return skipped("a read-only folder needs root") };
+            let ran = shop.run(&[&["--json"], line].concat());
+            drop(read_only);
+            // What undo needs of objects is there.
+            if undo && place.ends_with("objects") && ran.status == 0 {
+                shop.ok(&FINISH);
+                before = shop.state();
+                continue;
+            }
+            let error = super::error(&ran);
+            assert_eq!(error["code"], "E_GIT_FAILED", "{}: {error}", place.display());
+            let hints = error["hints"].to_string();
+            assert!(hints.contains("read-only") || hints.contains("cannot be written"), "{}: {error}", place.display());
+            assert_eq!(shop.state(), before, "{}", place.display());
+            shop.assert_tidy();
+        }
+        shop.ok(line);
+        if !undo {
+            assert_finished(&shop);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! A system that has no inotify watches left: subscribers are told all the same.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::imported;
+use crate::support::{Client, Wait, skipped};
+
+/// The words that start a program in a user namespace of its own in which nothing can be watched.
+fn without(what: &str) -> Option<Vec<String>> {
+    let script = format!("echo 0 > /proc/sys/user/max_inotify_{what} && exec \"$0\" \"$@\"");
+    let words = ["unshare", "--user", "--map-root-user", "sh", "-c", &script].map(str::to_owned).to_vec();
+    let probed = std::process::Command::new(&words[0]).args(&words[1..]).arg("true").output();
+    probed.is_ok_and(|output| output.status.success()).then_some(words)
+}
+
+#[test]
+fn subscribers_are_told_where_nothing_can_be_watched() {
+    for what in ["watches", "instances"] {
+        let Some(words) = without(what) else {
+            return skipped("a user namespace of its own cannot be made");
+        };
+        let shop = imported::with_feature();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut command = shop.command_under(&words);
+        let mut client = Client::spawn(command.args(["serve", "--as", "smctl"])).shake_hands("2025-11-25");
+        client.result("resources/subscribe", json!({ "uri": "smctl://flow/branches" }));
+        shop.git(&shop.repo("web"), &["branch", "feature/more"]);
+        let began = Instant::now();
+        let Wait::Line(told) = client.wait(Duration::from_secs(30)) else { panic!("{what}: nobody was told") };
+        assert_eq!(told["method"], "notifications/resources/updated", "{what}: {told}");
+        eprintln!("without {what}: told after {:?}", began.elapsed());
+        let read = client.result("resources/read", json!({ "uri": "smctl://flow/branches" }));
+        assert!(read.to_string().contains("feature/more"), "{read}");
+        client.finish();
+    }
+}
