@@ -28,6 +28,9 @@ pub struct Domain {
     pub served: Option<&'static Served>,
     /// Its tables that grow: `mcpkg limit` sets how far, `mcpkg prune` keeps them to it.
     pub growing: &'static [Growing],
+    /// The words by which mcpkg is started by itself to do a part of its work in a process of its own, and what does it: that
+    /// reads standard input, and returns the status to end with. No help shows them.
+    pub starts: &'static [(&'static str, fn() -> u8)],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
     /// Looks whether all is well with it, for `doctor`.
@@ -46,6 +49,7 @@ impl Domain {
         tools: None,
         served: None,
         growing: &[],
+        starts: &[],
         recover: |_| {},
         health: |_| Vec::new(),
     };

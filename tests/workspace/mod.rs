@@ -6,10 +6,15 @@ pub mod builds;
 mod called;
 mod face;
 mod flow;
+pub mod gate;
+#[cfg(all(feature = "gate-onnx", target_os = "linux"))]
+mod gate_engine;
+mod gate_remote;
 mod init;
 mod kept;
 mod killed;
 mod killed_worktrees;
+pub mod model_gate;
 mod network;
 mod original;
 mod page;
