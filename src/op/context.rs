@@ -59,6 +59,8 @@ pub struct Context {
     pub session: Option<Arc<SessionInstalls>>,
     /// Whom an install is for, where the server says it.
     pub install_scope: Option<InstallScope>,
+    /// Whether a person consents to each call of a tool that may destroy what is there (`serve --confirm destructive`).
+    pub asks_before_destructive: bool,
     /// The most bytes of content one answer carries.
     pub max_answer: u64,
     /// Whether the data of a reply is shown: to a client it is, in a shell with `--json`. What costs much to put together
@@ -113,6 +115,7 @@ impl Context {
             toolset: None,
             session: None,
             install_scope: None,
+            asks_before_destructive: false,
             max_answer: MAX_ANSWER,
             shows_data: true,
             progress: Arc::new(|_, _, _| {}),

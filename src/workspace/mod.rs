@@ -5,6 +5,7 @@ mod build;
 mod carry;
 mod clone;
 mod completions;
+mod exclude;
 pub mod flow;
 mod gate;
 mod init;

@@ -2,6 +2,24 @@
 
 use super::shop::{REPOS, Shop};
 
+/// Finishes and pushes in one command; nobody who says yes means that nothing is done at all.
+#[test]
+fn a_finish_pushes_where_it_is_told_to() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let before = shop.state();
+    let (error, _) = shop.refused(&["flow", "feature", "finish", "login", "--push"]);
+    assert_eq!(error["code"], "E_CONFIRM_REQUIRED", "{error}");
+    assert_eq!(shop.state(), before);
+    let data = shop.data(&["--yes", "flow", "feature", "finish", "login", "--push"]);
+    for (index, (repo, _)) in REPOS.iter().enumerate() {
+        assert_eq!(data["push"][index]["state"], "pushed", "{data}");
+        let at = shop.git_command(&shop.origin(repo)).args(["rev-parse", "develop"]).output().expect("git starts");
+        assert_eq!(String::from_utf8_lossy(&at.stdout).trim(), shop.id(repo, "develop"));
+    }
+}
+
 /// X42: nothing is pushed unasked; a remote that moved refuses, the others are pushed; mended, the rest follows.
 #[test]
 fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {

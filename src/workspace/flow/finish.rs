@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::kind::Kind;
 use super::look::{Seen, refuse_changes, refuse_overlap};
 use super::rows::{self, More, Row, keep};
-use super::{changelog, version};
+use super::{changelog, push, version};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
@@ -39,6 +39,8 @@ pub struct Finish<'a> {
     pub squash: bool,
     /// Whether its branch and worktrees stay.
     pub no_delete: bool,
+    /// Whether what it moved is pushed.
+    pub push: bool,
     /// Whether nothing is done.
     pub dry_run: bool,
 }
@@ -78,6 +80,9 @@ impl Finish<'_> {
             return Ok(rows::reply(&branch, &rows, &plan, true, more));
         }
         let what = format!("{} finish {}", self.kind.word(), self.name);
+        if self.push {
+            push::confirm_before(context, &workspace, &what)?;
+        }
         let lock = Lock::take(context, &workspace.root, &what)?;
         let done = self.plan(context, &workspace, &branch).and_then(|(plan, rows, mut more)| {
             more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
@@ -87,7 +92,10 @@ impl Finish<'_> {
         carry::remove_tree(&workspace.root.join(carry::TEMPORARY))?;
         let (plan, rows, more) = done?;
         let reply = rows::reply(&branch, &rows, &plan, false, more);
-        Ok(reply.hint("`mcpkg flow undo` takes it back"))
+        match self.push {
+            true => push::after(context, &workspace, plan.uuid, reply),
+            false => Ok(reply.hint("`mcpkg flow undo` takes it back")),
+        }
     }
 
     fn plan(&self, context: &Context, workspace: &Workspace, branch: &str) -> Result<(Plan, Vec<Row>, More)> {

@@ -79,6 +79,10 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
+    /// Push what it moved, once it is finished here
+    #[arg(long)]
+    #[serde(skip)]
+    push: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     #[serde(skip)]
@@ -100,6 +104,10 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
+    /// Push what it moved, once it is finished here
+    #[arg(long)]
+    #[serde(skip)]
+    push: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     #[serde(skip)]
@@ -113,6 +121,10 @@ pub struct ReleaseFinish {
     /// Semver version (e.g., 1.0.0)
     #[arg(add = super::super::RELEASES)]
     version: String,
+    /// Push what it moved, once it is finished here
+    #[arg(long)]
+    #[serde(skip)]
+    push: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     #[serde(skip)]
@@ -231,7 +243,14 @@ flow_operation!(
     Write,
     FINISH,
     |it| it.name.clone(),
-    Finish { kind: Kind::Feature, name: &it.name, squash: it.squash, no_delete: it.no_delete, dry_run: it.dry_run }
+    Finish {
+        kind: Kind::Feature,
+        name: &it.name,
+        squash: it.squash,
+        no_delete: it.no_delete,
+        push: it.push,
+        dry_run: it.dry_run
+    }
 );
 
 flow_operation!(
@@ -245,7 +264,14 @@ flow_operation!(
     Write,
     FINISH,
     |it| it.name.clone(),
-    Finish { kind: Kind::Hotfix, name: &it.name, squash: it.squash, no_delete: it.no_delete, dry_run: it.dry_run }
+    Finish {
+        kind: Kind::Hotfix,
+        name: &it.name,
+        squash: it.squash,
+        no_delete: it.no_delete,
+        push: it.push,
+        dry_run: it.dry_run
+    }
 );
 
 flow_operation!(
@@ -255,11 +281,18 @@ flow_operation!(
     "Finish release",
     "Finalize release: merge to main+develop, tag, changelog",
     FINISHING,
-    ["mcpkg flow release finish 1.0.0"],
+    ["mcpkg flow release finish 1.0.0", "mcpkg flow release finish 1.0.0 --push"],
     Write,
     RELEASE_FINISH,
     |it| it.version.clone(),
-    Finish { kind: Kind::Release, name: &it.version, squash: false, no_delete: false, dry_run: it.dry_run }
+    Finish {
+        kind: Kind::Release,
+        name: &it.version,
+        squash: false,
+        no_delete: false,
+        push: it.push,
+        dry_run: it.dry_run
+    }
 );
 
 macro_rules! flow_list {
