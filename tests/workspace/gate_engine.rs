@@ -116,7 +116,9 @@ fn models_of_onnx_give_what_is_expected() {
     let folder = shop.scratch.path().join("work/shop/wrong");
     std::fs::create_dir(&folder).expect("a folder");
     std::fs::copy(&pb, folder.join("input_0.pb")).expect("a copy");
-    std::fs::copy(&pb, folder.join("output_0.pb")).expect("a copy");
+    let raw = [9.0_f32, 9.0].map(f32::to_le_bytes).concat();
+    let expected = [varint(1, 1), varint(1, 2), varint(2, 1), part(9, &raw)].concat();
+    std::fs::write(folder.join("output_0.pb"), expected).expect("a file");
     let ran = shop.run(&["--json", "gate", "test", "relu", "wrong"]);
     let tested: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((ran.status, &tested["expected_match"]), (1, &json!(false)), "{ran}");

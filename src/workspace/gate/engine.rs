@@ -1,11 +1,12 @@
 //! The engine: tract, behind the cargo feature `gate-onnx`. Nothing else names it.
 
-use std::fmt::Display;
-use std::io::Cursor;
+use std::collections::BTreeSet;
+use std::io::{self, ErrorKind, Read};
 use std::time::Instant;
 
 use tract_onnx::prelude::*;
-use tract_onnx::tract_hir::ops::unimpl::UnimplementedOp;
+use tract_onnx::tract_core::ops::Op;
+use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 
 use super::given::{Given, Stopped};
 use super::tensor::{Dtype, Tensor};
@@ -16,18 +17,19 @@ pub const NAME: Option<&str> = Some("tract-onnx 0.23.9");
 /// What builds an mcpkg that runs models.
 pub const BUILD: &str = "`cargo install --path . --features full`";
 
-/// Runs a model on tensors with the names of its inputs, and returns those of its outputs, whose names are these.
+/// Runs a model, which it reads, on tensors with the names of its inputs, and returns those of its outputs, whose names are these.
 ///
 /// # Errors
 /// Why it was not run to its end: an operator that the engine does not have, or what else the engine says.
-pub fn run(model: Vec<u8>, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<Given, Stopped> {
+pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<Given, Stopped> {
     let begun = Instant::now();
-    let mut model =
-        tract_onnx::onnx().model_for_read(&mut Cursor::new(model)).map_err(|error| failed("load", &error))?;
-    let unknown: Vec<&str> =
-        model.nodes().iter().filter_map(|node| Some(node.op_as::<UnimplementedOp>()?.name.as_str())).collect();
+    let mut model = tract_onnx::onnx().model_for_read(model).map_err(|error| failed("load", &error))?;
+    // The name is `Unimplemented(OPERATOR)`.
+    let unknown = model.nodes().iter().filter_map(|node| Some(node.op_as::<UnimplementedOp>()?.name()));
+    let unknown: BTreeSet<String> =
+        unknown.map(|name| name.trim_start_matches("Unimplemented(").trim_end_matches(')').to_owned()).collect();
     if !unknown.is_empty() {
-        let all = unknown.join(", ");
+        let all = unknown.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Stopped::new("unsupported_operator", format!("the engine does not have the operator {all}")));
     }
     let places = model.input_outlets().map_err(|error| failed("load", &error))?.to_vec();
@@ -51,11 +53,17 @@ pub fn run(model: Vec<u8>, inputs: Vec<(String, Tensor)>, outputs: &[String]) ->
     Ok(Given { outputs: outputs?, load, run })
 }
 
-fn failed(verb: &str, error: &(impl Display + ?Sized)) -> Stopped {
+fn failed(verb: &str, error: &TractError) -> Stopped {
     // The alternate form has all causes.
     let why = format!("{error:#}");
-    let kind =
-        if why.contains("nimplemented") || why.contains("not implemented") { "unsupported_operator" } else { "engine" };
+    let is_memory = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::OutOfMemory)
+    };
+    let kind = match why.to_lowercase() {
+        _ if error.chain().any(is_memory) => "memory_limit",
+        why if why.contains("unimplemented") || why.contains("not implemented") => "unsupported_operator",
+        _ => "engine",
+    };
     Stopped::new(kind, format!("the engine cannot {verb} it: {why}"))
 }
 

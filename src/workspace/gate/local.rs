@@ -169,10 +169,10 @@ impl Gate for Local<'_> {
     fn test(&self, files: &mut Files, model: &str, input: &str) -> Result<Value> {
         let found = self.named(model)?;
         let header = header(&found)?;
+        (self.context.step_aside)();
         let input = input::read(files, input, &header)?;
         let worker = Worker::own()?;
         let pieces = self.context.store.read(|db| Pieces::verified(db, found.blob, &found.sha256))?;
-        (self.context.step_aside)();
         let outputs = header.outputs.into_iter().map(|output| output.name).collect();
         let job = Job { size: pieces.size(), model: feed(self.context.store.clone(), pieces), input, outputs };
         let ran = worker.run(&found.name, job, &self.context.cancelled)?;

@@ -67,6 +67,8 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
         .with_details(json!({ "url": redact(&url) }))
         .hint("an address is of http or https, such as http://127.0.0.1:8080, without a user and a password")
     })?;
+    // Without a query, which may hold a secret that no answer is to show.
+    let base = base.below("", &[]);
     Ok(Box::new(remote::Remote { context, base, timeout: workspace.manifest.gate.timeout }))
 }
 

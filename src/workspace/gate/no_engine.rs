@@ -1,5 +1,7 @@
 //! What stands for the engine in a program that was built without the feature `gate-onnx`.
 
+use std::io::Read;
+
 use super::given::{Given, Stopped};
 use super::tensor::Tensor;
 
@@ -13,6 +15,6 @@ pub const BUILD: &str = "`cargo install --path . --features full`";
 ///
 /// # Errors
 /// That there is none.
-pub fn run(_: Vec<u8>, _: Vec<(String, Tensor)>, _: &[String]) -> Result<Given, Stopped> {
+pub fn run(_: &mut dyn Read, _: Vec<(String, Tensor)>, _: &[String]) -> Result<Given, Stopped> {
     Err(Stopped::new("engine_missing", "this mcpkg was built without an engine"))
 }

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 #[cfg(unix)]
 use rlimit::Resource;
 
-use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME, whole};
+use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
 use crate::workspace::gate::engine;
 use crate::workspace::gate::given::Stopped;
 use crate::workspace::gate::tensor::Tensor;
@@ -51,12 +51,11 @@ fn limit() -> io::Result<()> {
 
 fn job(mut from: impl Read) -> io::Result<Answer> {
     let head = Head::read(&mut from)?;
-    let model = whole(&mut from, head.size)?;
     let mut tensors = |described: Vec<Described>| -> io::Result<Vec<(String, Tensor)>> {
         described.into_iter().map(|described| described.read(&mut from)).collect()
     };
     let (inputs, expected) = (tensors(head.inputs)?, tensors(head.expected)?);
-    let given = match engine::run(model, inputs, &head.outputs) {
+    let given = match engine::run(&mut from.take(head.size), inputs, &head.outputs) {
         Ok(given) => given,
         Err(stopped) => return Ok(Answer::Stopped(stopped)),
     };

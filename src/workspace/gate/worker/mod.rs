@@ -102,9 +102,9 @@ fn feed(job: Job) -> Feed {
 fn write(job: Job, stdin: &mut dyn Write) -> io::Result<()> {
     Head::of(&job, SHOWN).write(&mut *stdin)?;
     let Job { model, input, .. } = job;
-    model(stdin)?;
     let tensors = input.inputs.iter().chain(&input.expected);
-    tensors.map(|(_, tensor)| &tensor.bytes).try_for_each(|bytes| stdin.write_all(bytes))
+    tensors.map(|(_, tensor)| &tensor.bytes).try_for_each(|bytes| stdin.write_all(bytes))?;
+    model(stdin)
 }
 
 fn late() -> Stopped {

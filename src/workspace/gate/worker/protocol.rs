@@ -1,5 +1,5 @@
-//! What goes to a worker, and what comes back: the length of a head, the head as JSON, the model's bytes, those of the tensors;
-//! then one JSON object.
+//! What goes to a worker, and what comes back: the length of a head, the head as JSON, the tensors' bytes, and the model's, which the
+//! engine reads itself; then one JSON object.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -143,11 +143,7 @@ impl Described {
     }
 }
 
-/// Reads so many bytes.
-///
-/// # Errors
-/// How the system refused; `UnexpectedEof`, `OutOfMemory`.
-pub fn whole(from: impl Read, size: u64) -> io::Result<Vec<u8>> {
+fn whole(from: impl Read, size: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(usize::try_from(size).map_err(|_| io::ErrorKind::OutOfMemory)?)?;
     from.take(size).read_to_end(&mut bytes)?;
