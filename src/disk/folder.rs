@@ -106,6 +106,18 @@ impl Folder {
         system::open_file(&self.handle, &self.path, name).map_err(|error| self.failed("read", name, error))
     }
 
+    /// Opens the file `name` for reading, without following a link; `None` where nothing is there.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`].
+    pub fn open(&self, name: &OsStr) -> Result<Option<std::fs::File>> {
+        match system::open_file(&self.handle, &self.path, name) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed("read", name, error)),
+        }
+    }
+
     /// Returns what stands under `name`, without following a link.
     ///
     /// # Errors

@@ -74,7 +74,7 @@ impl Operation for Test {
 
 fn sentence(tested: &Value) -> String {
     let model = tested["model"].as_str().unwrap_or_default();
-    let took = tested["latency_ms"].as_f64().map_or_else(String::new, |took| format!(" in {took:.1} ms"));
+    let took = tested["latency_ms"].as_f64().map_or_else(String::new, |took| format!(" in {took} ms"));
     let expected = match tested["expected_match"].as_bool() {
         Some(true) => ", and gave what was expected",
         Some(false) => ", and gave something else than was expected",
@@ -93,7 +93,7 @@ fn outputs(output: &Value) -> Option<Body> {
         Some(outputs) => outputs.iter().map(|(name, tensor)| line(name, tensor, short)).collect(),
         None => vec![short(output.to_string())],
     };
-    (!lines.is_empty()).then(|| Body::Text(lines.join("\n")))
+    (!lines.is_empty()).then(|| Body::Text(lines.join("\n") + "\n"))
 }
 
 fn line(name: &str, tensor: &Value, short: impl Fn(String) -> String) -> String {
