@@ -214,7 +214,7 @@ pub fn push(dtype: Dtype, bytes: &mut Vec<u8>, value: &Value) -> bool {
         };
     }
     let put = match dtype {
-        #[expect(clippy::cast_possible_truncation, reason = "JSON's numbers are rounded to what the model takes")]
+        // JSON's numbers are rounded to what the model takes.
         Dtype::Float32 => put!(number().map(|number| number as f32)),
         Dtype::Float64 => put!(number()),
         Dtype::Int8 => put!(whole::<i8>(value)),
