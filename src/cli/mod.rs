@@ -72,7 +72,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn started(arguments: &[OsString]) -> Option<u8> {
     let [_, word] = arguments else { return None };
     let mut starts = crate::DOMAINS.iter().flat_map(|domain| domain.starts);
-    starts.find(|(known, _)| word == known).map(|(_, work)| work())
+    starts.find(|start| word == start.word).map(|start| (start.work)())
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
 use crate::http::Url;
-use crate::op::{Context, Finding, Health, Name, Names};
+use crate::op::{Context, Finding, Health, Name, Names, Start};
 use crate::redact::redact;
 use crate::store::gate;
 use crate::workspace::root::{self, Workspace};
@@ -36,7 +36,7 @@ use interface::Gate;
 pub use operations::OPS;
 
 /// The word by which mcpkg is told to be a worker, and what does its work.
-pub const WORKER: (&str, fn() -> u8) = (worker::WORD, worker::answer);
+pub const WORKER: Start = Start { word: worker::WORD, work: worker::answer };
 
 /// The variable that names the address of a gate.
 const VARIABLE: &str = "MODELGATE_URL";

@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(shape(json!([1, 2]), &[Dim::Any, Dim::Any]), Ok(vec![2]));
         assert_eq!(shape(json!([]), &[Dim::Any]), Ok(vec![0]));
         assert_eq!(shape(json!({ "x": 1 }), &[]), Ok(vec![]));
-        assert_eq!(shape(json!({ "x": [1, 2] }), &[two.clone()]), Ok(vec![2]));
+        assert_eq!(shape(json!({ "x": [1, 2] }), std::slice::from_ref(&two)), Ok(vec![2]));
         let whole = json!({ "x": { "dtype": "float32", "shape": [1, 2], "data": [1, "NaN"] } });
         let tensor = one(&whole, &[two]).unwrap();
         assert_eq!((tensor.dtype, tensor.shape), (Dtype::Float32, vec![1, 2]));
