@@ -33,6 +33,11 @@ workspace *OPTIONS:
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}
 
+# Models that are run, with the engine: its first build takes ten minutes of a processor
+gate:
+    cargo test --locked --features gate-onnx --lib workspace::gate
+    cargo test --locked --features gate-onnx --test main workspace::gate
+
 # The scenarios that the official suite requires of both revisions, against mcpkg with the suite's fixtures
 conformance:
     cargo build --locked --example conformance

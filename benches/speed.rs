@@ -24,6 +24,9 @@ mod deploys;
 mod disk;
 #[path = "speed/downloads.rs"]
 mod downloads;
+#[cfg(feature = "gate-onnx")]
+#[path = "speed/gate.rs"]
+mod gate;
 #[path = "speed/ground.rs"]
 mod ground;
 #[path = "load/hour.rs"]
@@ -147,6 +150,8 @@ fn measure(quick: bool, filter: &str) {
     tools::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
+    #[cfg(feature = "gate-onnx")]
+    gate::measure(&data, &effort, &mut table);
     #[cfg(feature = "wasm")]
     wasm::measure(&effort, &mut table);
     print!("{table}");

@@ -186,6 +186,9 @@ codes! {
     WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 -32002 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree that would be removed has what is not committed; no worktree of the set was touched.";
     RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 -32002 Machine "remote_failed" ["retry_command"] "Another repository could not be cloned, fetched from or pushed to; details say which and why.";
     SpecInvalid          "E_SPEC_INVALID"                  5 -32602 -32003 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is not complete; details have each finding with its file and line.";
+    GateFailed           "E_GATE_FAILED"                   1 -32602 -32000 Caller  "gate_failed" ["fix_model" "retry_command"] "A model, an input or a test of it was refused, or stopped; details.kind says why.";
+    GateUnreachable      "E_GATE_UNREACHABLE"              7 -32603 -32005 Machine "gate_unreachable" ["retry_command"] "A model gate elsewhere cannot be reached, or did not answer as one does; details have its URL, and why.";
+    GateEngineMissing    "E_GATE_ENGINE_MISSING"           7 -32603 -32005 Machine "gate_engine_missing" ["ask_user"] "This mcpkg was built without the engine that runs models: `cargo install --path . --features full` builds one with it.";
     BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
 }
 
@@ -349,7 +352,7 @@ mod tests {
                 Code::WorkspaceNotFound | Code::WorkspaceInvalid | Code::WorkspaceExists => 4,
                 Code::SpecInvalid => 5,
                 Code::BuildFailed => 6,
-                Code::RemoteFailed => 7,
+                Code::RemoteFailed | Code::GateUnreachable | Code::GateEngineMissing => 7,
                 _ => 1,
             };
             assert_eq!(code.exit(), expected, "{}", code.name());

@@ -33,6 +33,9 @@ pub struct NewContent {
 enum Holder {
     Memory(Arc<Vec<u8>>),
     File(PathBuf),
+    /// A file that is open, with the path that it was opened at.
+    #[cfg(unix)]
+    Open(Arc<File>, PathBuf),
     /// A file of our own, which goes with the last clone.
     Temporary(Arc<TempPath>),
 }
@@ -64,6 +67,35 @@ impl NewContent {
             }
             survey.add(&piece);
         }
+    }
+
+    /// Looks through a file that was opened at `path`, which may lead elsewhere by now: what it holds is read again from the
+    /// open file.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`.
+    #[cfg(unix)]
+    pub fn open(file: File, path: &Path) -> Result<Self> {
+        let failed = |error| Error::file("read", path, error);
+        file::check_size(file.metadata().map_err(failed)?.len(), file::CONTENT).map_err(failed)?;
+        let file = Arc::new(file);
+        let (mut survey, mut from) = (Survey::default(), AtPlace { file: Arc::clone(&file), at: 0 });
+        loop {
+            let piece = read_piece(&mut from).map_err(failed)?;
+            if piece.is_empty() {
+                return Ok(survey.source(Holder::Open(file, path.to_path_buf())));
+            }
+            survey.add(&piece);
+        }
+    }
+
+    /// Looks through a file that was opened at `path`, and is found again by it.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
+    #[cfg(not(unix))]
+    pub fn open(_: File, path: &Path) -> Result<Self> {
+        Self::file(path)
     }
 
     /// Takes in what can be read once: into memory where it is small, else into a file among the system's temporary ones,
@@ -112,6 +144,8 @@ impl NewContent {
         match &self.holder {
             Holder::Memory(_) | Holder::Temporary(_) => None,
             Holder::File(path) => Some(path),
+            #[cfg(unix)]
+            Holder::Open(_, path) => Some(path),
         }
     }
 
@@ -120,13 +154,18 @@ impl NewContent {
     pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
-            Holder::File(path) => Box::new(self.again(path)),
-            Holder::Temporary(path) => Box::new(self.again(path)),
+            Holder::File(path) => Box::new(self.again(path, None)),
+            #[cfg(unix)]
+            Holder::Open(file, path) => {
+                let from: Box<dyn Read> = Box::new(AtPlace { file: Arc::clone(file), at: 0 });
+                Box::new(self.again(path, Some(from.take(self.size))))
+            }
+            Holder::Temporary(path) => Box::new(self.again(path, None)),
         }
     }
 
-    fn again<'s>(&'s self, path: &'s Path) -> Again<'s> {
-        Again { source: self, path, file: None, seen: Survey::default() }
+    fn again<'s>(&'s self, path: &'s Path, from: Option<io::Take<Box<dyn Read>>>) -> Again<'s> {
+        Again { source: self, path, from, seen: Survey::default() }
     }
 
     /// Returns the whole content.
@@ -173,6 +212,22 @@ impl Hash for NewContent {
     }
 }
 
+/// An open file that is read from a place of its own, whoever else reads it.
+#[cfg(unix)]
+struct AtPlace {
+    file: Arc<File>,
+    at: u64,
+}
+
+#[cfg(unix)]
+impl Read for AtPlace {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
 /// Reads a content piece by piece.
 pub struct Reader<'c> {
     pieces: Box<dyn Iterator<Item = Result<Cow<'c, [u8]>>> + 'c>,
@@ -206,18 +261,21 @@ impl Read for Reader<'_> {
 struct Again<'s> {
     source: &'s NewContent,
     path: &'s Path,
-    file: Option<std::io::Take<File>>,
+    from: Option<std::io::Take<Box<dyn Read>>>,
     seen: Survey,
 }
 
 impl Again<'_> {
     fn piece(&mut self) -> Result<Option<Vec<u8>>> {
         let failed = |error| Error::file("read", self.path, error);
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(file::open(self.path).map_err(failed)?.take(self.source.size)),
+        let from = match &mut self.from {
+            Some(from) => from,
+            None => {
+                let file: Box<dyn Read> = Box::new(file::open(self.path).map_err(failed)?);
+                self.from.insert(file.take(self.source.size))
+            }
         };
-        let piece = read_piece(file).map_err(failed)?;
+        let piece = read_piece(from).map_err(failed)?;
         self.seen.add(&piece);
         if !piece.is_empty() {
             return Ok(Some(piece));
@@ -340,6 +398,21 @@ mod tests {
         assert!(error.code() == Code::FileFailed && error.message().contains("was changed"), "{error}");
         assert_eq!(NewContent::file(Path::new("/no/such/file")).unwrap_err().code(), Code::NotFound);
         assert_eq!(NewContent::from(Vec::new()).pieces().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_open_file_stays_what_it_is_wherever_its_path_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let source = NewContent::open(File::open(&path).unwrap(), &path).unwrap();
+        assert_eq!(source, NewContent::from(bytes.clone()));
+        std::fs::rename(&path, folder.path().join("other")).unwrap();
+        std::fs::write(&path, "a secret").unwrap();
+        assert_eq!(*source.bytes().unwrap(), bytes);
+        assert_eq!(*source.clone().bytes().unwrap(), bytes);
     }
 
     proptest! {

@@ -7,6 +7,7 @@ mod clone;
 mod completions;
 mod exclude;
 pub mod flow;
+mod gate;
 mod init;
 mod journal;
 mod keep;
@@ -44,7 +45,7 @@ const SHAPE: Shape = Shape::Rpc;
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS],
+    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS, gate::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
         ("worktree", "Work trees of several repositories for one change"),
@@ -54,6 +55,9 @@ pub const DOMAIN: Domain = Domain {
         ("flow hotfix", "Branches of hotfixes, which begin at main and end as a release does"),
         ("spec", "What is to be changed, why and how: in the workspace and in each repository"),
         ("builds", "Look at the builds of a workspace"),
+        ("gate", "Models of ONNX's, and tests of them"),
+        ("gate models", "The models that the gate has"),
+        ("gate routes", "The endpoints that stand for models"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -69,7 +73,8 @@ pub const DOMAIN: Domain = Domain {
     watch: Some(watch::watch),
     growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
-    health: watch::health,
+    starts: &[gate::WORKER],
+    health: |context| [watch::health(context), gate::health(context)].concat(),
     ..Domain::EMPTY
 };
 

@@ -141,6 +141,8 @@ fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
             "smctl://worktree/list",
             "smctl://flow/branches",
             "smctl://spec/list",
+            "smctl://gate/models",
+            "smctl://gate/routes",
             "smctl://spec/login/proposal",
             "smctl://spec/login/design",
             "smctl://spec/login/tasks",

@@ -10,11 +10,16 @@ mod faults;
 mod flow;
 mod histories;
 mod imported;
+pub mod gate;
+#[cfg(all(feature = "gate-onnx", target_os = "linux"))]
+mod gate_engine;
+mod gate_remote;
 mod init;
 mod journey;
 mod kept;
 mod killed;
 mod killed_worktrees;
+pub mod model_gate;
 mod network;
 mod original;
 mod page;

@@ -253,6 +253,7 @@ impl<'c> Client<'c> {
             }
             Failure::NotHttp | Failure::TooLarge(_) => self.malformed(failure),
             Failure::Unavailable(_)
+            | Failure::NoAddress(_)
             | Failure::NotConnected(_)
             | Failure::Tls(_)
             | Failure::TimedOut
