@@ -8,12 +8,12 @@ mod differential;
 mod face;
 mod faults;
 mod flow;
-mod histories;
-mod imported;
 pub mod gate;
 #[cfg(all(feature = "gate-onnx", target_os = "linux"))]
 mod gate_engine;
 mod gate_remote;
+mod histories;
+mod imported;
 mod init;
 mod journey;
 mod kept;

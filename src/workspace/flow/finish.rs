@@ -209,7 +209,6 @@ impl Finish<'_> {
     ) -> Result<Part> {
         let flow = &workspace.manifest.flow;
         let git = seen.git(cancelled);
-        refuse_unknown_committer(&git, &seen.repo.name)?;
         let folder = relative(&workspace.root, &seen.folder);
         let (repo, mut part) = (&seen.repo.name, Part::default());
         let Some(tip) = seen.branch(branch) else { return Ok(part) };
@@ -292,16 +291,16 @@ impl Finish<'_> {
         file: Option<(&str, &str)>,
         part: &mut Part,
     ) -> Result<Option<String>> {
-        if refs::contains(git, &target.id, tip)? {
-            return Ok(None);
-        }
-        if git.ask(&["merge-base", &target.id, tip])?.is_none() {
+        let Some(base) = refs::merge_base(git, &target.id, tip)? else {
             return Err(Error::new(
                 Code::FlowConflict,
                 format!("{}: {name} and what is merged into it have no commit in common", seen.repo.name),
             )
             .with_details(json!({ "repo": seen.repo.name }))
             .hint("merge it by hand with `git merge --allow-unrelated-histories`"));
+        };
+        if base == tip {
+            return Ok(None);
         }
         let merged = trees::merge(git, &target.id, tip)?;
         if !merged.conflicts.is_empty() {
@@ -313,7 +312,8 @@ impl Finish<'_> {
             None => merged.tree,
         };
         let parents: &[&str] = if self.squash { &[&target.id] } else { &[&target.id, tip] };
-        trees::commit(git, &tree, parents, message).map(Some)
+        let made = trees::commit(git, &tree, parents, message);
+        made.map(Some).map_err(|error| unknown_committer(git, &seen.repo.name).unwrap_or(error))
     }
 
     /// Notes how a target gets to its new commit: with the work tree that has it checked out, or alone.
@@ -429,15 +429,15 @@ impl Finish<'_> {
     }
 }
 
-/// Refuses to go on where git does not know whose commits it would make.
-fn refuse_unknown_committer(git: &Git<'_>, repo: &str) -> Result<()> {
-    git.run(&["var", "GIT_COMMITTER_IDENT"]).map(drop).map_err(|error| match error.code() {
-        Code::GitFailed => Error::new(Code::GitFailed, format!("{repo}: git does not know who you are"))
+/// Returns the failure of a commit that git does not know the author of, where that is why it failed.
+fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
+    let error = git.run(&["var", "GIT_COMMITTER_IDENT"]).err().filter(|error| error.code() == Code::GitFailed)?;
+    Some(
+        Error::new(Code::GitFailed, format!("{repo}: git does not know who you are"))
             .with_details(json!({ "repo": repo, "operation": "finish" }))
             .hint("`git config --global user.name NAME` and `git config --global user.email MAIL` say it")
             .with_source(error),
-        _ => error,
-    })
+    )
 }
 
 /// Refuses a tag that is there already.

@@ -55,13 +55,16 @@ fn a_full_disk_in_one_repository_leaves_all_as_before() {
 }
 
 /// Something that cannot be written, until it is dropped.
-struct ReadOnly(Mount);
+struct ReadOnly {
+    /// Taken away when this is dropped.
+    _mount: Mount,
+}
 
 impl ReadOnly {
     fn new(folder: &Path) -> Option<Self> {
         let mount = Mount::new(&["--bind", &folder.display().to_string()], folder)?;
         mount.remount("ro,bind");
-        Some(Self(mount))
+        Some(Self { _mount: mount })
     }
 }
 
