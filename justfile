@@ -25,9 +25,18 @@ e2e *TRANSPORTS:
 tools:
     bash tests/e2e/tools.sh
 
+# The story of workspaces from three repositories to a pushed release, in the shell and by agents; `--port N` is of its SSE server
+workspace *OPTIONS:
+    bash tests/e2e/workspace.sh {{OPTIONS}}
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}
+
+# Models that are run, with the engine: its first build takes ten minutes of a processor
+gate:
+    cargo test --locked --features gate-onnx --lib workspace::gate
+    cargo test --locked --features gate-onnx --test main workspace::gate
 
 # The scenarios that the official suite requires of both revisions, against mcpkg with the suite's fixtures
 conformance:

@@ -8,7 +8,7 @@
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
 //! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`,
-//! `--start TIMES PROGRAM`.
+//! `--start TIMES PROGRAM`, `--look ROOT REPOSITORIES`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -24,6 +24,9 @@ mod deploys;
 mod disk;
 #[path = "speed/downloads.rs"]
 mod downloads;
+#[cfg(feature = "gate-onnx")]
+#[path = "speed/gate.rs"]
+mod gate;
 #[path = "speed/ground.rs"]
 mod ground;
 #[path = "load/hour.rs"]
@@ -59,6 +62,8 @@ mod tools;
 mod wasm;
 #[path = "speed/web.rs"]
 mod web;
+#[path = "speed/workspaces.rs"]
+mod workspaces;
 
 use data::Data;
 use table::Table;
@@ -101,6 +106,7 @@ fn main() -> ExitCode {
         ["--verify", database] => sandbox::verify(Path::new(database)),
         ["--check", database] => sandbox::check(Path::new(database)),
         ["--start", times, program] => builds::start(times, program),
+        ["--look", root, repos] => workspaces::look(Path::new(root), repos),
         _ => {
             let quick = words.contains(&"--quick");
             let filter = words.iter().find(|word| !word.starts_with("--")).copied().unwrap_or_default();
@@ -142,7 +148,10 @@ fn measure(quick: bool, filter: &str) {
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
+    #[cfg(feature = "gate-onnx")]
+    gate::measure(&data, &effort, &mut table);
     #[cfg(feature = "wasm")]
     wasm::measure(&effort, &mut table);
     print!("{table}");

@@ -1,8 +1,11 @@
 //! What can go wrong: one [`Error`] with a [`Code`], and the one table that says what each code means to each face.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::Value;
+
+use crate::redact::redacted;
 
 /// The result of everything in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -183,6 +186,9 @@ codes! {
     WorktreeDirty        "E_WORKTREE_DIRTY"                1 -32602 -32002 Caller  "worktree_dirty" ["commit_changes" "retry_with_force"] "A worktree that would be removed has what is not committed; no worktree of the set was touched.";
     RemoteFailed         "E_REMOTE_FAILED"                 7 -32603 -32002 Machine "remote_failed" ["retry_command"] "Another repository could not be cloned, fetched from or pushed to; details say which and why.";
     SpecInvalid          "E_SPEC_INVALID"                  5 -32602 -32003 Caller  "spec_invalid" ["fix_spec" "retry_command"] "A spec is not complete; details have each finding with its file and line.";
+    GateFailed           "E_GATE_FAILED"                   1 -32602 -32000 Caller  "gate_failed" ["fix_model" "retry_command"] "A model, an input or a test of it was refused, or stopped; details.kind says why.";
+    GateUnreachable      "E_GATE_UNREACHABLE"              7 -32603 -32005 Machine "gate_unreachable" ["retry_command"] "A model gate elsewhere cannot be reached, or did not answer as one does; details have its URL, and why.";
+    GateEngineMissing    "E_GATE_ENGINE_MISSING"           7 -32603 -32005 Machine "gate_engine_missing" ["ask_user"] "This mcpkg was built without the engine that runs models: `cargo install --path . --features full` builds one with it.";
     BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
 }
 
@@ -199,10 +205,28 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
+/// Returns a text of a failure without the passwords of addresses: callers put them where a name belongs, too.
+fn safe(text: String) -> String {
+    let safe = match redacted(&text) {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(safe) => Some(safe),
+    };
+    safe.unwrap_or(text)
+}
+
+fn safe_value(value: Value) -> Value {
+    match value {
+        Value::String(text) => safe(text).into(),
+        Value::Array(values) => values.into_iter().map(safe_value).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, safe_value(value))).collect(),
+        other => other,
+    }
+}
+
 impl Error {
     /// Returns an error of `code` whose message names the thing, without a final period.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), details: None, hints: Vec::new(), source: None }))
+        Self(Box::new(Inner { code, message: safe(message.into()), details: None, hints: Vec::new(), source: None }))
     }
 
     /// Returns a bug report: `what` failed although it cannot.
@@ -223,7 +247,7 @@ impl Error {
     /// Adds a line that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.0.hints.push(hint.into());
+        self.0.hints.push(safe(hint.into()));
         self
     }
 
@@ -242,7 +266,7 @@ impl Error {
     /// Attaches data for programs, such as the name or URI that was not found.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {
-        self.0.details = Some(details);
+        self.0.details = Some(safe_value(details));
         self
     }
 
@@ -328,7 +352,7 @@ mod tests {
                 Code::WorkspaceNotFound | Code::WorkspaceInvalid | Code::WorkspaceExists => 4,
                 Code::SpecInvalid => 5,
                 Code::BuildFailed => 6,
-                Code::RemoteFailed => 7,
+                Code::RemoteFailed | Code::GateUnreachable | Code::GateEngineMissing => 7,
                 _ => 1,
             };
             assert_eq!(code.exit(), expected, "{}", code.name());

@@ -5,6 +5,7 @@
 //! No redirect is followed, no proxy is taken from the environment, and nothing is kept open between two requests. The
 //! runtime starts with the first request.
 
+mod upload;
 mod url;
 
 use std::error::Error as StdError;
@@ -22,6 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::rustls::{self, ClientConfig};
 use tokio_util::sync::CancellationToken;
 
+pub use upload::Upload;
 pub use url::Url;
 
 /// How long a connection may take to come about.
@@ -43,6 +45,8 @@ pub struct Limits {
 pub enum Failure {
     /// This machine cannot make requests at all.
     Unavailable(String),
+    /// No address is known for the host's name.
+    NoAddress(String),
     /// Nobody answers at the address.
     NotConnected(String),
     /// Who answers cannot be trusted, or does not speak TLS.
@@ -63,6 +67,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Unavailable(why) => write!(f, "requests cannot be made: {why}"),
+            Failure::NoAddress(why) => write!(f, "it has no address: {why}"),
             Failure::NotConnected(why) => write!(f, "it cannot be reached: {why}"),
             Failure::Tls(why) => write!(f, "TLS does not come about: {why}"),
             Failure::NotHttp => f.write_str("it does not speak HTTP"),
@@ -91,7 +96,7 @@ pub struct Response {
 ///
 /// # Errors
 /// See [`Failure`]. A status other than 200 is no failure.
-pub fn send(request: Request<Vec<u8>>, limits: Limits) -> Result<Response, Failure> {
+pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Result<Response, Failure> {
     let client = client()?;
     let request = reqwest::Request::try_from(request).map_err(|error| Failure::Broken(error.to_string()))?;
     let mut answer = client.within(&limits, client.http.execute(request))?.map_err(|error| failure(&error))?;
@@ -201,9 +206,15 @@ fn client() -> Result<&'static Client, Failure> {
 /// Says what an error of the library is, by the first of its causes that tells.
 fn failure(error: &reqwest::Error) -> Failure {
     let mut cause: Option<&(dyn StdError + 'static)> = Some(error);
-    let mut last = error.to_string();
+    let (mut last, mut is_unknown) = (error.to_string(), false);
     while let Some(error) = cause {
         last = error.to_string();
+        // hyper-util's connector has no type for it.
+        is_unknown |= last == "dns error";
+        // Nor has tokio-rustls for a connection that is closed in the middle of the handshake.
+        if last == "tls handshake eof" {
+            return Failure::Tls(rustls::Error::General(last));
+        }
         if let Some(tls) = error.downcast_ref::<rustls::Error>() {
             return Failure::Tls(tls.clone());
         }
@@ -218,6 +229,7 @@ fn failure(error: &reqwest::Error) -> Failure {
     }
     match error {
         error if error.is_timeout() => Failure::TimedOut,
+        _ if is_unknown => Failure::NoAddress(last),
         error if error.is_connect() => Failure::NotConnected(last),
         _ => Failure::Broken(last),
     }
@@ -306,5 +318,7 @@ mod tests {
         assert!(matches!(&failure, Failure::NotConnected(why) if why.contains("refused")), "{failure:?}");
         let failure = get(&format!("http://{address}/"), limits()).expect_err("nobody");
         assert!(matches!(&failure, Failure::NotConnected(why) if why.contains("refused")), "{failure:?}");
+        let failure = get("http://nobody.invalid/", limits()).expect_err("nobody");
+        assert!(matches!(&failure, Failure::NoAddress(_)), "{failure:?}");
     }
 }

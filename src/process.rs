@@ -35,7 +35,7 @@ pub use cancel::OnCancel;
 pub use environment::{Environment, is_needed_on_windows};
 pub use failure::Failure;
 pub use limits::{GRACE, Limits};
-pub use output::{Capture, Output, Printed, Tell};
+pub use output::{Capture, Feed, Output, Printed, Tell};
 pub use running::Running;
 #[cfg(unix)]
 pub use spent::spent;
@@ -154,15 +154,28 @@ impl Program {
     /// # Errors
     /// See [`Failure`]. A status other than 0 is no failure.
     pub fn run(mut self, input: &[u8], limits: &Limits<'_>) -> Result<Output, Failure> {
+        if input.is_empty() && !self.has_stdin {
+            self = self.stdin(Stdio::null());
+        }
+        let input = input.to_vec();
+        self.run_fed(Box::new(move |stdin| stdin.write_all(&input)), limits)
+    }
+
+    /// Runs it to its end; `feed` writes to its standard input, on a thread of its own, and lives on for as long as what it
+    /// writes is read. No part of the program runs on where this fails.
+    ///
+    /// # Errors
+    /// See [`Failure`]. A status other than 0 is no failure.
+    pub fn run_fed(mut self, feed: Feed, limits: &Limits<'_>) -> Result<Output, Failure> {
         if !self.has_stdin {
-            self.command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+            self.command.stdin(Stdio::piped());
         }
         let (command, capture) = (self.command.stdout(Stdio::piped()), self.capture);
         let mut running =
             Running::start(command, capture, self.leaves_children, self.told)?.asking_below(self.asks_below);
         let stdout = running.stdout().map(|stdout| output::Reading::begin(stdout, capture, None)).transpose();
         let stdout = stdout.map_err(Failure::Lost)?;
-        let written = running.stdin().map(|stdin| output::write(stdin, input.to_vec())).transpose();
+        let written = running.stdin().map(|stdin| output::write(stdin, feed)).transpose();
         let written = written.map_err(Failure::Lost)?;
         let status = running.run(limits)?;
         match written.map_or(Ok(()), |written| written.recv_timeout(output::DRAIN).unwrap_or(Ok(()))) {

@@ -11,15 +11,23 @@ const KEY_ID: usize = 12;
 
 /// Returns a text without the passwords and tokens that its URLs hold, and without the secrets of access keys.
 pub fn redact(text: &str) -> String {
-    keys(&urls(text)).into_owned()
+    redacted(text).into_owned()
+}
+
+/// As [`redact`], without a copy of a text that has neither an address nor a key.
+pub fn redacted(text: &str) -> Cow<'_, str> {
+    if text.contains("://") || text.contains(KEY) {
+        return Cow::Owned(keys(&urls(text)).into_owned());
+    }
+    Cow::Borrowed(text)
 }
 
 fn urls(text: &str) -> String {
     let mut parts = text.split("://");
     let mut safe = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        let end = part.find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
-        let (host, rest) = part.split_at(end);
+        let word = part.find(|c: char| c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
+        let (host, rest) = part.split_at(host_end(&part[..word]));
         // With ssh, a name alone is a user's; elsewhere it is as often a token.
         let is_ssh = safe.ends_with("ssh");
         safe.push_str("://");
@@ -30,6 +38,22 @@ fn urls(text: &str) -> String {
         safe.push_str(rest);
     }
     safe
+}
+
+/// Returns where the host of an address ends, which begins with the name and password before it.
+///
+/// A password may hold a `/`, as nobody should write it: what follows the `:` is no port then, and an `@` comes later.
+fn host_end(address: &str) -> usize {
+    let slash = address.find('/').unwrap_or(address.len());
+    let (host, path) = address.split_at(slash);
+    let is_port = |(_, port): (&str, &str)| port.bytes().all(|byte| byte.is_ascii_digit());
+    match path.rfind('@') {
+        Some(at) if !host.contains(['@', '[']) && !host.split_once(':').is_none_or(is_port) => {
+            let host = slash + at + 1;
+            address[host..].find('/').map_or(address.len(), |end| host + end)
+        }
+        _ => slash,
+    }
 }
 
 /// The id stays, so that a reader can tell which key it was and revoke it.
@@ -138,6 +162,10 @@ mod tests {
         assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
         assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
         assert_eq!(redact("me@h:o/r https://token@h/o"), "me@h:o/r https://***@h/o");
+        assert_eq!(redact("https://me:p/w@d@h/o x@y"), "https://***@h/o x@y");
+        for plain in ["https://h:8080/a@b", "https://h/a@b:c", "http://[::1]:80/a@b", "https://h/@scope/name"] {
+            assert_eq!(redact(plain), plain);
+        }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use mcpkg::approved::Approved;
 use mcpkg::consent::request;
@@ -15,7 +14,7 @@ use mcpkg::store::projects::Selection;
 use crate::Effort;
 use crate::data::Data;
 use crate::peer::{Peer, line, mcpkg, reference};
-use crate::process::in_turn;
+use crate::process::{in_turn, timed};
 use crate::table::{Bar, Row, Table, Value};
 
 const MANY: &str = "build of 40 repositories whose command is `true`, as a process";
@@ -115,12 +114,4 @@ impl Shop {
             request::approve(&context, request.uuid).expect("the user may");
         }
     }
-}
-
-fn timed(command: &mut Command) -> Duration {
-    let start = Instant::now();
-    let output = command.output().expect("the command starts");
-    let time = start.elapsed();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    time
 }

@@ -141,14 +141,14 @@ impl Packed {
             name: self.name.clone(),
             version: "1.0.0".to_owned(),
             sha256: self.opened.sha256,
-            size: self.opened.bytes().len() as u64,
+            size: self.opened.content.size(),
             publisher: None,
             visibility: Visibility::Public,
             published_at: 0,
             yank: None,
         };
         let json = Json::Object(self.opened.manifest.json.clone()).to_string();
-        let blob = blobs::put(db, self.opened.bytes())?;
+        let blob = blobs::put(db, &self.opened.content.bytes().expect("its bytes"))?;
         packages::insert(db, &release, blob, Manifest { json: &json, raw: &self.opened.raw_manifest }, 0)
     }
 

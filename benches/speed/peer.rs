@@ -118,6 +118,11 @@ impl Peer {
         }
     }
 
+    /// The process's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// CPU time of all its threads so far.
     pub fn cpu(&self) -> Duration {
         cpu(self.child.id())
@@ -144,6 +149,16 @@ pub fn cpu(process: u32) -> Duration {
         text.split(' ').next().and_then(|first| first.parse::<u64>().ok()).unwrap_or(0)
     });
     Duration::from_nanos(nanoseconds.sum())
+}
+
+/// CPU time of a process so far and of those of its children that have ended, in hundredths of a second.
+pub fn cpu_with_children(process: u32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).expect("/proc has the process");
+    // The name, in brackets, may hold spaces; user and system time are the 14th to the 17th field.
+    let (_, fields) = text.rsplit_once(')').expect("a name in brackets");
+    let ticks: u64 =
+        fields.split_whitespace().skip(11).take(4).map(|field| field.parse::<u64>().expect("a number")).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// Bytes of a process that are in memory.

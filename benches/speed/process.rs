@@ -25,12 +25,6 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         memory(data, table);
     }
     if table.wants(START) {
-        let first_answer = |command: Command| {
-            let start = Instant::now();
-            let mut peer = Peer::start(command);
-            peer.ask(&line(INITIALIZE));
-            start.elapsed()
-        };
         let serve = |front: bool| {
             let mut command = mcpkg(&data.usual());
             command.arg("serve").args((!front).then_some("--no-front"));
@@ -108,6 +102,23 @@ fn list(data: &Data, effort: &Effort, table: &mut Table) {
         reference: Some(Value::Time(reference)),
         bar: Bar::Times(3.0),
     });
+}
+
+/// Returns the time from the start of a server to its first answer.
+pub fn first_answer(command: Command) -> Duration {
+    let start = Instant::now();
+    let mut peer = Peer::start(command);
+    peer.ask(&line(INITIALIZE));
+    start.elapsed()
+}
+
+/// Returns how long a command takes, which must succeed.
+pub fn timed(command: &mut Command) -> Duration {
+    let start = Instant::now();
+    let output = command.output().expect("the command starts");
+    let time = start.elapsed();
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    time
 }
 
 /// Returns the medians of two figures that are taken in turn.

@@ -136,7 +136,13 @@ pub fn check(database: &Path) {
             let key = VerifyingKey::try_from(&key[key.len() - 32..]).expect("a key");
             let signature = Signature::from_slice(&decode(&signed["sig"])).expect("a signature");
             let over = dsse::pre_authentication(dsse::STATEMENT, &decode(&bundle["payload"]));
-            (bytes.expect("read").expect("an archive"), subject.sha256, key, signature, over)
+            (
+                bytes.expect("read").expect("an archive").bytes().expect("its bytes").into_owned(),
+                subject.sha256,
+                key,
+                signature,
+                over,
+            )
         })
         .collect();
     let start = Instant::now();

@@ -1,4 +1,4 @@
--- Contract 003: workspaces of several git repositories, what flows did to them, and their builds.
+-- Contract 003: workspaces of several git repositories, what flows did to them, their builds, and the models of their gates.
 
 -- A workspace as this database knows it: where it lies on which machine. Its manifest, in its folder, says what it holds.
 CREATE TABLE workspace (
@@ -78,6 +78,30 @@ CREATE TABLE build_row (
 ) STRICT;
 
 CREATE INDEX build_row_blob ON build_row (blob_id);
+
+-- A model that the gate of a workspace holds. header is what its file says of itself, as JSON.
+CREATE TABLE gate_model (
+  id            INTEGER PRIMARY KEY,
+  workspace_id  INTEGER NOT NULL REFERENCES workspace (id) ON DELETE CASCADE,
+  name          TEXT NOT NULL,
+  blob_id       INTEGER NOT NULL REFERENCES blob (id),
+  header        TEXT NOT NULL CHECK (json_valid(header)),
+  registered_at INTEGER NOT NULL,
+  UNIQUE (workspace_id, name)
+) STRICT;
+
+CREATE INDEX gate_model_blob ON gate_model (blob_id);
+
+-- An endpoint that stands for a model.
+CREATE TABLE gate_route (
+  workspace_id INTEGER NOT NULL REFERENCES workspace (id) ON DELETE CASCADE,
+  endpoint     TEXT NOT NULL,
+  model_id     INTEGER NOT NULL REFERENCES gate_model (id) ON DELETE CASCADE,
+  active       INTEGER NOT NULL CHECK (active IN (0, 1)),
+  PRIMARY KEY (workspace_id, endpoint)
+) STRICT;
+
+CREATE INDEX gate_route_model ON gate_route (model_id);
 
 -- In the transaction that migrates, so that the two never differ.
 PRAGMA user_version = 12;

@@ -39,6 +39,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(status) = crate::process::starter::answer(&arguments) {
         return status;
     }
+    if let Some(status) = started(&arguments) {
+        return status;
+    }
     if complete::answer(&arguments) {
         return 0;
     }
@@ -63,6 +66,13 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             if output::is_closed_pipe(&error) { 0 } else { called.failed(&error) }
         }
     }
+}
+
+/// Does a domain's work where these are the arguments by which mcpkg starts itself for it, and returns the status to end with.
+fn started(arguments: &[OsString]) -> Option<u8> {
+    let [_, word] = arguments else { return None };
+    let mut starts = crate::DOMAINS.iter().flat_map(|domain| domain.starts);
+    starts.find(|start| word == start.word).map(|start| (start.work)())
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {
@@ -117,6 +127,8 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     }
     let command = call.command().to_owned();
     let outcome = call.run(&context);
+    // A bar that is left on the terminal is cleared before the answer is written there.
+    context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {
         output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
         return Ok(called.failed(error));

@@ -20,6 +20,9 @@ use crate::store::{Store, projects};
 /// What `--groups` calls all groups.
 const ALL_GROUPS: &str = "all";
 
+/// What `--confirm` calls the tools with MCP's destructiveHint.
+const DESTRUCTIVE: &str = "destructive";
+
 const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
 pub(super) fn command() -> Command {
@@ -159,6 +162,13 @@ pub(super) fn command() -> Command {
                 .help("Groups of tools to serve, and to list whole; `all` lists every tool [default: all are served, and those listed that most sessions need]"),
         )
         .arg(
+            Arg::new("confirm")
+                .long("confirm")
+                .value_name("WHAT")
+                .value_parser([DESTRUCTIVE])
+                .help("What a person consents to call by call: `destructive`, each tool that says it may destroy what is there"),
+        )
+        .arg(
             Arg::new("allow-outside")
                 .long("allow-outside")
                 .value_name("DIR")
@@ -262,6 +272,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
         grant: None,
         connection: mcp::Connection::default(),
         read_only: false,
+        asks_before_destructive: matches.contains_id("confirm"),
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
         toolset: matches.get_one::<String>("toolset").cloned(),
         install_scope,

@@ -88,15 +88,34 @@ impl Folder {
     /// Returns the bytes of the file `name`, which is no link and has at most `limit` bytes.
     ///
     /// # Errors
-    /// As [`Folder::entry`]; `E_NOT_FOUND`, `E_FILE_FAILED` where it is larger, `E_IO_INVALID_PATH` where it is no file.
+    /// As [`Folder::open_file`]; `E_FILE_FAILED` where it is larger.
     pub fn read(&self, name: &OsStr, limit: u64) -> Result<Vec<u8>> {
+        file::read_open(self.open_file(name)?, limit).map_err(|error| self.failed("read", name, error))
+    }
+
+    /// Opens the file `name`, which is no link, for reading.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`]; `E_NOT_FOUND`, `E_IO_INVALID_PATH` where it is no file.
+    pub fn open_file(&self, name: &OsStr) -> Result<std::fs::File> {
         let kind = self.entry(name)?.map(|entry| entry.kind);
         if let Some(Kind::Link | Kind::Folder | Kind::Other) = kind {
             let path = self.path.join(name);
             return Err(Error::new(Code::InvalidPath, format!("`{}` is no regular file", path.display())));
         }
-        let read = || file::read_open(system::open_file(&self.handle, &self.path, name)?, limit);
-        read().map_err(|error| self.failed("read", name, error))
+        system::open_file(&self.handle, &self.path, name).map_err(|error| self.failed("read", name, error))
+    }
+
+    /// Opens the file `name` for reading, without following a link; `None` where nothing is there.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`].
+    pub fn open(&self, name: &OsStr) -> Result<Option<std::fs::File>> {
+        match system::open_file(&self.handle, &self.path, name) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed("read", name, error)),
+        }
     }
 
     /// Returns what stands under `name`, without following a link.

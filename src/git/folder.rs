@@ -31,6 +31,18 @@ pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
     own.join("HEAD").exists().then_some(own)
 }
 
+/// Returns the branch that HEAD names, where `own` is the [`own_folder`] of a work tree and its refs are files; `None` where
+/// git has to be asked.
+pub fn head_branch(own: &Path) -> Option<String> {
+    let head = own.join("HEAD");
+    // A link is how git wrote it twenty years ago.
+    let is_file = head.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let text = file::read_text(&head, file::TEXT).ok().filter(|_| is_file)?;
+    let branch = text.strip_prefix("ref: refs/heads/")?.strip_suffix('\n')?;
+    // What stands in for it where refs are kept in tables.
+    (branch != ".invalid").then(|| branch.to_owned())
+}
+
 /// What somebody began in a work tree and has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {

@@ -93,6 +93,15 @@ pub fn contains(git: &Git<'_>, newer: &str, older: &str) -> Result<bool> {
     Ok(git.ask(&["merge-base", "--is-ancestor", older, newer])?.is_some())
 }
 
+/// Returns the best common ancestor of two commits; `None` where they have none.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn merge_base(git: &Git<'_>, one: &str, other: &str) -> Result<Option<String>> {
+    let found = git.ask(&["merge-base", one, other])?;
+    Ok(found.map(|id| text(id.trim_ascii())))
+}
+
 /// The fields of a ref, in the order in which `record` reads them.
 const FIELDS: usize = 6;
 

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Duration;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
+
 use super::command::Git;
 use super::paths::text;
 use crate::error::Result;
@@ -15,14 +17,26 @@ pub const REMOTE: Duration = Duration::from_secs(600);
 /// The name that git gives the repository that one was cloned from.
 pub const ORIGIN: &str = "origin";
 
-/// Clones a repository into `place`, which does not exist yet or is empty.
+/// The variable in which git finds the header with a name and password.
+const HEADER: &str = "MCPKG_GIT_HEADER";
+
+/// Clones a repository into `place`, which does not exist yet or is empty. `secret` is `NAME:PASSWORD` for its host, which
+/// git gets by its environment: arguments are seen by everybody on the machine.
 ///
 /// # Errors
 /// As [`Git::run`].
-pub fn clone(url: &str, place: &Path, limits: &Limits<'_>, tell: Tell) -> Result<()> {
+pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>, tell: Tell) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
-    let git = without_questions(Git::new(parent, *limits).within(REMOTE))?;
-    let args = ["clone", "--progress", "--no-recurse-submodules", "--origin", ORIGIN, "--", url].map(OsStr::new);
+    let mut git = without_questions(Git::new(parent, *limits).within(REMOTE))?;
+    let mut set = None;
+    if let (Some(secret), Some((scheme, rest))) = (secret, url.split_once("://")) {
+        let host = rest.split('/').next().unwrap_or_default();
+        // To that host alone, should it lead to another one.
+        set = Some(format!("--config-env=http.{scheme}://{host}/.extraHeader={HEADER}"));
+        git = git.variable(HEADER, format!("Authorization: Basic {}", BASE64_STANDARD.encode(secret)));
+    }
+    let args = ["clone", "--progress", "--no-recurse-submodules", "--origin", ORIGIN, "--", url];
+    let args: Vec<&OsStr> = set.iter().map(String::as_str).chain(args).map(OsStr::new).collect();
     git.watch(&[&args[..], &[place.as_os_str()]].concat(), tell).map(drop)
 }
 
@@ -63,6 +77,8 @@ pub struct Pushed {
     pub said: String,
     /// Whether it was refused.
     pub is_refused: bool,
+    /// Whether it was there already.
+    pub is_there: bool,
 }
 
 /// Pushes to `origin`, all of the refs or none, and returns what became of each. This alone runs the repository's hooks.
@@ -92,7 +108,12 @@ fn parse(printed: &str) -> Vec<Pushed> {
         let mut fields = line.split('\t');
         if let (Some(flag), Some(names), Some(said)) = (fields.next(), fields.next(), fields.next()) {
             let name = names.rsplit_once(':').map_or(names, |(_, name)| name);
-            pushed.push(Pushed { name: name.to_owned(), said: said.to_owned(), is_refused: flag == "!" });
+            pushed.push(Pushed {
+                name: name.to_owned(),
+                said: said.to_owned(),
+                is_refused: flag == "!",
+                is_there: flag == "=",
+            });
         }
     }
     pushed

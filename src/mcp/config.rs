@@ -26,6 +26,8 @@ pub struct Config {
     pub connection: Connection,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
+    /// Whether a person consents to each call of a tool that may destroy what is there.
+    pub asks_before_destructive: bool,
     /// Folders that config repos may read files from, besides their own.
     pub allow_outside: Vec<std::path::PathBuf>,
     /// The toolset that narrows what is listed and called, in place of the active one.

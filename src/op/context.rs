@@ -11,6 +11,7 @@ use super::{Body, Caller, InstallScope, Reply};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
+use crate::redact::redacted;
 use crate::store::projects::{self, Project, Selection};
 use crate::store::revisions::Author;
 use crate::store::tools::session::SessionInstalls;
@@ -59,6 +60,8 @@ pub struct Context {
     pub session: Option<Arc<SessionInstalls>>,
     /// Whom an install is for, where the server says it.
     pub install_scope: Option<InstallScope>,
+    /// Whether a person consents to each call of a tool that may destroy what is there (`serve --confirm destructive`).
+    pub asks_before_destructive: bool,
     /// The most bytes of content one answer carries.
     pub max_answer: u64,
     /// Whether the data of a reply is shown: to a client it is, in a shell with `--json`. What costs much to put together
@@ -113,6 +116,7 @@ impl Context {
             toolset: None,
             session: None,
             install_scope: None,
+            asks_before_destructive: false,
             max_answer: MAX_ANSWER,
             shows_data: true,
             progress: Arc::new(|_, _, _| {}),
@@ -207,7 +211,9 @@ impl Context {
         kind: &str,
         subject: &str,
     ) -> Result<()> {
-        let event = events::NewEvent { at: author.now, actor: author.actor, project, kind, subject, outcome: "ok" };
+        let subject = redacted(subject);
+        let event =
+            events::NewEvent { at: author.now, actor: author.actor, project, kind, subject: &subject, outcome: "ok" };
         events::append(db, event)
     }
 
@@ -240,6 +246,8 @@ impl Context {
     /// Appends the event of a refused change. Where the disk cannot take it, or the caller may only read and so changes
     /// no row at all, a line in the log stands for it.
     pub(super) fn refused(&self, kind: &str, subject: &str, error: &Error) {
+        // Callers put addresses with passwords where a name belongs, too.
+        let subject = &*redacted(subject);
         if !self.store.may_write() {
             tracing::info!(kind, subject, refused = error.code().name(), "refused to a caller who may only read");
             return;

@@ -29,6 +29,9 @@ impl Default for Capture {
 /// Takes what a program prints, piece by piece.
 pub type Tell = Box<dyn FnMut(&[u8]) + Send>;
 
+/// Writes what a program reads from its standard input.
+pub type Feed = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
+
 /// What a program printed until it ended.
 #[derive(Debug)]
 pub struct Output {
@@ -94,11 +97,14 @@ impl Printed {
     }
 }
 
-/// Writes `input` on a thread of its own: the program may answer before it has read everything.
-pub(super) fn write(mut stdin: impl Write + Send + 'static, input: Vec<u8>) -> io::Result<Receiver<io::Result<()>>> {
+/// Lets `feed` write on a thread of its own: the program may answer before it has read everything.
+pub(super) fn write(mut stdin: impl Write + Send + 'static, feed: Feed) -> io::Result<Receiver<io::Result<()>>> {
     let (done, written) = channel();
     thread::Builder::new().name("to-program".to_owned()).spawn(move || {
-        let _ = done.send(stdin.write_all(&input));
+        let fed = feed(&mut stdin);
+        // The end of the input comes before the news of it.
+        drop(stdin);
+        let _ = done.send(fed);
     })?;
     Ok(written)
 }

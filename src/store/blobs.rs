@@ -300,7 +300,8 @@ macro_rules! unreferenced {
                             AND NOT EXISTS (SELECT 1 FROM source_item WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM tool_package WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM tool_build WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM build_row WHERE blob_id = blob.id)"
+                            AND NOT EXISTS (SELECT 1 FROM build_row WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM gate_model WHERE blob_id = blob.id)"
     };
 }
 

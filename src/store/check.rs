@@ -180,6 +180,13 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         users.push(format!("what the build of {}@{} left", legible(row, 0), legible(row, 1)));
         Ok(())
     })?;
+    let models = sql!(
+        "SELECT m.name, w.name FROM gate_model AS m JOIN workspace AS w ON w.id = m.workspace_id WHERE m.blob_id = ?1"
+    );
+    db.each(models, params![blob], |row| {
+        users.push(format!("the model {} of the workspace '{}'", legible(row, 0), legible(row, 1)));
+        Ok(())
+    })?;
     for sql in [
         sql!("SELECT folder FROM sync_item JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
         sql!("SELECT folder FROM sync_write JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),

@@ -127,6 +127,19 @@ pub fn last(db: &Db<'_>, limit: usize) -> Result<Vec<Event>> {
     Ok(events)
 }
 
+/// Returns the last `limit` events whose kind begins with `words`, such as `gate`, oldest first.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn last_of_kinds(db: &Db<'_>, words: &str, limit: usize) -> Result<Vec<Event>> {
+    // What comes after a point is a slash.
+    let (first, end) = (format!("{words}."), format!("{words}/"));
+    let sql = sql!(events!(), " WHERE kind >= ?1 AND kind < ?2 ORDER BY seq DESC LIMIT ?3");
+    let mut events = db.all(sql, params![first, end, most(limit)], from_row)?;
+    events.reverse();
+    Ok(events)
+}
+
 /// Returns the last `limit` events of the project that applies, newest first.
 ///
 /// # Errors

@@ -13,6 +13,7 @@ pub mod consents;
 pub mod deploys;
 pub mod events;
 pub mod flow_runs;
+pub mod gate;
 pub mod items;
 pub mod limits;
 pub mod links;

@@ -4,11 +4,12 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::hash::{Hash, Hasher};
-use std::io::Read;
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
+use tempfile::TempPath;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::error::{Code, Error, Result};
@@ -32,7 +33,15 @@ pub struct NewContent {
 enum Holder {
     Memory(Arc<Vec<u8>>),
     File(PathBuf),
+    /// A file that is open, with the path that it was opened at.
+    #[cfg(unix)]
+    Open(Arc<File>, PathBuf),
+    /// A file of our own, which goes with the last clone.
+    Temporary(Arc<TempPath>),
 }
+
+/// The most bytes of what can be read once that stay in memory.
+const IN_MEMORY: u64 = 4 * PIECE as u64;
 
 impl NewContent {
     /// Looks through the file at `path`, which is to stay there: what it holds is read again where it is needed.
@@ -60,6 +69,61 @@ impl NewContent {
         }
     }
 
+    /// Looks through a file that was opened at `path`, which may lead elsewhere by now: what it holds is read again from the
+    /// open file.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED`.
+    #[cfg(unix)]
+    pub fn open(file: File, path: &Path) -> Result<Self> {
+        let failed = |error| Error::file("read", path, error);
+        file::check_size(file.metadata().map_err(failed)?.len(), file::CONTENT).map_err(failed)?;
+        let file = Arc::new(file);
+        let (mut survey, mut from) = (Survey::default(), AtPlace { file: Arc::clone(&file), at: 0 });
+        loop {
+            let piece = read_piece(&mut from).map_err(failed)?;
+            if piece.is_empty() {
+                return Ok(survey.source(Holder::Open(file, path.to_path_buf())));
+            }
+            survey.add(&piece);
+        }
+    }
+
+    /// Looks through a file that was opened at `path`, and is found again by it.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`.
+    #[cfg(not(unix))]
+    pub fn open(_: File, path: &Path) -> Result<Self> {
+        Self::file(path)
+    }
+
+    /// Takes in what can be read once: into memory where it is small, else into a file among the system's temporary ones,
+    /// which is this user's alone.
+    ///
+    /// # Errors
+    /// What reading or writing fails with.
+    pub fn read_once(mut from: impl Read) -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        from.by_ref().take(IN_MEMORY + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 <= IN_MEMORY {
+            return Ok(Self::from(bytes));
+        }
+        let mut file = tempfile::NamedTempFile::new()?;
+        let mut survey = Survey::default();
+        while !bytes.is_empty() {
+            survey.add(&bytes);
+            file.write_all(&bytes)?;
+            bytes = read_piece(&mut from)?;
+        }
+        Ok(survey.source(Holder::Temporary(Arc::new(file.into_temp_path()))))
+    }
+
+    /// Returns a reader of the content, from its beginning.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader { pieces: self.pieces(), piece: Cow::Borrowed(&[]), at: 0 }
+    }
+
     /// Bytes in all.
     pub fn size(&self) -> u64 {
         self.size
@@ -78,8 +142,10 @@ impl NewContent {
     /// The file that holds it.
     pub fn path(&self) -> Option<&Path> {
         match &self.holder {
-            Holder::Memory(_) => None,
+            Holder::Memory(_) | Holder::Temporary(_) => None,
             Holder::File(path) => Some(path),
+            #[cfg(unix)]
+            Holder::Open(_, path) => Some(path),
         }
     }
 
@@ -88,8 +154,18 @@ impl NewContent {
     pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
-            Holder::File(path) => Box::new(Again { source: self, path, file: None, seen: Survey::default() }),
+            Holder::File(path) => Box::new(self.again(path, None)),
+            #[cfg(unix)]
+            Holder::Open(file, path) => {
+                let from: Box<dyn Read> = Box::new(AtPlace { file: Arc::clone(file), at: 0 });
+                Box::new(self.again(path, Some(from.take(self.size))))
+            }
+            Holder::Temporary(path) => Box::new(self.again(path, None)),
         }
+    }
+
+    fn again<'s>(&'s self, path: &'s Path, from: Option<io::Take<Box<dyn Read>>>) -> Again<'s> {
+        Again { source: self, path, from, seen: Survey::default() }
     }
 
     /// Returns the whole content.
@@ -136,22 +212,70 @@ impl Hash for NewContent {
     }
 }
 
+/// An open file that is read from a place of its own, whoever else reads it.
+#[cfg(unix)]
+struct AtPlace {
+    file: Arc<File>,
+    at: u64,
+}
+
+#[cfg(unix)]
+impl Read for AtPlace {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+/// Reads a content piece by piece.
+pub struct Reader<'c> {
+    pieces: Box<dyn Iterator<Item = Result<Cow<'c, [u8]>>> + 'c>,
+    piece: Cow<'c, [u8]>,
+    at: usize,
+}
+
+impl BufRead for Reader<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.at >= self.piece.len() {
+            self.piece = self.pieces.next().transpose().map_err(io::Error::other)?.unwrap_or_default();
+            self.at = 0;
+        }
+        Ok(self.piece.get(self.at..).unwrap_or_default())
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.at += count;
+    }
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(into)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
 /// A file that was looked through, read again. What was added at its end meanwhile is not seen.
 struct Again<'s> {
     source: &'s NewContent,
     path: &'s Path,
-    file: Option<std::io::Take<File>>,
+    from: Option<std::io::Take<Box<dyn Read>>>,
     seen: Survey,
 }
 
 impl Again<'_> {
     fn piece(&mut self) -> Result<Option<Vec<u8>>> {
         let failed = |error| Error::file("read", self.path, error);
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(file::open(self.path).map_err(failed)?.take(self.source.size)),
+        let from = match &mut self.from {
+            Some(from) => from,
+            None => {
+                let file: Box<dyn Read> = Box::new(file::open(self.path).map_err(failed)?);
+                self.from.insert(file.take(self.source.size))
+            }
         };
-        let piece = read_piece(file).map_err(failed)?;
+        let piece = read_piece(from).map_err(failed)?;
         self.seen.add(&piece);
         if !piece.is_empty() {
             return Ok(Some(piece));
@@ -276,6 +400,21 @@ mod tests {
         assert_eq!(NewContent::from(Vec::new()).pieces().count(), 0);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn an_open_file_stays_what_it_is_wherever_its_path_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let bytes: Vec<u8> = (0..3 * PIECE / 2).map(|n| n as u8).collect();
+        std::fs::write(&path, &bytes).unwrap();
+        let source = NewContent::open(File::open(&path).unwrap(), &path).unwrap();
+        assert_eq!(source, NewContent::from(bytes.clone()));
+        std::fs::rename(&path, folder.path().join("other")).unwrap();
+        std::fs::write(&path, "a secret").unwrap();
+        assert_eq!(*source.bytes().unwrap(), bytes);
+        assert_eq!(*source.clone().bytes().unwrap(), bytes);
+    }
+
     proptest! {
         #[test]
         fn text_in_pieces_is_text(bytes in prop_oneof!["[aé€😀]{0,9}".prop_map(String::into_bytes),
@@ -291,6 +430,27 @@ mod tests {
             }
             let is_text = std::str::from_utf8(&bytes).is_ok_and(|text| !text.contains('\0'));
             prop_assert_eq!(text.so_far(), is_text);
+        }
+    }
+
+    #[test]
+    fn what_is_read_once_is_the_same_in_memory_and_in_a_file() {
+        for size in [0, 1, PIECE, 4 * PIECE, 4 * PIECE + 1, 6 * PIECE + 7] {
+            let bytes: Vec<u8> = (0..size).map(|n| u8::try_from(n % 251).unwrap_or(0)).collect();
+            let read = NewContent::read_once(bytes.as_slice()).unwrap();
+            let whole = NewContent::from(bytes.clone());
+            assert_eq!((read.size(), read.sha256(), read.checksum), (whole.size(), whole.sha256(), whole.checksum));
+            assert_eq!(read.bytes().unwrap(), bytes);
+            let mut again = Vec::new();
+            read.reader().read_to_end(&mut again).unwrap();
+            assert_eq!(again, bytes);
+            let temporary = match &read.holder {
+                Holder::Temporary(path) => Some(path.to_path_buf()),
+                _ => None,
+            };
+            assert_eq!(temporary.is_some(), size > 4 * PIECE, "{size}");
+            drop(read);
+            assert!(temporary.is_none_or(|path| !path.exists()));
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::transaction::Transaction;
 use crate::git::worktrees::{self, Checkout};
-use crate::git::{Git, refs, snapshot, unfinished};
+use crate::git::{Git, head_branch, own_folder, refs, snapshot, unfinished};
 
 /// The file in a clone's `.git` that tells which change it is of.
 pub const MARK: &str = "mcpkg-clone";
@@ -429,6 +429,9 @@ pub fn is_done(ground: &Ground<'_>, step: &Step) -> Result<bool> {
 /// # Errors
 /// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
 pub fn head(git: &Git<'_>) -> Result<Option<Head>> {
+    if let Some(branch) = own_folder(git.folder()).and_then(|own| head_branch(&own)) {
+        return Ok(Some(Head::Branch(branch)));
+    }
     if let Some(branch) = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])? {
         return Ok(Some(Head::Branch(String::from_utf8_lossy(branch.trim_ascii()).into_owned())));
     }

@@ -42,6 +42,7 @@ impl Origin {
             return refused("it is empty, begins with `-`, or has control characters");
         }
         if let Some((scheme, rest)) = text.split_once("://") {
+            refuse_unencoded(scheme, rest)?;
             if !SCHEMES.contains(&scheme) {
                 return refused("git would run a helper program for it");
             }
@@ -82,6 +83,20 @@ impl Origin {
         }
     }
 
+    /// The address as git's arguments may have it, which others on this machine see, and apart from it `NAME:PASSWORD`.
+    fn parts(&self) -> (String, Option<String>) {
+        let parts = self.address.split_once("://").and_then(|(scheme, rest)| {
+            let host = rest.split('/').next().unwrap_or_default();
+            let (user, _) = host.rsplit_once('@').filter(|_| matches!(scheme, "http" | "https"))?;
+            let user = percent_encoding::percent_decode_str(user).decode_utf8_lossy();
+            Some(if user.contains(':') { user.into_owned() } else { format!("{user}:") })
+        });
+        match parts {
+            Some(secret) => (self.shown(), Some(secret)),
+            None => (self.address.clone(), None),
+        }
+    }
+
     /// The name that a repository has where nothing says another one: the last part of its address.
     ///
     /// # Errors
@@ -97,6 +112,21 @@ impl Origin {
         Err(Error::new(Code::InvalidArgument, format!("`{}` ends with no name of a repository", self.shown()))
             .hint("say where it goes: URL=PATH"))
     }
+}
+
+/// Refuses a URL whose name or password is not encoded: nothing that takes it out of a text finds where it ends.
+fn refuse_unencoded(scheme: &str, rest: &str) -> Result<()> {
+    let url = format!("{scheme}://{rest}");
+    let host = rest.split('/').next().unwrap_or_default();
+    let holds_slash = redact(&url).matches('/').count() < url.matches('/').count();
+    if holds_slash || host.contains(|c: char| c.is_whitespace() || matches!(c, '\'' | '"')) {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("`{}://***` is no URL: its name or password is not encoded", redact(scheme)),
+        )
+        .hint("write a `/` there as %2F, an `@` as %40, a space as %20, `'` as %27 and `\"` as %22"));
+    }
+    Ok(())
 }
 
 /// Clones a repository into `into`, which is not there, and has it carry `mark` and both branches.
@@ -118,12 +148,14 @@ pub fn make(
     let parent = into.parent().unwrap_or(into);
     std::fs::create_dir_all(parent).map_err(|error| disk::failed("make", parent, error))?;
     let limits = Limits::new(CLONE, cancelled);
-    remote::clone(&origin.address, into, &limits, Box::new(|_| {})).map_err(|error| failed(name, origin, error))?;
+    let (address, secret) = origin.parts();
+    let cloned = remote::clone(&address, secret.as_deref(), into, &limits, Box::new(|_| {}));
+    cloned.map_err(|error| failed(name, origin, secret.is_some(), error))?;
     std::fs::write(into.join(".git").join(MARK), mark).map_err(|error| disk::failed("write", into, error))?;
     let git = Git::of(into, cancelled);
     // The password of a URL stays with who gave it.
     let shown = origin.shown();
-    if shown != origin.address {
+    if shown != address {
         git.change(&["remote", "set-url", "origin", &shown])?;
     }
     prepare(name, &git, develop, main)
@@ -169,12 +201,15 @@ pub fn prepare(name: &str, git: &Git<'_>, develop: &str, main: Option<&str>) -> 
 }
 
 /// Returns the failure of a clone, without the password of its address.
-fn failed(name: &str, origin: &Origin, error: Error) -> Error {
+fn failed(name: &str, origin: &Origin, had_secret: bool, error: Error) -> Error {
     if error.code() != Code::GitFailed {
         return error;
     }
     let tail = error.details().and_then(|details| details["stderr"].as_str().map(str::to_owned)).unwrap_or_default();
-    let said = error.message().trim_start_matches("git clone: ").to_owned();
+    let mut said = error.message().trim_start_matches("git clone: ").to_owned();
+    if had_secret && said.contains("could not read Username") {
+        "the name and password in its address are not the right ones".clone_into(&mut said);
+    }
     Error::new(Code::RemoteFailed, format!("{name}: `{}` cannot be cloned: {said}", origin.shown()))
         .with_details(serde_json::json!({ "repo": name, "remote": origin.shown(), "stderr_tail": tail }))
         .hint("mcpkg answers no question of git's or ssh's; try `git clone` by hand")
@@ -187,6 +222,33 @@ mod tests {
 
     fn read(text: &str) -> Result<Origin> {
         Origin::read(text, Path::new("/nowhere"))
+    }
+
+    #[test]
+    fn a_password_is_no_argument_of_gits() {
+        for (text, secret) in [
+            ("https://u:p%2Fw@example.org/b.git", Some("u:p/w")),
+            ("https://token@example.org/b", Some("token:")),
+            ("https://example.org/b", None),
+            ("ssh://git@example.org/b.git", None),
+        ] {
+            let (address, found) = read(text).unwrap().parts();
+            assert_eq!(found.as_deref(), secret, "{text}");
+            assert!(secret.is_none() || !address.contains('@'), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_password_that_is_not_encoded_is_refused_and_not_shown() {
+        for text in ["https://u:secret/word@h/b", "https://u:secret word@h/b", "https://u:secret'word@h/b"] {
+            let refused = read(text).unwrap_err();
+            assert!(!format!("{refused:?}{}", refused.message()).contains("secret"), "{text}: {refused:?}");
+        }
+        for fine in
+            ["file:///a b/c", "https://example.org/@scope/b", "https://example.org:8443/b", "ssh://[::1]:22/a@b"]
+        {
+            assert!(read(fine).is_ok(), "{fine}");
+        }
     }
 
     #[test]

@@ -330,18 +330,24 @@ fn shown(root: &Path, name: &str, new: &[New], dry_run: bool) -> Reply {
     let rows: Vec<Vec<String>> = new
         .iter()
         .map(|new| {
-            let how = if new.is_there { "taken over" } else { "cloned" };
+            let how = match (new.is_there, dry_run) {
+                (true, _) => "taken over",
+                (false, true) => "to clone",
+                (false, false) => "cloned",
+            };
             vec![new.name.clone(), new.path.clone(), how.to_owned(), new.origin.shown()]
         })
         .collect();
     let body = if rows.is_empty() {
         sentence
     } else {
-        let table = Table { columns: &["repo", "path", "how", "from"], rows, empty: String::new() };
+        let table = Table { columns: &["REPO", "PATH", "HOW", "FROM"], rows, empty: String::new() };
         Body::Several(vec![sentence, Body::Table(table)])
     };
     let reply = Reply::new(body, data);
-    if new.is_empty() {
+    if dry_run {
+        reply
+    } else if new.is_empty() {
         reply.hint("`mcpkg workspace add URL` adds a repository")
     } else {
         reply.hint("`mcpkg flow feature start NAME` begins a change in all of them")

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::carry::{self, Ground, Kept};
+use super::exclude::exclude;
 use super::lock::Lock;
 use super::root::{OWN, around, start};
 use super::step::Step;
@@ -99,7 +100,8 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     if let Err(error) = landed {
         return Err(undo(context, &ground, id, plan.land.split_at(done), error)?);
     }
-    let warnings = tidy(&ground, &plan.tidy);
+    let mut warnings = tidy(&ground, &plan.tidy);
+    warnings.extend(exclude(root).err().map(|error| error.message().to_owned()));
     finished(context, id, &event(plan), &plan.subject, plan.undoes.as_ref())?;
     end(root)?;
     Ok(warnings)

@@ -50,7 +50,7 @@ impl Operation for ListKept {
             rows.push(data(repo, kept, operation));
         }
         let table =
-            Table { columns: &["when", "operation", "repo", "what"], rows: cells, empty: "Nothing is kept".to_owned() };
+            Table { columns: &["WHEN", "OPERATION", "REPO", "WHAT"], rows: cells, empty: "Nothing is kept".to_owned() };
         Ok(Reply::new(Body::Table(table), json!({ "kept": rows })))
     }
 }

@@ -5,7 +5,9 @@ mod build;
 mod carry;
 mod clone;
 mod completions;
+mod exclude;
 pub mod flow;
+mod gate;
 mod init;
 mod journal;
 mod keep;
@@ -43,16 +45,19 @@ const SHAPE: Shape = Shape::Rpc;
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workspace",
-    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS],
+    operations: &[OPS, worktree::OPS, flow::OPS, spec::OPS, build::OPS, gate::OPS],
     commands: &[
         ("workspace", "Change several git repositories as one"),
         ("worktree", "Work trees of several repositories for one change"),
         ("flow", "Features, releases and hotfixes over all repositories"),
-        ("flow feature", "What is merged into develop"),
-        ("flow release", "What is merged into main and develop, and tagged"),
-        ("flow hotfix", "What begins at main, and ends as a release"),
+        ("flow feature", "Branches of features, which are merged into develop"),
+        ("flow release", "Branches of releases, which are merged into main and develop, and tagged"),
+        ("flow hotfix", "Branches of hotfixes, which begin at main and end as a release does"),
         ("spec", "What is to be changed, why and how: in the workspace and in each repository"),
         ("builds", "Look at the builds of a workspace"),
+        ("gate", "Models of ONNX's, and tests of them"),
+        ("gate models", "The models that the gate has"),
+        ("gate routes", "The endpoints that stand for models"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -68,7 +73,8 @@ pub const DOMAIN: Domain = Domain {
     watch: Some(watch::watch),
     growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
-    health: watch::health,
+    starts: &[gate::WORKER],
+    health: |context| [watch::health(context), gate::health(context)].concat(),
     ..Domain::EMPTY
 };
 

@@ -107,5 +107,5 @@ impl Prune {
 fn table(found: &[(&Repo, Kept)]) -> Table {
     let rows =
         found.iter().map(|(repo, kept)| vec![crate::clock::rfc3339(kept.at()), repo.name.clone(), kept.what.clone()]);
-    Table { columns: &["when", "repo", "what"], rows: rows.collect(), empty: String::new() }
+    Table { columns: &["WHEN", "REPO", "WHAT"], rows: rows.collect(), empty: String::new() }
 }

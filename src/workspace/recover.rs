@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::journal;
+use super::lock::Lock;
 use super::root::{MANIFEST, around, not_found, start};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -33,6 +34,8 @@ impl Operation for Recover {
         let from = start(&context.selection);
         let is_it = |root: &std::path::Path| root.join(MANIFEST).is_file() || root.join(journal::APPLYING).is_file();
         let root = around(&from, is_it).ok_or_else(|| not_found(&from))?;
+        // A git of what was killed may be at its end still, and holds the lock until then.
+        drop(Lock::take(context, &root, "workspace recover")?);
         let done = match journal::put_right(context, &root, false) {
             Err(error) if error.code() == Code::WorkspaceBusy => {
                 ask(context, &root, &error)?;

@@ -53,7 +53,8 @@ impl Operation for Remove {
         let needing: Vec<&str> =
             repos.filter(|repo| repo.depends_on.contains(&self.repo)).map(|repo| repo.name.as_str()).collect();
         if !needing.is_empty() {
-            let message = format!("The repository '{}' stays, since {} depends on it", self.repo, needing.join(", "));
+            let verb = if needing.len() == 1 { "depends" } else { "depend" };
+            let message = format!("The repository '{}' stays, since {} {verb} on it", self.repo, needing.join(" and "));
             return Err(Error::new(Code::InvalidArgument, message)
                 .with_details(json!({ "repo": self.repo, "needed_by": needing }))
                 .hint(format!("take it out of depends_on in {MANIFEST} first")));

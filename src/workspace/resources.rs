@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::flow::branches;
 use super::root::Workspace;
 use super::spec::{self, Which};
-use super::{GROUP, status, worktree};
+use super::{GROUP, gate, status, worktree};
 use crate::error::Result;
 use crate::op::{Context, Live, Resource, Shown, Values};
 use crate::redact::redact;
@@ -98,6 +98,24 @@ pub(super) const RESOURCES: &[Resource] = &[
             read: |context, values| object(spec::status(context, &Workspace::open(context)?, values.get(NAME))),
             ..OF_SPEC
         }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://gate/models",
+        name: "gate models",
+        title: "Models of the gate",
+        description: "Registered models",
+        mime_type: Some(JSON),
+        live: Some(Live { read: |context, _| object(gate::models(context)), looked_at_again: true, ..LIVE }),
+        ..FIXED
+    },
+    Resource {
+        uri: "smctl://gate/routes",
+        name: "gate routes",
+        title: "Routes of the gate",
+        description: "Routing table",
+        mime_type: Some(JSON),
+        live: Some(Live { read: |context, _| object(gate::routes(context)), looked_at_again: true, ..LIVE }),
         ..FIXED
     },
 ];

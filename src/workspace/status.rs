@@ -190,7 +190,7 @@ fn upstream(status: &Status) -> String {
 
 fn table(rows: &[Row]) -> Table {
     Table {
-        columns: &["repo", "branch", "changes", "upstream"],
+        columns: &["REPO", "BRANCH", "CHANGES", "UPSTREAM"],
         rows: rows.iter().map(Row::cells).collect(),
         empty: "The workspace has no repositories: `mcpkg workspace add URL` adds one".to_owned(),
     }

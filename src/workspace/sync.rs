@@ -99,7 +99,7 @@ impl Operation for Sync {
             data["dry_run"] = true.into();
         }
         let table = Table {
-            columns: &["repo", "state", "what"],
+            columns: &["REPO", "STATE", "WHAT"],
             rows: rows
                 .iter()
                 .map(|row| vec![row.name.clone(), row.state.word().to_owned(), row.message.clone()])

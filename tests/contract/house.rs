@@ -132,10 +132,10 @@ fn imports_go_down_only() {
                 "DOMAINS",
             ],
             "present" => &["op", "error"],
-            "op" => &["approved", "store", "error", "clock", "schema"],
+            "op" => &["approved", "store", "error", "clock", "redact", "schema"],
             "schema" => &[],
             "store" => &["error", "clock", "file"],
-            "error" => &[],
+            "error" => &["redact"],
             "file" | "redact" => &[],
             "process" => &["file"],
             room if ANYWHERE.contains(&room) => &[],
@@ -227,10 +227,11 @@ fn imports_go_down_only() {
                 "mcp_servers",
                 "secret",
             ],
-            // Repositories, which are changed by git and under this user's records; commands of builds.
-            "workspace" => {
-                &["op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact"]
-            }
+            // Repositories, which are changed by git and under this user's records; commands of builds; gates elsewhere.
+            "workspace" => &[
+                "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
+                "http",
+            ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

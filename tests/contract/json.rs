@@ -301,6 +301,23 @@ fn every_command_keeps_to_the_schema() {
     for step in steps {
         run(step);
     }
+    scratch.file("relu.onnx", crate::workspace::gate::RELU);
+    scratch.file("input.json", "[0.5, -1]");
+    let gate = crate::workspace::model_gate::ModelGate::start();
+    for (step, elsewhere) in [
+        (&["gate", "status"][..], false),
+        (&["gate", "models", "add", "relu.onnx"], false),
+        (&["gate", "models", "add", "relu.onnx"], true),
+        (&["gate", "models", "list"], false),
+        (&["gate", "test", "relu", "input.json"], true),
+        (&["gate", "routes", "set", "relu", "/v1/relu"], false),
+        (&["gate", "routes", "list"], false),
+        (&["gate", "logs"], false),
+        (&["gate", "models", "remove", "relu", "--yes"], false),
+    ] {
+        let at = ["--url", gate.url.as_str()];
+        run(&[step, &["-w", "shop"], if elsewhere { &at } else { &[] }].concat());
+    }
     let snapshots = run(&["snapshot", "list", "--root", root]);
     let snapshot = snapshots["data"]["snapshots"][0]["id"].as_str().expect("an id").to_owned();
     run(&["snapshot", "show", &snapshot]);

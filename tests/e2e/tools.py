@@ -2,12 +2,9 @@
 
 import asyncio
 import json
-import os
 import re
 import shlex
 import subprocess
-import sys
-import tarfile
 import warnings
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -16,62 +13,11 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from story import FOLDER, MCPKG, Home, check, end
+
 warnings.simplefilter("ignore")
 
-MCPKG, FOLDER = sys.argv[1], Path(sys.argv[2])
-PASSED, FAILED = [], []
 TOOL, PROJECTED = "alice/utils/weather", "alice__utils__weather"
-
-
-def check(what, holds, found=""):
-    (PASSED if holds else FAILED).append(what)
-    print(f"ok {what}" if holds else f"FAILED {what}: {found}", flush=True)
-
-
-class Home:
-    """A user on a machine: a home folder with a database of its own."""
-
-    def __init__(self, name):
-        self.name, self.path = name, FOLDER / name
-        self.path.mkdir()
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        self.env = kept | {"HOME": str(self.path), "MCPKG_DB": str(self.path / "mcpkg.db"), "COLUMNS": "100"}
-        for kind in ("DATA", "CONFIG", "STATE", "CACHE"):
-            self.env[f"XDG_{kind}_HOME"] = str(self.path / kind.lower())
-
-    def run(self, line, status=0, quiet=False, **env):
-        """Runs a command line in this home, shows both, and returns its output; another status is a failure of the story."""
-        words = [MCPKG if word == "mcpkg" else word for word in shlex.split(line)]
-        ran = subprocess.run(words, cwd=self.path, env=self.env | env, capture_output=True, text=True)
-        said = ran.stdout + ran.stderr
-        print(f"{self.name}$ {line}", flush=True)
-        if not quiet:
-            print("".join(f"    {text}\n" for text in said.splitlines()[:14]), end="", flush=True)
-        if ran.returncode != status:
-            check(f"`{line}` ends with {status}", False, f"{ran.returncode}: {said}")
-        return said
-
-    def person(self, line, **env):
-        """Runs a command line at a terminal, where a person says yes."""
-        inner = line.replace("mcpkg", shlex.quote(MCPKG), 1)
-        ran = subprocess.run(
-            ["script", "-qec", inner, "/dev/null"], cwd=self.path, env=self.env | env, input="y\n", capture_output=True, text=True
-        )
-        print(f"{self.name}$ {line}     # a person at a terminal says y", flush=True)
-        print("".join(f"    {text}\n" for text in ran.stdout.replace("\r", "").splitlines()[:14]), end="", flush=True)
-        if ran.returncode != 0:
-            check(f"`{line}` at a terminal", False, ran.stdout)
-        return ran.stdout
-
-    def json(self, line, status=0):
-        return json.loads(self.run(line + " --json", status=status, quiet=True))
-
-    def refused(self, what, line, code):
-        """Runs a command line that has to be refused with a code."""
-        said = self.run(line + " --json", status=1, quiet=True)
-        found = re.search(r"\bE_[A-Z_]+", said)
-        print(f"    {found[0] if found else said}", flush=True)
-        check(f"refused: {what}", found and found[0] in code.split("|"), said)
 
 
 class Server:
@@ -232,7 +178,7 @@ def authors(stick, team, address):
 
 def public(home, key=None):
     """Returns the file with somebody's public key."""
-    file = home.path / "id_audit.pub" if key is None else next((home.path / "data").rglob(f"{key}.pub"))
+    file = home.path / "id_audit.pub" if key is None else next((home.path / ".local").rglob(f"{key}.pub"))
     return shlex.quote(str(file))
 
 
@@ -473,8 +419,7 @@ async def main():
     await consents(user, author, stick)
     await tenants(team, author, auditor, stick)
     originals(author)
-    print(f"\n{len(PASSED)} passed, {len(FAILED)} failed")
-    sys.exit(1 if FAILED or not PASSED else 0)
+    end()
 
 
 asyncio.run(main())

@@ -132,6 +132,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     ground.scratch.file("shop/lib/file", "");
     ground.scratch.file("shop/.smctl/workspace.toml", crate::workspace::builds::ONE);
     let shop = ground.scratch.path().join("shop").display().to_string();
+    let relu = ground.scratch.file("relu.onnx", crate::workspace::gate::RELU).display().to_string();
     std::fs::write(ground.home().join(".gitconfig"), "[user]\n\tname = Ada\n\temail = ada@example.org\n")
         .expect("a file");
     let [lib, docs] =
@@ -230,6 +231,9 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["registry", "index", "shared"],
         vec!["registry", "remove", "shared"],
         vec!["build", "-w", &shop],
+        vec!["gate", "models", "add", &relu, "-w", &shop],
+        vec!["gate", "routes", "set", "relu", "/v1/relu", "-w", &shop],
+        vec!["gate", "models", "remove", "relu", "--yes", "-w", &shop],
         vec!["spec", "new", "login", "-w", &shop],
         vec!["spec", "archive", "login", "--force", "-w", &shop],
         vec!["workspace", "init", "many", "--repo", &lib, "-w", &many],

@@ -25,7 +25,13 @@ fn large(team: &Team, key: &str, mib: u32) -> Vec<u8> {
     let folder = folder(&team.scratch, TOOL, "Sun");
     team.scratch.file("packages/alice/utils/weather/noise.bin", noise(7, mib));
     assert_eq!(team.publish(&folder, "public", Some(key)).status, 201);
-    mcpkg::registry::package::archive::pack(&folder).expect("an archive").opened.bytes().to_vec()
+    mcpkg::registry::package::archive::pack(&folder)
+        .expect("an archive")
+        .opened
+        .content
+        .bytes()
+        .expect("its bytes")
+        .into_owned()
 }
 
 #[test]

@@ -280,16 +280,20 @@ fn a_version_is_never_overwritten_or_deleted_and_what_is_published_is_what_the_a
     // Under another name, with another manifest beside it, or as no archive at all.
     let opened = mcpkg::registry::package::archive::pack(&sun).expect("an archive").opened;
     let to = |path: &str| request("POST", path, Some(&key));
-    let elsewhere = team.server.send(&form(to("/tools/alice/other/versions"), opened.bytes(), "public"));
+    let elsewhere = team.server.send(&form(
+        to("/tools/alice/other/versions"),
+        &opened.content.bytes().expect("its bytes"),
+        "public",
+    ));
     assert_eq!(refused(&elsewhere), (422, "VALIDATION_ERROR".to_owned()));
     let versions = "/tools/alice/utils/weather/versions";
     let no_archive = team.server.send(&form(to(versions), b"no archive", "public"));
     assert_eq!(refused(&no_archive), (422, "VALIDATION_ERROR".to_owned()));
-    let odd = team.server.send(&form(to(versions), opened.bytes(), "everybody"));
+    let odd = team.server.send(&form(to(versions), &opened.content.bytes().expect("its bytes"), "everybody"));
     assert_eq!(refused(&odd), (422, "VALIDATION_ERROR".to_owned()));
     let in_json = |manifest: Value| {
         use base64::Engine as _;
-        let bundle = base64::engine::general_purpose::STANDARD.encode(opened.bytes());
+        let bundle = base64::engine::general_purpose::STANDARD.encode(&opened.content.bytes().expect("its bytes"));
         team.tell("POST", versions, Some(&key), &json!({ "manifest": manifest, "bundle": bundle }))
     };
     let other = in_json(json!({ "name": TOOL, "version": "2.0.0" }));

@@ -138,7 +138,13 @@ fn answered(path: &str, archive: &[u8]) -> Sent {
 /// A sound archive.
 fn archive() -> Vec<u8> {
     let scratch = Scratch::new();
-    archive::pack(&folder(&scratch, TOOL, "Sun")).expect("an archive").opened.bytes().to_vec()
+    archive::pack(&folder(&scratch, TOOL, "Sun"))
+        .expect("an archive")
+        .opened
+        .content
+        .bytes()
+        .expect("its bytes")
+        .into_owned()
 }
 
 /// A home that has a registry as `host`, with a token.

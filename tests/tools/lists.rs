@@ -49,14 +49,14 @@ fn install_many(scratch: &Scratch, number: usize) {
                 name: name.clone(),
                 version: "1.0.0".to_owned(),
                 sha256: opened.sha256,
-                size: opened.bytes().len() as u64,
+                size: opened.content.size(),
                 publisher: None,
                 visibility: Visibility::Public,
                 published_at: 0,
                 yank: None,
             };
             let json = Value::Object(opened.manifest.json.clone()).to_string();
-            let blob = blobs::put(db, opened.bytes())?;
+            let blob = blobs::put_source(db, &opened.content)?;
             let package = packages::insert(db, &release, blob, Manifest { json: &json, raw: &opened.raw_manifest }, 0)?;
             installs::install(db, &Scope::Global, (package, &name, "1.0.0"), None, ("test", 0))?;
             names::give(db, &name, "", &[name.replace('/', "__")]).map(drop)

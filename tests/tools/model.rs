@@ -280,7 +280,7 @@ fn publish(context: &Context, t: u8, v: u8) {
         name: tool(t),
         version: version(v),
         sha256: opened.sha256,
-        size: opened.bytes().len() as u64,
+        size: opened.content.size(),
         publisher: None,
         visibility: Visibility::Public,
         published_at: 0,
@@ -292,7 +292,7 @@ fn publish(context: &Context, t: u8, v: u8) {
         attestations::insert(db, &opened.sha256, bundle, None, 0)?;
         match packages::get(db, "local", &tool(t), &version(v))? {
             Some(_) => Ok(()),
-            None => packages::insert(db, &release, blobs::put(db, opened.bytes())?, manifest, 0).map(drop),
+            None => packages::insert(db, &release, blobs::put_source(db, &opened.content)?, manifest, 0).map(drop),
         }
     });
     written.expect("it is published");

@@ -60,7 +60,13 @@ impl Package {
         let other = Scratch::new();
         let text = std::fs::read_to_string(self.folder.path().join("weather/enact.yaml")).expect("the manifest");
         other.file("weather/enact.yaml", text.replace("sunny", "rainy"));
-        archive::pack(&other.path().join("weather")).expect("an archive").opened.bytes().to_vec()
+        archive::pack(&other.path().join("weather"))
+            .expect("an archive")
+            .opened
+            .content
+            .bytes()
+            .expect("its bytes")
+            .into_owned()
     }
 
     fn escaped_identity(&self) -> String {
@@ -72,7 +78,7 @@ impl Package {
         let bundle: Value = serde_json::from_str(&self.bundle).expect("JSON");
         match value {
             Value::String(text) if text == "<BUNDLE>" => bundle,
-            Value::String(text) if text == "<SIZE>" => json!(self.opened.bytes().len()),
+            Value::String(text) if text == "<SIZE>" => json!(&self.opened.content.bytes().expect("its bytes").len()),
             Value::String(text) => {
                 let sha256 = hex::encode(&self.opened.sha256);
                 let text = text.replace("<SHA256>", &sha256).replace("<AUDITOR>", &self.escaped_identity());
@@ -97,7 +103,7 @@ impl Package {
                 let of_bundle = hex::encode(&mcpkg::disk::sha256(self.bundle.as_bytes()));
                 json!(text.replace(&of_bundle, "<ATTESTATION>").replace(&self.identity, "<IDENTITY>"))
             }
-            Value::Number(number) if number.as_u64() == Some(self.opened.bytes().len() as u64) => json!("<SIZE>"),
+            Value::Number(number) if number.as_u64() == Some(self.opened.content.size()) => json!("<SIZE>"),
             Value::Array(values) => values.iter().map(|value| self.normalised(value)).collect(),
             Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), self.normalised(value))).collect(),
             value => value.clone(),
@@ -107,7 +113,9 @@ impl Package {
     /// What is recorded of an answer.
     fn recorded(&self, response: &Response) -> Value {
         let mut answer = json!({ "status": response.status });
-        if let Some(tag) = response.header("etag").filter(|_| response.body == self.opened.bytes()) {
+        if let Some(tag) =
+            response.header("etag").filter(|_| response.body == *self.opened.content.bytes().expect("its bytes"))
+        {
             answer["etag"] = self.normalised(&json!(tag));
         }
         for header in ["www-authenticate", "allow"] {
@@ -115,7 +123,7 @@ impl Package {
                 answer[header] = json!(value);
             }
         }
-        match response.body == self.opened.bytes() {
+        match response.body == *self.opened.content.bytes().expect("its bytes") {
             true => answer["archive"] = json!(true),
             false => {
                 let body = serde_json::from_slice(&response.body).unwrap_or_else(|_| panic!("{}", response.text()));
@@ -151,7 +159,7 @@ fn the_server_gives_the_recorded_answers() {
         let asked = match (&ask["form"], &ask["json"]) {
             (Value::Object(parts), _) => {
                 let bundle = match parts["bundle"].as_str().expect("a bundle") {
-                    "<ARCHIVE>" => package.opened.bytes().to_vec(),
+                    "<ARCHIVE>" => package.opened.content.bytes().expect("its bytes").into_owned(),
                     "<OTHER>" => package.other(),
                     text => text.as_bytes().to_vec(),
                 };
@@ -248,7 +256,7 @@ fn the_client_asks_the_recorded_requests_and_takes_the_answers() {
     let package = Package::new();
     let recorded: Vec<Value> = exchanges().iter().map(|exchange| package.filled(exchange)).collect();
     let by_client: BTreeSet<usize> = (0..recorded.len()).filter(|n| recorded[*n]["client"] == true).collect();
-    let archive = package.opened.bytes().to_vec();
+    let archive = package.opened.content.bytes().expect("its bytes").into_owned();
     let exchanges = recorded.clone();
     let replay = Replay { exchanges, archive, at: None, asked: BTreeSet::new(), forms: Vec::new() };
     let replay = Arc::new(Mutex::new(replay));
@@ -295,7 +303,7 @@ fn the_client_asks_the_recorded_requests_and_takes_the_answers() {
     assert!(missing.is_empty(), "the client did not ask: {missing:?}");
     let form = &replay.forms[0];
     let has = |text: &[u8]| form.windows(text.len()).any(|window| window == text);
-    assert!(has(package.opened.bytes()) && has(b"name=\"visibility\"\r\n\r\npublic\r\n"));
+    assert!(has(&package.opened.content.bytes().expect("its bytes")) && has(b"name=\"visibility\"\r\n\r\npublic\r\n"));
     assert!(has(b"name=\"raw_manifest\"\r\n\r\nname: alice/weather\n") && has(b"name=\"manifest\"; filename="));
 }
 

@@ -52,7 +52,7 @@ impl Team {
     pub fn publish(&self, folder: &Path, visibility: &str, key: Option<&str>) -> Response {
         let opened = archive::pack(folder).expect("an archive").opened;
         let path = format!("/tools/{}/versions", opened.manifest.name);
-        self.server.send(&form(request("POST", &path, key), opened.bytes(), visibility))
+        self.server.send(&form(request("POST", &path, key), &opened.content.bytes().expect("its bytes"), visibility))
     }
 
     /// A home of somebody else's that has the registry as `team`, with the token in the variable `TEAM_TOKEN`.

@@ -32,7 +32,7 @@ pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
         name: name.to_owned(),
         version: "1.0.0".to_owned(),
         sha256,
-        size: packed.bytes().len() as u64,
+        size: packed.content.size(),
         publisher: None,
         visibility: Visibility::Public,
         published_at: 0,
@@ -41,7 +41,7 @@ pub fn put(scratch: &Scratch, name: &str, text: &str) -> [u8; 32] {
     let json = Value::Object(packed.manifest.json.clone()).to_string();
     let manifest = Manifest { json: &json, raw: &packed.raw_manifest };
     let write = |db: &mcpkg::store::Db<'_>| {
-        let blob = blobs::put(db, packed.bytes())?;
+        let blob = blobs::put_source(db, &packed.content)?;
         packages::insert(db, &release, blob, manifest, 0)
     };
     scratch.store().write(write).expect("the package is stored");
@@ -257,7 +257,7 @@ fn a_folder_and_an_archive_stand_for_the_same() {
     assert_eq!(scratch.run(&["tool", "verify", folder]).status, 0);
     // The same files are the same archive, whether packed to a file or published.
     let packed = archive::pack(std::path::Path::new(folder)).expect("an archive").opened;
-    scratch.file("weather.tar.gz", packed.bytes());
+    scratch.file("weather.tar.gz", packed.content.bytes().expect("its bytes"));
     assert_eq!(scratch.run(&["tool", "verify", "weather.tar.gz"]).status, 0);
     put(&scratch, TOOL, "Sun");
     assert_eq!(verified(&scratch).1, 0);

@@ -20,7 +20,7 @@ fn link(shop: &Shop) -> PathBuf {
 }
 
 /// The program by that name, in the environment and the folder of `shop`.
-fn smctl(shop: &Shop) -> Command {
+pub fn smctl(shop: &Shop) -> Command {
     let plain = shop.command();
     let mut command = Command::new(link(shop));
     command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));

@@ -32,6 +32,46 @@ fn failure(client: &mut Client, modern: bool, tool: &str, arguments: Value) -> V
     result["structuredContent"]["error"].take()
 }
 
+/// `serve --confirm destructive`: what may destroy takes a person, call by call; what only makes or reads does not.
+#[test]
+fn a_person_consents_to_what_may_destroy_where_the_server_asks_for_it() {
+    let shop = Shop::new();
+    let mut command = shop.command();
+    command.args(["serve", "--as", "smctl", "--confirm", "destructive"]);
+    let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
+    let call = |tool: &str| json!({ "name": tool, "arguments": { "name": "login" } });
+    client.result("tools/call", call("smctl_flow_feature_start"));
+    shop.work("login.txt");
+    let before = shop.state();
+    let refused = client.error("tools/call", call("smctl_flow_feature_finish"));
+    assert_eq!(refused["data"]["code"], "E_CONSENT_REQUIRED", "{refused}");
+    let other = json!({ "name": "smctl_flow_feature_finish", "arguments": { "nmae": "login" } });
+    assert_eq!(client.error("tools/call", other)["code"], -32602, "what is wrong is said before anybody is asked");
+    assert_eq!(shop.state(), before);
+    let consent = refused["data"]["consent"].as_str().expect("a request").to_owned();
+    let shown = shop.data(&["consent", "show", &consent]);
+    assert_eq!(shown["operation"], "smctl_flow_feature_finish", "{shown}");
+    assert_eq!(shown["effects"], json!(["name: \"login\""]), "{shown}");
+    client.finish();
+    // A client that is trusted with the question: its user says yes, once.
+    let mut client = Client::spawn(&mut command);
+    let info = json!({ "name": "test-client", "version": "1" });
+    let capabilities = json!({ "elicitation": { "form": {} } });
+    client.result(
+        "initialize",
+        json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info }),
+    );
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let id = client.post("tools/call", call("smctl_flow_feature_finish"));
+    let question = client.notification("elicitation/create");
+    let yes = json!({ "action": "accept", "content": { "approve": true } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": yes }));
+    let answer = client.answer(&json!(id));
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    assert_ne!(shop.state(), before);
+    client.finish();
+}
+
 #[test]
 fn a_session_of_an_older_revision() {
     let shop = Shop::new();
@@ -101,6 +141,8 @@ fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
             "smctl://worktree/list",
             "smctl://flow/branches",
             "smctl://spec/list",
+            "smctl://gate/models",
+            "smctl://gate/routes",
             "smctl://spec/login/proposal",
             "smctl://spec/login/design",
             "smctl://spec/login/tasks",

@@ -79,6 +79,22 @@ fn a_dry_run_makes_nothing_and_shows_no_password() {
     shop.assert_tidy();
 }
 
+/// A root that is a repository itself is not changed by what mcpkg keeps in it.
+#[test]
+fn a_root_that_is_a_repository_stays_clean() {
+    let shop = Shop::bare();
+    let root = shop.root();
+    shop.git(&root, &["init", "-q"]);
+    std::fs::write(root.join(".git/info/exclude"), "/mine").expect("a list");
+    let line = shop.init_line();
+    shop.ok(&line.iter().map(String::as_str).collect::<Vec<_>>());
+    shop.ok(&["worktree", "add", "login"]);
+    let status = shop.git_command(&root).args(["status", "--porcelain"]).output().expect("git starts");
+    assert_eq!(String::from_utf8_lossy(&status.stdout), "");
+    let excluded = std::fs::read_to_string(root.join(".git/info/exclude")).expect("a list");
+    assert_eq!(excluded, "/mine\n/.smctl/\n/.worktrees/\n/lib/\n/services/api/\n/web/\n");
+}
+
 #[test]
 fn an_agent_clones_from_a_folder_outside_by_consent_alone() {
     let shop = Shop::bare();

@@ -28,8 +28,11 @@ impl<'s> Killer<'s> {
         let folder = shop.scratch.path().join("killer");
         std::fs::create_dir_all(&folder).expect("a folder");
         let git = folder.join("git");
-        std::fs::write(&git, GIT).expect("a script");
-        std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        // One that is still running, as that of a killed command may be, cannot be written again.
+        if !git.exists() {
+            std::fs::write(&git, GIT).expect("a script");
+            std::fs::set_permissions(&git, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        }
         let real = crate::support::finds("git").expect("git").display().to_string();
         Self { shop, folder, real }
     }

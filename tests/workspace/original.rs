@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::shop::Shop;
 
 /// The manifest of the original's README.
-const MANIFEST: &str = r#"[workspace]
+pub const MANIFEST: &str = r#"[workspace]
 name = "my-project"
 root = "."                    # workspace root (default: ".")
 
@@ -59,10 +59,10 @@ const PROPOSAL: &str =
     "# Gate — Proposal\n\n## Why\n\nThere is no command for it.\n\n## What Changes\n\n- `gate status`\n";
 const DESIGN: &str = "# Gate — Design Document\n\n## Decisions\n\n**D1 — One client.** It is the standard one, so that \
     timeouts need no code.\n\n## Open Questions\n\nNone blocking.\n";
-const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";
+pub const TASKS: &str = "# Tasks\n\n## 1. Client\n\n- [x] 1.1 Ask for the status\n- [ ] 1.2 Tell a refusal\n";
 
 /// The workspace as the original leaves it.
-fn original() -> Shop {
+pub fn original() -> Shop {
     let shop = Shop::bare();
     let root = shop.root();
     let write = |path: &str, text: &str| {
@@ -136,4 +136,18 @@ fn x48_a_workspace_of_the_original_is_taken_over() {
     let said = fs::read_to_string(metadata).expect("the metadata");
     assert!(said.starts_with(&METADATA.replace("status: ff", "status: archived")), "{said}");
     assert_eq!(fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest"), MANIFEST);
+}
+
+/// X48: a repository that comes and goes leaves the original's manifest as it was, its comments too.
+#[test]
+fn x48_its_manifest_is_edited_in_place() {
+    let shop = original();
+    let manifest = || fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("the manifest");
+    shop.ok(&["workspace", "add", "../origins/web.git=apps/web"]);
+    let added = manifest();
+    let more = added.lines().filter(|line| !MANIFEST.lines().any(|known| known == *line)).collect::<Vec<_>>();
+    assert!(more.iter().any(|line| line.contains("apps/web")) && more.len() <= 4, "{added}");
+    assert!(MANIFEST.lines().all(|line| added.lines().any(|known| known == line)), "{added}");
+    shop.ok(&["workspace", "remove", "web"]);
+    assert_eq!(manifest(), MANIFEST);
 }

@@ -2,6 +2,24 @@
 
 use super::shop::{REPOS, Shop};
 
+/// Finishes and pushes in one command; nobody who says yes means that nothing is done at all.
+#[test]
+fn a_finish_pushes_where_it_is_told_to() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let before = shop.state();
+    let (error, _) = shop.refused(&["flow", "feature", "finish", "login", "--push"]);
+    assert_eq!(error["code"], "E_CONFIRM_REQUIRED", "{error}");
+    assert_eq!(shop.state(), before);
+    let data = shop.data(&["--yes", "flow", "feature", "finish", "login", "--push"]);
+    for (index, (repo, _)) in REPOS.iter().enumerate() {
+        assert_eq!(data["push"][index]["state"], "pushed", "{data}");
+        let at = shop.git_command(&shop.origin(repo)).args(["rev-parse", "develop"]).output().expect("git starts");
+        assert_eq!(String::from_utf8_lossy(&at.stdout).trim(), shop.id(repo, "develop"));
+    }
+}
+
 /// X42: nothing is pushed unasked; a remote that moved refuses, the others are pushed; mended, the rest follows.
 #[test]
 fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
@@ -36,12 +54,37 @@ fn x42_nothing_is_pushed_unasked_and_what_was_refused_follows() {
     }
     let (error, _) = shop.refused(&["flow", "undo"]);
     assert_eq!(error["code"], "E_FLOW_PUSHED", "{error}");
-    shop.git(&other, &["push", "-q", "origin", "--delete", "develop"]);
-    let data = {
-        let ran = shop.run(&["--json", "--yes", "flow", "push", &run]);
-        assert_eq!(ran.status, 0, "{ran}");
-        ran
-    };
-    assert!(data.stdout.contains("pushed"), "{data}");
+    // Mended as anybody would: what origin has is merged, and the branch is pushed as it is then.
+    let web = shop.repo("web");
+    shop.git(&web, &["fetch", "-q"]);
+    shop.git(&web, &["switch", "-q", "develop"]);
+    shop.git(&web, &["merge", "-q", "--no-edit", "origin/develop"]);
+    let pushed = shop.data(&["--yes", "flow", "push", &run]);
+    let states: Vec<_> = pushed["repos"].as_array().expect("rows").iter().map(|row| &row["state"]).collect();
+    assert_eq!(states, ["unchanged", "unchanged", "pushed"], "{pushed}");
     assert_eq!(at("web", "develop"), shop.id("web", "develop"));
+    let again = shop.data(&["--yes", "flow", "push", &run]);
+    assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
+}
+
+/// X42: runs are pushed in any order; what a later one brought there already is not sent again.
+#[test]
+fn x42_an_earlier_run_is_pushed_after_a_later_one() {
+    let shop = Shop::new();
+    for version in ["1.0.0", "1.1.0"] {
+        shop.ok(&["flow", "release", "start", version]);
+        shop.work(&format!("{version}.txt"));
+        shop.ok(&["flow", "release", "finish", version]);
+    }
+    shop.ok(&["--yes", "flow", "push", "1.1.0"]);
+    let pushed = shop.data(&["--yes", "flow", "push", "1.0.0"]);
+    assert!(pushed["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "pushed"), "{pushed}");
+    for (repo, _) in REPOS {
+        let there = shop.git(&shop.origin(repo), &["for-each-ref", "--format=%(refname) %(objectname)"]);
+        let here = shop
+            .git(&shop.repo(repo), &["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads", "refs/tags"]);
+        assert_eq!(there, here, "{repo}");
+    }
+    let again = shop.data(&["--yes", "flow", "push", "1.0.0"]);
+    assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
 }

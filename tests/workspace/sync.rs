@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::shop::Shop;
+use crate::support::{at_a_terminal, skipped};
 
 fn states(data: &Value) -> Vec<(String, String)> {
     let rows = data["repos"].as_array().expect("rows");
@@ -77,4 +78,17 @@ fn what_cannot_be_moved_without_loss_stays() {
     std::fs::remove_file(shop.repo("web").join("theirs.txt")).expect("gone");
     assert_eq!(shop.data(&["workspace", "sync", "web"])["repos"][0]["state"], json!("synced"));
     assert_eq!(shop.id("web", "main"), new[2]);
+}
+
+/// A bar that is left on a terminal is cleared before the answer begins there.
+#[test]
+fn the_answer_of_a_sync_begins_on_a_line_of_its_own() {
+    let shop = Shop::new();
+    let mut command = shop.command();
+    let Some((shown, ok)) = at_a_terminal(command.args(["workspace", "sync"]).env("TERM", "xterm"), "") else {
+        return skipped("there is no script(1)");
+    };
+    assert!(ok && shown.contains("syncing"), "a bar was shown: {shown:?}");
+    let before = shown.split("REPO").next().expect("a heading").trim_end_matches("\u{1b}[1m");
+    assert!(before.ends_with("\r\u{1b}[2K"), "{before:?}");
 }

@@ -371,3 +371,24 @@ fn agents_have_the_same_by_the_contract() {
     client.finish();
     assert!(!place(&shop, "login", "api").exists());
 }
+
+/// X2: a start that makes worktrees makes them all; where one cannot be made, it says so, and no branch is left.
+#[test]
+fn x2_worktrees_are_made_or_nothing_is_left() {
+    let shop = Shop::new();
+    let before = shop.state();
+    let taken = place(&shop, "login", "web");
+    std::fs::create_dir_all(&taken).expect("a folder");
+    std::fs::write(taken.join("mine.txt"), "mine").expect("a file");
+    let (error, _) = shop.refused(&["flow", "feature", "start", "login", "--worktree"]);
+    assert!(error["message"].as_str().is_some_and(|said| said.contains("login/web")), "{error}");
+    std::fs::remove_dir_all(shop.root().join(".worktrees")).expect("gone");
+    assert_eq!(shop.state(), before);
+    let started = shop.data(&["flow", "feature", "start", "login", "--worktree"]);
+    for (at, (repo, _)) in REPOS.into_iter().enumerate() {
+        let place = place(&shop, "login", repo);
+        assert_eq!(shop.git(&place, &["branch", "--show-current"]), "feature/login");
+        assert!(started["repos"][at]["worktree"].is_string(), "{started}");
+        assert_eq!(shop.branch(repo), "main", "the checkouts stay");
+    }
+}

@@ -13,7 +13,7 @@ fn refs_are_pushed_all_or_none() {
     repository.run(&["branch", "feature"]);
     repository.run(&["clone", "--quiet", "--bare", ".", &bare.display().to_string()]);
     for place in [&mine, &theirs] {
-        remote::clone(&bare.display().to_string(), place, &limits, Box::new(|_| {})).unwrap();
+        remote::clone(&bare.display().to_string(), None, place, &limits, Box::new(|_| {})).unwrap();
     }
     let [mine, theirs] = [&mine, &theirs].map(|place| {
         let git = Git::of(place, &repository.never);

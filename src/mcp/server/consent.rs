@@ -41,8 +41,8 @@ pub(super) async fn call(
     request: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
-    let operation = match tool.consent() {
-        Some(operation) if elicitation::is_trusted(config, request) => operation,
+    let operation = match tool.consent(config) {
+        Some(operation) if elicitation::is_trusted(config, request) => operation.to_owned(),
         _ => return run::run(server, tool, arguments, config, request, None).await,
     };
     let era = era(request);
@@ -51,14 +51,14 @@ pub(super) async fn call(
             let result = input_responses.as_ref().and_then(|responses| responses.get(KEY));
             let answer = elicitation::answer(result.unwrap_or(&Value::Null));
             let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
-            decide(server, operation, config, request, request_id, answer).await?;
+            decide(server, &operation, config, request, request_id, answer).await?;
             true
         }
         _ => false,
     };
     let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request).await;
     let Some(wanted) = wanted.filter(|_| !answered) else { return result };
-    let asked = load(server, operation, config, request, wanted).await?;
+    let asked = load(server, &operation, config, request, wanted).await?;
     let question = elicitation::question(&asked);
     if era == Era::Modern {
         let question = InputRequest::Elicitation(ElicitRequest::new(question));
@@ -80,7 +80,7 @@ pub(super) async fn call(
     if answer == Answer::Nothing {
         return result;
     }
-    decide(server, operation, config, request, wanted, answer).await?;
+    decide(server, &operation, config, request, wanted, answer).await?;
     run(server, tool, arguments, config, request).await.0
 }
 

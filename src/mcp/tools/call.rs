@@ -8,9 +8,12 @@ use base64::Engine;
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaObject, ResourceContents};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::Tool;
+use crate::consent::request;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
@@ -18,6 +21,7 @@ use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
 use crate::op::{Body, Context, Entry, Reply, Shape};
 use crate::present;
+use crate::redact::redact;
 use crate::store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
@@ -38,18 +42,21 @@ pub(in crate::mcp) fn call(
             if entry.shape == Shape::Rpc {
                 tracing::debug!(tool = entry.tool, %arguments, "tools/call asks");
             }
-            let (command, outcome) = run(entry, arguments, context);
+            let (command, outcome) = run(tool, entry, arguments, context);
             (ResultForm::from(*entry), command, outcome)
         }
-        Tool::Projected(tool) => {
-            let name = tool.listed.name.as_ref();
-            let (shape, outcome) = match &tool.answer {
-                Answer::Run(tool) => (tool.shape, tool.call(context, arguments)),
+        Tool::Projected(projected) => {
+            let name = projected.listed.name.as_ref();
+            let (shape, outcome) = match &projected.answer {
+                Answer::Run(row) => {
+                    let consented = if asks(tool, context) { consent(tool, &arguments, context) } else { Ok(()) };
+                    (row.shape, consented.and_then(|()| row.call(context, arguments)))
+                }
                 Answer::Talk(_) | Answer::Task(_) => {
                     (Shape::Sentence, Err(Error::internal("a tool that talks was run as one that does not")))
                 }
             };
-            let structured = tool.listed.output_schema.is_some();
+            let structured = projected.listed.output_schema.is_some();
             (ResultForm { tool: name, shape, structured, content: false }, name.to_owned(), outcome)
         }
     };
@@ -72,6 +79,7 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
         toolset: config.toolset.clone(),
         session: config.session.clone(),
         install_scope: config.install_scope,
+        asks_before_destructive: config.asks_before_destructive,
         max_answer: config.max_answer,
         allow_outside: config.allow_outside.clone(),
         ..Context::new(config.caller(client), store, config.selection.clone())
@@ -108,17 +116,45 @@ pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply
 }
 
 /// Runs an operation; returns the command that an envelope names, and what came of it.
-fn run(entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
+fn run(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
+    let shown = asks(tool, context).then(|| arguments.clone());
     match entry.from_agent(arguments) {
         Ok(call) => {
             let command = call.command().to_owned();
-            (command, call.run(context))
+            let consented = shown.map_or(Ok(()), |arguments| consent(tool, &arguments, context));
+            (command, consented.and_then(|()| call.run(context)))
         }
         Err(error) => {
             entry.refused(context, &error);
             (entry.cli.join(" "), Err(error))
         }
     }
+}
+
+/// Whether a person consents to each call of a tool.
+fn asks(tool: &Tool, context: &Context) -> bool {
+    context.asks_before_destructive && tool.is_destructive()
+}
+
+/// Uses up a person's consent to a call, or asks for it. What the tool itself needs consent for is asked besides.
+///
+/// # Errors
+/// As [`request::ask`].
+fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
+    let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
+    let inputs = json!({ "tool": tool.name(), "arguments": arguments });
+    let plan_hash = hex::encode(&Sha256::digest(inputs.to_string()));
+    let argument = |(name, value): (&String, &Value)| redact(&format!("{name}: {value}"));
+    let need = request::Need {
+        operation: tool.asks_as(),
+        project: project.as_ref().map_or("", |project| project.name.as_str()),
+        inputs: &inputs,
+        plan_hash: &plan_hash,
+        summary: format!("Call {}", tool.name()),
+        effects: arguments.as_object().into_iter().flatten().map(argument).collect(),
+    };
+    let consent = request::ask(context, &need)?;
+    context.store.write(|db| consent.consume(context, db))
 }
 
 /// What decides the form of a tool's result.

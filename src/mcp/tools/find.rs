@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::error::Result;
 use crate::mcp::Config;
-use crate::mcp::provider::{Answer, Projected};
+use crate::mcp::provider::{self, Answer, Projected};
 use crate::op::{Effect, Entry};
 use crate::store::Db;
 
@@ -44,14 +44,32 @@ impl Tool {
     }
 
     /// The operation under which a person is asked, where a call may need consent.
-    pub(in crate::mcp) fn consent(&self) -> Option<&'static str> {
+    pub(in crate::mcp) fn consent(&self, config: &Config) -> Option<&str> {
+        let may_need_consent = match self {
+            Tool::Operation(entry) => entry.may_need_consent,
+            Tool::Projected(tool) => matches!(&tool.answer, Answer::Run(tool) if tool.consent.is_some()),
+        };
+        (may_need_consent || config.asks_before_destructive && self.is_destructive()).then(|| self.asks_as())
+    }
+
+    /// The operation under which a person is asked about it.
+    pub(in crate::mcp) fn asks_as(&self) -> &str {
         match self {
-            Tool::Operation(entry) => entry.may_need_consent.then_some(entry.tool),
             Tool::Projected(tool) => match &tool.answer {
-                Answer::Run(tool) => tool.consent,
-                Answer::Talk(_) | Answer::Task(_) => None,
+                Answer::Run(tool) => tool.consent.unwrap_or(&tool.name),
+                Answer::Talk(_) | Answer::Task(_) => self.name(),
             },
+            Tool::Operation(entry) => entry.tool,
         }
+    }
+
+    /// Whether it may destroy what is there, as tools/list says it.
+    pub(in crate::mcp) fn is_destructive(&self) -> bool {
+        let destructive = match self {
+            Tool::Operation(entry) => provider::hints(entry.effect, entry.open_world).destructive_hint,
+            Tool::Projected(tool) => tool.listed.annotations.as_ref().and_then(|hints| hints.destructive_hint),
+        };
+        destructive == Some(true)
     }
 
     /// Whether a server runs it once at a time for each asker.

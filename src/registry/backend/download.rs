@@ -10,14 +10,14 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
-use crate::registry::package::archive::Archive;
+use crate::store::new_content::NewContent;
 use crate::store::tools::{attestations, packages};
 
 /// An archive that is what its digest says, and the claims about it.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// The archive.
-    pub archive: Archive,
+    pub archive: NewContent,
     /// What was said of it, each a bundle as JSON: claims, which nobody verified.
     pub attestations: Vec<String>,
 }
@@ -35,15 +35,15 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
         None => Ok(None),
     })?;
     let open = || Known::named(context, &resolved.registry)?.open(context);
-    let (bytes, registry) = match kept {
+    let (archive, registry) = match kept {
         // Its registry may be gone by now.
-        Some(bytes) => (bytes, open()),
+        Some(archive) => (archive, open()),
         None => {
             let registry = open()?;
             (registry.archive(&resolved.version)?, Ok(registry))
         }
     };
-    let archive = checked(resolved, bytes)?;
+    let archive = checked(resolved, archive)?;
     let attestations = claims(context, registry, resolved)?;
     Ok(Download { archive, attestations })
 }
@@ -67,15 +67,15 @@ pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resol
 }
 
 /// Compares an archive with its digest.
-fn checked(resolved: &Resolved, bytes: Vec<u8>) -> Result<Archive> {
+fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
     let version = &resolved.version;
-    if bytes.len() as u64 > ARCHIVE {
+    if archive.size() > ARCHIVE {
         let why = format!("The archive of {}@{} has more than {} MiB", version.name, version.version, ARCHIVE >> 20);
         return Err(Error::new(Code::RegistryAnswer, why));
     }
-    let sha256 = disk::sha256(&bytes);
+    let sha256 = archive.sha256();
     if sha256 == version.sha256 {
-        return Ok(Archive { bytes, sha256 });
+        return Ok(archive);
     }
     let (expected, actual) = (hex::encode(&version.sha256), hex::encode(&sha256));
     let what = format!(

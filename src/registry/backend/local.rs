@@ -16,6 +16,7 @@ use crate::op::Context;
 use crate::registry::package::Name;
 use crate::store::Db;
 use crate::store::blobs::{self, damaged_value};
+use crate::store::new_content::NewContent;
 use crate::store::tools::attestations;
 use crate::store::tools::listings::{self, Listing};
 use crate::store::tools::packages::{self, Manifest, PackageRow, Release, Visibility, Yank};
@@ -145,7 +146,7 @@ impl Registry for Local<'_> {
         Ok(VersionInfo { name, version, sha256, size, publisher, visibility, published_at, yank })
     }
 
-    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>> {
+    fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         self.context.store.read(|db| {
             let row = self.row(db, &version.name, &version.version)?;
             let archive = packages::archive(db, &row)?;
@@ -171,13 +172,13 @@ impl Registry for Local<'_> {
                     name: name.to_string(),
                     version: version.to_string(),
                     sha256: *sha256,
-                    size: archive.len() as u64,
+                    size: archive.size(),
                     publisher: Some(self.context.caller.key().unwrap_or(author.actor).to_owned()),
                     visibility,
                     published_at: author.now,
                     yank: None,
                 };
-                let blob = blobs::put_known(db, sha256, archive)?;
+                let blob = blobs::put_source(db, archive)?;
                 let manifest = Manifest { json: &manifest, raw: raw_manifest };
                 packages::insert(db, &release, blob, manifest, author.now)?;
                 list(db, name)?;

@@ -6,6 +6,7 @@ use super::query::{Found, Query};
 use super::tool::{Publication, ToolInfo, VersionInfo};
 use crate::error::Result;
 use crate::registry::package::Name;
+use crate::store::new_content::NewContent;
 use crate::store::tools::packages::Yank;
 
 /// A registry: this database, a folder, or another host.
@@ -35,11 +36,11 @@ pub trait Registry: Send {
     /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].
     fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo>;
 
-    /// Returns the bytes of a version's archive, which are what its digest says.
+    /// Returns a version's archive, which are what its digest says.
     ///
     /// # Errors
     /// `E_DIGEST_MISMATCH`; see [`Registry`].
-    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>>;
+    fn archive(&self, version: &VersionInfo) -> Result<NewContent>;
 
     /// Returns the attestations of a version, each a bundle as JSON: claims, which nobody verified.
     ///

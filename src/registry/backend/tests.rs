@@ -92,7 +92,7 @@ impl Ground {
         self.open(registry).publish(&Publication {
             name: &name,
             version: &version,
-            archive: bytes,
+            archive: &bytes.to_vec().into(),
             sha256: &sha256(bytes),
             manifest: &manifest,
             raw_manifest: "",
@@ -148,7 +148,7 @@ fn this_database_and_a_folder_are_registries_alike() {
         );
         let version = backend.version(&name, &Version::new(1, 0, 0)).unwrap();
         assert_eq!((version.sha256, version.size, version.published_at), (sha256(b"1"), 1, 1_700_000_000_000));
-        assert_eq!(backend.archive(&version).unwrap(), b"1");
+        assert_eq!(backend.archive(&version).unwrap(), b"1".to_vec().into());
         assert_eq!(backend.attestations(&version).unwrap(), ["{\"a\":1}"]);
         backend.attest(&version, "{\"b\":2}").unwrap();
         backend.attest(&version, "{\"b\":2}").unwrap();
@@ -244,7 +244,7 @@ fn an_archive_is_compared_with_its_digest_and_its_claims_are_kept() {
     assert_eq!(error.code(), Code::DigestMismatch, "{error}");
     std::fs::write(&bundle, b"good").unwrap();
     let good = download(&ground.context, &resolved).unwrap();
-    assert_eq!((good.archive.bytes.as_slice(), good.attestations.len()), (&b"good"[..], 1));
+    assert_eq!((&*good.archive.bytes().unwrap(), good.attestations.len()), (&b"good"[..], 1));
     // A claim that was seen stays, wherever it went.
     std::fs::remove_dir_all(path.join("tools/a/one/1.0.0/attestations")).unwrap();
     assert_eq!(download(&ground.context, &resolved).unwrap().attestations, ["{\"a\":1}"]);
@@ -480,7 +480,7 @@ fn who_may_only_read_searches_what_is_listed_and_changes_nothing() {
     let error = ground.local().publish(&Publication {
         name: &Name::parse("a/b").unwrap(),
         version: &Version::new(1, 0, 0),
-        archive: b"",
+        archive: &Vec::new().into(),
         sha256: &sha256(b""),
         manifest: &json!({}),
         raw_manifest: "",

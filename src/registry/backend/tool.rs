@@ -7,6 +7,7 @@ use crate::disk::Sha;
 use crate::error::{Error, Result};
 use crate::registry::package::Name;
 use crate::registry::package::archive::Opened;
+use crate::store::new_content::NewContent;
 use crate::store::tools::packages::{Visibility, Yank};
 
 /// What a registry says of a tool.
@@ -66,7 +67,7 @@ pub struct Publication<'p> {
     /// The version.
     pub version: &'p Version,
     /// The archive.
-    pub archive: &'p [u8],
+    pub archive: &'p NewContent,
     /// Its SHA-256.
     pub sha256: &'p Sha,
     /// The manifest as JSON.
@@ -89,7 +90,7 @@ impl<'p> Publication<'p> {
         Ok(Self {
             name: &opened.manifest.name,
             version,
-            archive: opened.bytes(),
+            archive: &opened.content,
             sha256: &opened.sha256,
             manifest,
             raw_manifest: &opened.raw_manifest,

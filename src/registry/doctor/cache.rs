@@ -18,7 +18,7 @@ pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
     // Without a home folder there is no cache; whoever runs a tool is told so.
     let Ok(folder) = run::cache() else { return Ok(Vec::new()) };
     let (copies, most) = (unused::all(&folder)?, context.store.read(config::cache_size)?);
-    let counted = plural::count(copies.count, "unpacked copy").replace("copys", "copies");
+    let counted = plural::count(copies.count, "unpacked copy");
     let counted = if copies.count == 0 { "no unpacked copy".to_owned() } else { counted };
     let what = format!("{counted} of tools, {} of {} MiB", copies.bytes >> 20, most >> 20);
     let mut findings = vec![match copies.bytes > most {

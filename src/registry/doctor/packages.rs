@@ -1,7 +1,6 @@
 //! Stored archives: whether each is what its digest and its row say.
 
 use super::look::{Depth, named};
-use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Finding, Health};
 use crate::registry::package::archive;
@@ -50,11 +49,12 @@ fn broken(row: &PackageRow, error: &Error) -> Finding {
 
 /// Fails unless an archive is what its digest says, can be used, and is of the tool and version of its row.
 fn check(context: &Context, row: &PackageRow) -> Result<()> {
-    let bytes = context.store.read(|db| packages::archive(db, row))?.unwrap_or_default();
-    if disk::sha256(&bytes) != row.release.sha256 {
+    let archive = context.store.read(|db| packages::archive(db, row))?;
+    let archive = archive.unwrap_or_else(|| Vec::new().into());
+    if archive.sha256() != row.release.sha256 {
         return Err(Error::new(Code::DigestMismatch, "the stored archive has another SHA-256 than its row says"));
     }
-    let manifest = archive::open(bytes)?.manifest;
+    let manifest = archive::open(archive)?.manifest;
     let reference = format!("{}@{}", row.release.name, row.release.version);
     match manifest.reference() == reference {
         true => Ok(()),

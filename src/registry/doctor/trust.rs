@@ -21,7 +21,7 @@ pub(super) const AREA: &str = "tool trust";
 
 pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     let (rules, named) = context.store.read(|db| Ok((rules(db, context)?, records::policy(db, context)?.1)))?;
-    let trusted = plural::count(rules.trusted.len(), "identity").replace("identitys", "identities");
+    let trusted = plural::count(rules.trusted.len(), "identity");
     let minimum = plural::count(rules.minimum, "attestation");
     let what = format!("the policy is {}, with {minimum} at least; {trusted} trusted", rules.policy.word());
     let state = if rules.policy == Policy::Allow { Health::Note } else { Health::Ok };

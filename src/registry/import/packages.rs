@@ -54,7 +54,7 @@ pub fn take(context: &Context, named: &[Named], roots: &[PathBuf], plan: &mut Pl
         (context.progress)("Packing tools", number, named.len() as u64);
         match one(context, tool, roots, plan)? {
             Ok(opened) => {
-                together += opened.bytes().len() as u64;
+                together += opened.content.size();
                 if together > TOGETHER {
                     let what = format!("The tools are more than {} MiB together", TOGETHER >> 20);
                     return Err(Error::new(Code::TooLarge, what).hint("take some of them out of tools.json first"));

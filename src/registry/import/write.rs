@@ -94,7 +94,7 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
         subject: &arrived.subject,
         manifest: &opened.manifest,
         raw_manifest: &opened.raw_manifest,
-        archive: Bytes::Here(opened.bytes()),
+        archive: Bytes::Here(&opened.content),
         release: &arrived.without_registry(author.now),
         publisher: None,
     };

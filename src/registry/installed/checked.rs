@@ -9,6 +9,7 @@ use crate::registry::package::archive;
 use crate::registry::package::manifest::Manifest;
 use crate::registry::trust::Subject;
 use crate::store::Db;
+use crate::store::new_content::NewContent;
 use crate::store::tools::installs::Install;
 use crate::store::tools::packages;
 
@@ -45,17 +46,17 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
     })
 }
 
-/// Returns the manifest in an archive with this SHA-256, which `bytes` are read from where it was not read before.
+/// Returns the manifest in an archive with this SHA-256, which `archive` returns where it was not read before.
 ///
 /// # Errors
-/// `E_ARCHIVE_INVALID` where it cannot be used; what `bytes` fails with.
-pub fn of_archive(sha256: &[u8; 32], bytes: impl FnOnce() -> Result<Vec<u8>>) -> Result<Arc<Manifest>> {
+/// `E_ARCHIVE_INVALID` where it cannot be used; what `archive` fails with.
+pub fn of_archive(sha256: &[u8; 32], archive: impl FnOnce() -> Result<NewContent>) -> Result<Arc<Manifest>> {
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept().get(sha256).cloned();
     let found = match found {
         Some(found) => found,
         None => {
-            let opened = archive::open(bytes()?);
+            let opened = archive::open(archive()?);
             let read = opened.map(|opened| Arc::new(opened.manifest)).map_err(|error| error.message().to_owned());
             let mut kept = kept();
             if kept.len() >= MAX_READ {

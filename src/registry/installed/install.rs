@@ -112,7 +112,7 @@ impl Operation for Install {
             subject,
             manifest: &opened.manifest,
             raw_manifest: &opened.raw_manifest,
-            archive: Bytes::Here(opened.bytes()),
+            archive: Bytes::Here(&opened.content),
             release: &release,
             publisher: publisher::kept(before.as_ref(), &verdict),
         };

@@ -86,8 +86,9 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
     (context.step_aside)();
     let resolved = resolve(context, reference, Choice::default())?;
     let archive = download(context, &resolved)?.archive;
-    let manifest = checked::of_archive(&archive.sha256, || Ok(archive.bytes))?;
-    let subject = checked::subject_of(&resolved, &manifest, archive.sha256)?;
+    let sha256 = archive.sha256();
+    let manifest = checked::of_archive(&sha256, || Ok(archive))?;
+    let subject = checked::subject_of(&resolved, &manifest, sha256)?;
     Ok((subject, manifest))
 }
 

@@ -94,7 +94,7 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
     package.build(context, &verdict)?;
     let Package { subject, opened } = package;
     let (manifest, raw_manifest) = (opened.manifest.clone(), opened.raw_manifest.clone());
-    let content = NewContent::from(opened.into_archive().bytes);
+    let content = opened.content;
     let ready = Ready {
         size: content.size(),
         release: release(&resolved.registry, &resolved.version),

@@ -1,7 +1,5 @@
 //! Packages on their way into the database: fetched, and compared with what was asked for.
 
-use std::sync::Arc;
-
 use serde_json::Map;
 
 use super::calling::tool_of;
@@ -31,7 +29,7 @@ impl Package {
     /// # Errors
     /// As [`download`]; `E_ARCHIVE_INVALID`, `E_MANIFEST_INVALID`.
     pub fn fetch(context: &Context, resolved: &Resolved) -> Result<Self> {
-        let opened = archive::open(download(context, resolved)?.archive.bytes)?;
+        let opened = archive::open(download(context, resolved)?.archive)?;
         let subject = checked::subject_of(resolved, &opened.manifest, opened.sha256)?;
         Ok(Self { subject, opened })
     }
@@ -54,7 +52,7 @@ impl Package {
             name: self.subject.name.clone(),
             version: self.subject.version.clone(),
             sha256: self.subject.sha256,
-            size: self.opened.bytes().len() as u64,
+            size: self.opened.content.size(),
             publisher: None,
             visibility: Visibility::Private,
             published_at: now,
@@ -76,7 +74,7 @@ impl Package {
         let call = Call {
             tool: tool_of(&self.subject, Some(verdict)),
             action: String::new(),
-            tree: Tree::Fetched(Arc::new(self.opened.bytes().to_vec())),
+            tree: Tree::Fetched(self.opened.content.clone()),
             from: manifest.from.clone(),
             build: manifest.builds(),
             argv: Vec::new(),

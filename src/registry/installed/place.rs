@@ -7,6 +7,7 @@ use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::registry::package::manifest::Manifest;
 use crate::registry::trust::Subject;
+use crate::store::new_content::NewContent;
 use crate::store::revisions::Author;
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages::{self, Release};
@@ -32,7 +33,7 @@ pub struct Arrival<'a> {
 #[derive(Clone, Copy)]
 pub enum Bytes<'a> {
     /// They are here.
-    Here(&'a [u8]),
+    Here(&'a NewContent),
     /// They were stored ahead, so many of them.
     Stored(u64),
 }
@@ -71,7 +72,7 @@ fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
     packages::check_digest(&row, release)?;
     if row.blob.is_none() {
         let (blob, size) = match archive {
-            Bytes::Here(bytes) => (blobs::put_known(db, &subject.sha256, bytes)?, bytes.len() as u64),
+            Bytes::Here(content) => (blobs::put_source(db, content)?, content.size()),
             Bytes::Stored(size) => (blobs::by_hash(db, &subject.sha256)?.ok_or_else(|| freed(subject))?, *size),
         };
         let json = Value::Object(manifest.json.clone()).to_string();

@@ -232,10 +232,9 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
         }
     })?;
     let archive = download(context, &resolved)?.archive;
-    let bytes = Arc::new(archive.bytes);
-    let manifest = checked::of_archive(&archive.sha256, || Ok(Vec::clone(&bytes)))?;
-    let subject = checked::subject_of(&resolved, &manifest, archive.sha256)?;
-    Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(bytes), folder: None })
+    let manifest = checked::of_archive(&archive.sha256(), || Ok(archive.clone()))?;
+    let subject = checked::subject_of(&resolved, &manifest, archive.sha256())?;
+    Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(archive), folder: None })
 }
 
 /// What is thought of a folder that is used by its path: nobody signed it, and its user named it.

@@ -54,7 +54,7 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
         // It may be another one at the next run.
         Tree::Folder(_) => None,
         Tree::Archive(sha256) => Some(*sha256),
-        Tree::Fetched(bytes) => Some(disk::sha256(bytes)),
+        Tree::Fetched(archive) => Some(archive.sha256()),
     };
     let place = place(&*runner);
     if let Some(archive) = &archive
@@ -82,8 +82,8 @@ pub fn tree(context: &Context, call: &Call, plan: &Plan) -> Result<PathBuf> {
 /// As [`tree`].
 pub fn ahead(context: &Context, call: &Call) -> Result<()> {
     let built = Plan::of(context, call).and_then(|plan| tree(context, call, &plan));
-    if let (Err(_), Tree::Fetched(bytes)) = (&built, &call.tree) {
-        trees::forget(&trees::folder()?, &disk::sha256(bytes))?;
+    if let (Err(_), Tree::Fetched(archive)) = (&built, &call.tree) {
+        trees::forget(&trees::folder()?, &archive.sha256())?;
     }
     built.map(drop)
 }

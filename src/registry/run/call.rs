@@ -1,7 +1,6 @@
 //! What is run, with what, and what came of it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
@@ -10,6 +9,7 @@ use super::kind::RunnerKind;
 use super::limits::Wished;
 use crate::hex;
 use crate::registry::package::manifest::Base;
+use crate::store::new_content::NewContent;
 
 /// A call of one action of a tool, by what was checked of it: its archive, its manifest and its arguments.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ pub enum Tree {
     /// The archive in the database of this digest, which is unpacked into the cache.
     Archive([u8; 32]),
     /// An archive that was fetched and checked, and is not kept.
-    Fetched(Arc<Vec<u8>>),
+    Fetched(NewContent),
 }
 
 /// A file that a tool finds at a path of its own, for reading.

@@ -11,7 +11,6 @@ use super::mount::{Mount, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Runner};
 use super::tree;
 use super::wasm::{self, End, Given, Program, Setup};
-use crate::disk;
 use crate::error::{self, Code, Error};
 use crate::file;
 use crate::op::Context;
@@ -102,7 +101,7 @@ fn program(context: &Context, call: &Call, built: &Path) -> error::Result<Arc<Pr
         _ if !call.build.is_empty() => wasm::of_built(built, path)?,
         Tree::Folder(folder) => wasm::of_folder(folder, path)?,
         Tree::Archive(sha256) => wasm::of_archive(sha256, path, || tree::archive(context, sha256))?,
-        Tree::Fetched(bytes) => wasm::of_archive(&disk::sha256(bytes), path, || Ok(Arc::clone(bytes)))?,
+        Tree::Fetched(archive) => wasm::of_archive(&archive.sha256(), path, || Ok(archive.clone()))?,
     };
     program.map_err(|why| not_started(call, &why))
 }

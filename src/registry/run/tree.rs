@@ -1,14 +1,13 @@
 //! Where a tool's files are: a folder of the user's, or the checked copy of an archive.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use super::call::Tree;
 use super::trees::{self, Cache};
-use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
+use crate::store::new_content::NewContent;
 use crate::store::tools::packages;
 
 /// Returns the folder of a tool's files, whose content is what was checked.
@@ -27,9 +26,7 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
             }
         }
         Tree::Archive(sha256) => trees::checked(&Cache::of(context)?, sha256, now, || archive(context, sha256)),
-        Tree::Fetched(bytes) => {
-            trees::checked(&Cache::of(context)?, &disk::sha256(bytes), now, || Ok(Arc::clone(bytes)))
-        }
+        Tree::Fetched(archive) => trees::checked(&Cache::of(context)?, &archive.sha256(), now, || Ok(archive.clone())),
     }
 }
 
@@ -37,13 +34,12 @@ pub fn of(context: &Context, tree: &Tree) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `E_DAMAGED` where it is gone from the database or is another one.
-pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<Arc<Vec<u8>>> {
+pub fn archive(context: &Context, sha256: &[u8; 32]) -> Result<NewContent> {
     let kept = context.store.read(|db| match packages::kept(db, sha256)? {
         Some(row) => packages::archive(db, &row),
         None => Ok(None),
     })?;
-    let bytes = kept.filter(|bytes| disk::sha256(bytes) == *sha256);
-    bytes.map(Arc::new).ok_or_else(|| {
+    kept.filter(|archive| archive.sha256() == *sha256).ok_or_else(|| {
         let why = format!("The archive {} is gone from the database", hex::encode(sha256));
         Error::new(Code::Damaged, why).hint("install the tool again")
     })

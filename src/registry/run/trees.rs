@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use etcetera::BaseStrategy;
@@ -20,6 +19,7 @@ use crate::hex;
 use crate::op::Context;
 use crate::registry::config;
 use crate::registry::package::archive;
+use crate::store::new_content::NewContent;
 
 /// What was noted of a tree: each of its files by its path.
 type Noted = BTreeMap<String, Note>;
@@ -72,9 +72,9 @@ pub fn checked(
     cache: &Cache,
     sha256: &[u8; 32],
     now: Millis,
-    archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
+    archive: impl FnOnce() -> Result<NewContent>,
 ) -> Result<PathBuf> {
-    kept(cache, sha256, now, |folder| archive::open(Vec::clone(&*archive()?))?.unpack(folder))
+    kept(cache, sha256, now, |folder| archive::open(archive()?)?.unpack(folder))
 }
 
 /// Returns the tree of this digest; `lay_out` makes its folder where there is none that is right.
@@ -221,25 +221,25 @@ mod tests {
     use super::*;
 
     /// A package's archive.
-    fn package(folder: &Path) -> Vec<u8> {
+    fn package(folder: &Path) -> NewContent {
         fs::create_dir_all(folder.join("lib")).expect("a folder");
         let manifest = "name: alice/tool\nversion: 1.0.0\ndescription: A tool\ncommand: sh run.sh\n";
         fs::write(folder.join("enact.yaml"), manifest).expect("a manifest");
         fs::write(folder.join("run.sh"), "echo right\n").expect("a script");
         fs::write(folder.join("lib/more.sh"), "echo more\n").expect("a script");
-        archive::pack(folder).expect("packed").opened.bytes().to_vec()
+        archive::pack(folder).expect("packed").opened.content
     }
 
     #[test]
     fn x04_an_edited_copy_is_never_run() {
         let scratch = tempfile::tempdir().expect("a folder");
-        let (cache, bytes) = (scratch.path().join("cache"), Arc::new(package(&scratch.path().join("tool"))));
-        let sha256 = disk::sha256(&bytes);
+        let (cache, package) = (scratch.path().join("cache"), package(&scratch.path().join("tool")));
+        let sha256 = package.sha256();
         let asked = std::cell::Cell::new(0);
         let of = || {
             let archive = || {
                 asked.set(asked.get() + 1);
-                Ok(Arc::clone(&bytes))
+                Ok(package.clone())
             };
             checked(&Cache { folder: cache.clone(), most: 1 << 30 }, &sha256, 1_000, archive).expect("a tree")
         };

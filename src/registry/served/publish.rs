@@ -23,7 +23,7 @@ use crate::registry::package::archive;
 /// 400, 409 where the version is there with other files, 413, 422, 500, 503.
 pub fn publish(context: &Context, head: &Head, name: &Name, body: &mut (dyn Read + Send)) -> Result<Answer, Failure> {
     let Upload { manifest: said, bundle, visibility } = upload::read(&head.headers, body)?;
-    let opened = archive::open(bundle)?;
+    let opened = archive::open(bundle.into())?;
     let Some(version) = &opened.manifest.version else {
         return Err(Error::internal("an archive has no version").into());
     };

@@ -54,8 +54,12 @@ fn random_bodies_are_answered_and_change_nothing() {
     let manifest = "---\nname: alice/x\nversion: 1.0.0\ndescription: Is small\n---\nSmall.\n";
     std::fs::write(folder.path().join("x/SKILL.md"), manifest).unwrap();
     let opened = archive::pack(&folder.path().join("x")).unwrap().opened;
-    let form =
-        [b"--b\r\nContent-Disposition: form-data; name=\"bundle\"\r\n\r\n", opened.bytes(), b"\r\n--b--\r\n"].concat();
+    let form = [
+        b"--b\r\nContent-Disposition: form-data; name=\"bundle\"\r\n\r\n",
+        &*opened.content.bytes().unwrap(),
+        b"\r\n--b--\r\n",
+    ]
+    .concat();
     let multipart = "multipart/form-data; boundary=b";
     assert_eq!(ask(&context, "POST", "tools/alice/x/versions", multipart, &form).0, 201);
     let before = ask(&context, "GET", VERSION, "", b"").1;

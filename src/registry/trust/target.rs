@@ -72,8 +72,8 @@ impl Target {
             let row = packages::kept(db, &subject.sha256)?;
             row.map_or(Ok(None), |row| packages::archive(db, &row))
         })?;
-        let bytes = stored.ok_or_else(|| Error::internal("an archive that is kept has no bytes"))?;
-        let found = Found::of(&archive::open(bytes)?)?;
+        let archive = stored.ok_or_else(|| Error::internal("an archive that is kept has no bytes"))?;
+        let found = Found::of(&archive::open(archive)?)?;
         if found.subject != subject {
             let message = format!("The archive of {} is {}", subject.reference(), found.subject.reference());
             return Err(Error::new(Code::DigestMismatch, message).hint("`mcpkg check` looks through the database"));
@@ -86,7 +86,7 @@ impl Target {
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: false, allow_yanked: true };
         let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
-        let found = Found::of(&archive::open(download(context, &resolved)?.archive.bytes)?)?;
+        let found = Found::of(&archive::open(download(context, &resolved)?.archive)?)?;
         let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
         if (found.subject.name.as_str(), &found.subject.version) == (wanted.0, &wanted.1) {
             return Ok(found);
@@ -170,7 +170,7 @@ pub fn at_path(text: &str) -> Result<Option<Opened>> {
         return Ok(Some(archive::pack(&path)?.opened));
     }
     let bytes = file::read(&path, archive::MAX_PACKED).map_err(|error| Error::file("read", &path, error))?;
-    archive::open(bytes).map(Some)
+    archive::open(bytes.into()).map(Some)
 }
 
 /// Whether the database has no such archive; a registry may.

@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::store::blobs::{self, damaged_value};
 use crate::store::engine::{Row, Unique, params, sql};
+use crate::store::new_content::NewContent;
 use crate::store::{Db, page::Page};
 
 const VERSION: Unique = Unique::new("tool_package", &["registry", "name", "version"]);
@@ -276,8 +277,8 @@ pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn archive(db: &Db<'_>, row: &PackageRow) -> Result<Option<Vec<u8>>> {
-    row.blob.map(|blob| blobs::get(db, blob)).transpose()
+pub fn archive(db: &Db<'_>, row: &PackageRow) -> Result<Option<NewContent>> {
+    row.blob.map(|blob| blobs::get(db, blob).map(NewContent::from)).transpose()
 }
 
 /// Returns the manifest of a package as JSON; `None` where its archive is not kept.

@@ -23,6 +23,9 @@ use crate::workspace::root::Workspace;
 /// The operation that a person consents to, as agents call it.
 const OPERATION: &str = "smctl_build";
 
+/// How far a yes goes, for a person to read.
+const FOR_GOOD: &str = "agents' later builds with the same commands are not asked for again";
+
 /// What a person says yes to: a repository with all of its commands.
 struct Subject<'m> {
     repo: &'m Repo,
@@ -60,7 +63,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
             inputs: &json!({ "root": workspace.root.display().to_string(), "repos": names }),
             plan_hash: &hash(&json!(all)),
             summary: summary(&workspace.manifest.name, &names),
-            effects: subjects.iter().flat_map(Subject::effects).collect(),
+            effects: subjects.iter().flat_map(Subject::effects).chain([FOR_GOOD.to_owned()]).collect(),
         },
     )?;
     let withdraw = |failed: Error| {
@@ -94,7 +97,15 @@ impl<'m> Subject<'m> {
             "test": repo.test,
             "clean": repo.clean,
         });
-        Ok(Self { repo, sha256: hash(&note), note })
+        // The commands count as they are, and are kept without the passwords of their addresses.
+        let sha256 = hash(&note);
+        let mut note = note;
+        for step in ["build", "test", "clean"] {
+            for word in note[step].as_array_mut().into_iter().flatten() {
+                *word = word.as_str().map(redact).into();
+            }
+        }
+        Ok(Self { repo, sha256, note })
     }
 
     /// What a person reads: where the repository came from, and each command that later builds may run.
@@ -105,9 +116,21 @@ impl<'m> Subject<'m> {
         let mut lines = vec![format!("{} in {folder}, from {origin}:", repo.name)];
         let clean = repo.clean.as_ref().map(|argv| ("clean", argv));
         let commands = clean.into_iter().chain([("build", &repo.build), ("test", &repo.test)]);
-        lines.extend(commands.map(|(step, argv)| format!("  {step}: {}", plan::line(argv))));
+        for (step, argv) in commands {
+            lines.push(format!("  {step}: {}", plan::line(argv)));
+            if argv.iter().any(|word| hides_syntax(word)) {
+                lines
+                    .push(format!("  {step}: what `***` stands for is more than a password: it has what a shell runs"));
+            }
+        }
         lines
     }
+}
+
+/// Whether what is hidden of a word as a password has characters that a shell acts on.
+fn hides_syntax(word: &str) -> bool {
+    let count = |text: &str| text.matches(['$', '`', ';', '|', '&', '<', '>', '(', '\n']).count();
+    count(word) > count(&redact(word))
 }
 
 /// Returns where git would fetch a repository from now, without a password.

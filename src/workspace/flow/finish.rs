@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::kind::Kind;
 use super::look::{Seen, refuse_changes, refuse_overlap};
 use super::rows::{self, More, Row, keep};
-use super::{changelog, version};
+use super::{changelog, push, version};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
@@ -39,6 +39,8 @@ pub struct Finish<'a> {
     pub squash: bool,
     /// Whether its branch and worktrees stay.
     pub no_delete: bool,
+    /// Whether what it moved is pushed.
+    pub push: bool,
     /// Whether nothing is done.
     pub dry_run: bool,
 }
@@ -78,6 +80,9 @@ impl Finish<'_> {
             return Ok(rows::reply(&branch, &rows, &plan, true, more));
         }
         let what = format!("{} finish {}", self.kind.word(), self.name);
+        if self.push {
+            push::confirm_before(context, &workspace, &what)?;
+        }
         let lock = Lock::take(context, &workspace.root, &what)?;
         let done = self.plan(context, &workspace, &branch).and_then(|(plan, rows, mut more)| {
             more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
@@ -87,7 +92,10 @@ impl Finish<'_> {
         carry::remove_tree(&workspace.root.join(carry::TEMPORARY))?;
         let (plan, rows, more) = done?;
         let reply = rows::reply(&branch, &rows, &plan, false, more);
-        Ok(reply.hint("`mcpkg flow undo` takes it back"))
+        match self.push {
+            true => push::after(context, &workspace, plan.uuid, reply),
+            false => Ok(reply.hint("`mcpkg flow undo` takes it back")),
+        }
     }
 
     fn plan(&self, context: &Context, workspace: &Workspace, branch: &str) -> Result<(Plan, Vec<Row>, More)> {
@@ -201,7 +209,6 @@ impl Finish<'_> {
     ) -> Result<Part> {
         let flow = &workspace.manifest.flow;
         let git = seen.git(cancelled);
-        refuse_unknown_committer(&git, &seen.repo.name)?;
         let folder = relative(&workspace.root, &seen.folder);
         let (repo, mut part) = (&seen.repo.name, Part::default());
         let Some(tip) = seen.branch(branch) else { return Ok(part) };
@@ -284,16 +291,16 @@ impl Finish<'_> {
         file: Option<(&str, &str)>,
         part: &mut Part,
     ) -> Result<Option<String>> {
-        if refs::contains(git, &target.id, tip)? {
-            return Ok(None);
-        }
-        if git.ask(&["merge-base", &target.id, tip])?.is_none() {
+        let Some(base) = refs::merge_base(git, &target.id, tip)? else {
             return Err(Error::new(
                 Code::FlowConflict,
                 format!("{}: {name} and what is merged into it have no commit in common", seen.repo.name),
             )
             .with_details(json!({ "repo": seen.repo.name }))
             .hint("merge it by hand with `git merge --allow-unrelated-histories`"));
+        };
+        if base == tip {
+            return Ok(None);
         }
         let merged = trees::merge(git, &target.id, tip)?;
         if !merged.conflicts.is_empty() {
@@ -305,7 +312,8 @@ impl Finish<'_> {
             None => merged.tree,
         };
         let parents: &[&str] = if self.squash { &[&target.id] } else { &[&target.id, tip] };
-        trees::commit(git, &tree, parents, message).map(Some)
+        let made = trees::commit(git, &tree, parents, message);
+        made.map(Some).map_err(|error| unknown_committer(git, &seen.repo.name).unwrap_or(error))
     }
 
     /// Notes how a target gets to its new commit: with the work tree that has it checked out, or alone.
@@ -421,15 +429,15 @@ impl Finish<'_> {
     }
 }
 
-/// Refuses to go on where git does not know whose commits it would make.
-fn refuse_unknown_committer(git: &Git<'_>, repo: &str) -> Result<()> {
-    git.run(&["var", "GIT_COMMITTER_IDENT"]).map(drop).map_err(|error| match error.code() {
-        Code::GitFailed => Error::new(Code::GitFailed, format!("{repo}: git does not know who you are"))
+/// Returns the failure of a commit that git does not know the author of, where that is why it failed.
+fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
+    let error = git.run(&["var", "GIT_COMMITTER_IDENT"]).err().filter(|error| error.code() == Code::GitFailed)?;
+    Some(
+        Error::new(Code::GitFailed, format!("{repo}: git does not know who you are"))
             .with_details(json!({ "repo": repo, "operation": "finish" }))
             .hint("`git config --global user.name NAME` and `git config --global user.email MAIL` say it")
             .with_source(error),
-        _ => error,
-    })
+    )
 }
 
 /// Refuses a tag that is there already.
@@ -460,10 +468,11 @@ fn refuse_conflicts(branch: &str, having: &[&Seen<'_>], parts: &[Part]) -> Resul
         }
     }
     let Some(first) = conflicts.first() else { return Ok(()) };
-    let repo = first["repo"].clone();
+    let (repo, target) = (first["repo"].clone(), first["target"].as_str().unwrap_or_default());
+    let hint = format!("there, on {branch}: `git merge {target}`, resolve the conflicts, commit, and finish again");
     Err(Error::new(Code::FlowConflict, format!("{branch} has conflicts, and nothing was moved: {}", lines.join("; ")))
         .with_details(json!({ "repo": repo, "branch": branch, "conflicts": conflicts }))
-        .hint("merge the target into the branch there, resolve the conflicts, commit, and finish again"))
+        .hint(hint))
 }
 
 /// Warns where `origin` has commits of a target that are not here, as of the last fetch.

@@ -82,7 +82,7 @@ impl Operation for Log {
                 ]
             })
             .collect();
-        let columns = &["run", "operation", "subject", "state", "begun"];
+        let columns = &["RUN", "OPERATION", "SUBJECT", "STATE", "BEGUN"];
         let table = Table { columns, rows, empty: "no flow was run here yet".to_owned() };
         Ok(Reply::new(Body::Table(table), data))
     }

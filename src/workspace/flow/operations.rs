@@ -19,7 +19,7 @@ pub struct FeatureStart {
     /// Feature name (without feature/ prefix)
     name: String,
     /// Repository to branch in [default: all of them]
-    #[arg(long = "repo", value_name = "REPO", add = super::super::REPOS)]
+    #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
     /// Make worktrees for it, and leave the checkouts where they are
@@ -39,7 +39,7 @@ pub struct HotfixStart {
     /// Hotfix name (without hotfix/ prefix)
     name: String,
     /// Repository to branch in [default: all of them]
-    #[arg(long = "repo", value_name = "REPO", add = super::super::REPOS)]
+    #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = super::super::REPOS)]
     #[serde(default)]
     repos: Vec<String>,
     /// Make worktrees for it, and leave the checkouts where they are
@@ -79,6 +79,10 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
+    /// Push what it moved, once it is finished here
+    #[arg(long)]
+    #[serde(skip)]
+    push: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     #[serde(skip)]
@@ -100,6 +104,10 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
+    /// Push what it moved, once it is finished here
+    #[arg(long)]
+    #[serde(skip)]
+    push: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     #[serde(skip)]
@@ -113,6 +121,10 @@ pub struct ReleaseFinish {
     /// Semver version (e.g., 1.0.0)
     #[arg(add = super::super::RELEASES)]
     version: String,
+    /// Push what it moved, once it is finished here
+    #[arg(long)]
+    #[serde(skip)]
+    push: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     #[serde(skip)]
@@ -231,7 +243,14 @@ flow_operation!(
     Write,
     FINISH,
     |it| it.name.clone(),
-    Finish { kind: Kind::Feature, name: &it.name, squash: it.squash, no_delete: it.no_delete, dry_run: it.dry_run }
+    Finish {
+        kind: Kind::Feature,
+        name: &it.name,
+        squash: it.squash,
+        no_delete: it.no_delete,
+        push: it.push,
+        dry_run: it.dry_run
+    }
 );
 
 flow_operation!(
@@ -245,7 +264,14 @@ flow_operation!(
     Write,
     FINISH,
     |it| it.name.clone(),
-    Finish { kind: Kind::Hotfix, name: &it.name, squash: it.squash, no_delete: it.no_delete, dry_run: it.dry_run }
+    Finish {
+        kind: Kind::Hotfix,
+        name: &it.name,
+        squash: it.squash,
+        no_delete: it.no_delete,
+        push: it.push,
+        dry_run: it.dry_run
+    }
 );
 
 flow_operation!(
@@ -255,11 +281,18 @@ flow_operation!(
     "Finish release",
     "Finalize release: merge to main+develop, tag, changelog",
     FINISHING,
-    ["mcpkg flow release finish 1.0.0"],
+    ["mcpkg flow release finish 1.0.0", "mcpkg flow release finish 1.0.0 --push"],
     Write,
     RELEASE_FINISH,
     |it| it.version.clone(),
-    Finish { kind: Kind::Release, name: &it.version, squash: false, no_delete: false, dry_run: it.dry_run }
+    Finish {
+        kind: Kind::Release,
+        name: &it.version,
+        squash: false,
+        no_delete: false,
+        push: it.push,
+        dry_run: it.dry_run
+    }
 );
 
 macro_rules! flow_list {
@@ -327,7 +360,7 @@ fn list(context: &Context, kind: Kind, key: &str) -> Result<Reply> {
             vec![branch.name.clone(), branch.repo.clone(), head, merged, branch.worktree.clone().unwrap_or_default()]
         })
         .collect();
-    let columns = &["branch", "repo", "commit", "merged", "worktree"];
+    let columns = &["BRANCH", "REPO", "COMMIT", "MERGED", "WORKTREE"];
     let table = Table { columns, rows, empty: format!("no {} is open", kind.word()) };
     let values: Vec<_> = branches.iter().map(branches::Branch::value).collect();
     let mut data = json!({});

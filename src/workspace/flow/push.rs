@@ -10,6 +10,7 @@ use crate::git::Git;
 use crate::git::refs;
 use crate::git::remote::{self, Update};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use crate::redact::redact;
 use crate::store::flow_runs::{self, FlowRun, State};
 use crate::workspace::journal;
 use crate::workspace::keep;
@@ -55,18 +56,19 @@ impl Operation for Push {
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
         let run = chosen(context, &workspace, self.name.as_deref())?;
-        let plan = plan(context, &workspace, &run)?;
+        let rows = of_run(context, &workspace, &run)?;
         if self.dry_run {
-            return Ok(shown(&run, &plan, true));
+            return Ok(shown(&run, &rows, true));
         }
-        confirm(context, &run, &plan)?;
+        let what = format!("{} {}", run.operation, run.subject);
+        confirm(context, &what, Body::Table(table(&rows)))?;
         let _lock = Lock::take(context, &workspace.root, "flow push")?;
-        carry_out(context, &workspace, &run, plan)
+        carry_out(context, &workspace, &run, &rows)
     }
 }
 
 /// What is pushed of a repository, and what became of it.
-pub struct Row {
+struct Row {
     repo: String,
     updates: Vec<Update>,
     state: &'static str,
@@ -74,23 +76,45 @@ pub struct Row {
     failed: bool,
 }
 
-/// Asks a person, at the terminal; elsewhere `--yes` says it.
+/// Asks a person whether to push, at the terminal; elsewhere `--yes` says it.
 ///
 /// # Errors
 /// `E_CONFIRM_REQUIRED`.
-pub fn confirm(context: &Context, run: &FlowRun, plan: &[Row]) -> Result<()> {
+fn confirm(context: &Context, what: &str, shown: Body) -> Result<()> {
     if context.confirmation == Confirmation::Given {
         return Ok(());
     }
-    let question = format!("Push `{} {}`?", run.operation, run.subject);
-    (context.ask)(shown(run, plan, true).body, &question)
+    (context.ask)(shown, &format!("Push `{what}`?"))
+}
+
+/// Asks a person whether what is about to be done shall be pushed as well, before anything is done.
+///
+/// # Errors
+/// `E_CONFIRM_REQUIRED`.
+pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> Result<()> {
+    let repos = &workspace.manifest.repos;
+    let rows = repos.iter().map(|repo| vec![repo.name.clone(), redact(&repo.url)]).collect();
+    let table = Table { columns: &["REPO", "PUSHED TO"], rows, empty: String::new() };
+    confirm(context, what, Body::Table(table))
+}
+
+/// Pushes what a run has just done, and adds what came of it to the answer.
+///
+/// # Errors
+/// As [`carry_out`].
+pub fn after(context: &Context, workspace: &Workspace, run: Uuid, mut reply: Reply) -> Result<Reply> {
+    let Some(run) = context.store.read(|db| flow_runs::get(db, run))? else {
+        return Err(Error::internal(format!("the run {run} is not in the database")));
+    };
+    let rows = of_run(context, workspace, &run)?;
+    let pushed = carry_out(context, workspace, &run, &rows)?;
+    reply.data["push"] = pushed.data["repos"].clone();
+    reply.body = Body::Several(vec![reply.body, pushed.body]);
+    Ok(reply)
 }
 
 /// Returns what a run moved, by repository, as pushes of it.
-///
-/// # Errors
-/// `E_GIT_FAILED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec<Row>> {
+fn of_run(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<Vec<Row>> {
     let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
     let steps: Vec<Step> =
         steps.into_iter().map(|row| serde_json::from_value(row.step)).collect::<std::result::Result<_, _>>().map_err(
@@ -110,8 +134,7 @@ pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<V
             let seen = name.replacen("refs/heads/", "refs/remotes/origin/", 1);
             let seen = refs::find(&git, &seen)?.map(|found| found.id).filter(|_| name.starts_with("refs/heads/"));
             match new {
-                Some(id) if seen.as_ref() != Some(&id) => updates.push(Update::Set { name, id }),
-                Some(_) => {}
+                Some(id) => updates.extend(forward(&git, name, id, seen.as_deref())?),
                 // A branch that origin never had is not deleted there.
                 None => updates.extend(seen.map(|old| Update::Delete { name, old })),
             }
@@ -123,13 +146,31 @@ pub fn plan(context: &Context, workspace: &Workspace, run: &FlowRun) -> Result<V
     Ok(rows)
 }
 
+/// Returns the push of a ref that a run moved to `id`, where origin, as it was seen last, lacks that.
+///
+/// Where origin has moved, and its commits were merged into the branch since, the branch goes there as it is now.
+fn forward(git: &Git<'_>, name: String, id: String, seen: Option<&str>) -> Result<Option<Update>> {
+    let Some(seen) = seen else { return Ok(Some(Update::Set { name, id })) };
+    if refs::contains(git, seen, &id)? {
+        return Ok(None);
+    }
+    if !refs::contains(git, &id, seen)?
+        && let Some(now) = refs::find(git, &name)?
+        && refs::contains(git, &now.id, &id)?
+        && refs::contains(git, &now.id, seen)?
+    {
+        return Ok(Some(Update::Set { name, id: now.id }));
+    }
+    Ok(Some(Update::Set { name, id }))
+}
+
 /// Pushes, and notes what of the run is at `origin` now.
 ///
 /// # Errors
 /// `E_REMOTE_FAILED` where a repository was refused or could not be reached: the others are pushed, and the same command
 /// pushes the rest.
-pub fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: Vec<Row>) -> Result<Reply> {
-    let rows = parallel::each(&plan, |_, row| Ok(one(context, workspace, row)));
+fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: &[Row]) -> Result<Reply> {
+    let rows = parallel::each(plan, |_, row| Ok(one(context, workspace, row)));
     let rows: Vec<Row> = rows.into_iter().collect::<Result<_>>()?;
     context.store.write(|db| {
         for row in rows.iter().filter(|row| !row.failed) {
@@ -148,7 +189,7 @@ pub fn carry_out(context: &Context, workspace: &Workspace, run: &FlowRun, plan: 
     let lines: Vec<String> = failed.iter().map(|row| format!("{}: {}", row.repo, row.message)).collect();
     Err(Error::new(Code::RemoteFailed, format!("Not pushed everywhere: {}", lines.join("; ")))
         .with_details(json!({ "repo": first.repo, "remote": remote::ORIGIN, "repos": values(&rows), "run": run.uuid.to_string() }))
-        .hint(format!("the local work stands; see to it there (`mcpkg workspace sync` fetches), then `mcpkg flow push {}`", run.uuid)))
+        .hint(format!("the local work stands; `mcpkg workspace sync` fetches what origin has; merge that there (`git merge origin/BRANCH`), then `mcpkg flow push {}`", run.uuid)))
 }
 
 fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
@@ -173,10 +214,12 @@ fn one(context: &Context, workspace: &Workspace, row: &Row) -> Row {
                 .filter(|pushed| pushed.is_refused)
                 .map(|pushed| format!("{} {}", pushed.name, pushed.said))
                 .collect();
-            if refused.is_empty() {
-                done("pushed", row.message.clone(), false)
-            } else {
+            if !refused.is_empty() {
                 done("refused", refused.join(", "), true)
+            } else if pushed.iter().all(|pushed| pushed.is_there) {
+                done("unchanged", String::new(), false)
+            } else {
+                done("pushed", row.message.clone(), false)
             }
         }
         Err(error) => done("failed", error.message().to_owned(), true),
@@ -235,7 +278,10 @@ fn shown(run: &FlowRun, rows: &[Row], dry_run: bool) -> Reply {
     if dry_run {
         data["dry_run"] = true.into();
     }
+    Reply::new(Body::Table(table(rows)), data)
+}
+
+fn table(rows: &[Row]) -> Table {
     let cells = rows.iter().map(|row| vec![row.repo.clone(), row.state.to_owned(), row.message.clone()]).collect();
-    let table = Table { columns: &["repo", "state", "what"], rows: cells, empty: "nothing to push".to_owned() };
-    Reply::new(Body::Table(table), data)
+    Table { columns: &["REPO", "STATE", "WHAT"], rows: cells, empty: "nothing to push".to_owned() }
 }

@@ -66,7 +66,7 @@ pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More)
         data["warnings"] = json!(more.warnings);
     }
     let table = Table {
-        columns: &["repo", "state", "message"],
+        columns: &["REPO", "STATE", "MESSAGE"],
         rows: rows.iter().map(|row| vec![row.repo.clone(), row.state.to_owned(), row.message.clone()]).collect(),
         empty: "no repository has anything to do".to_owned(),
     };
@@ -75,7 +75,8 @@ pub fn reply(branch: &str, rows: &[Row], plan: &Plan, dry_run: bool, more: More)
         let steps: String = plan.land.iter().chain(&plan.tidy).map(|step| format!("{}\n", step.shown())).collect();
         bodies.push(Body::Text(steps));
     }
-    Reply::new(Body::Several(bodies), data).warn(more.warnings)
+    let reply = Reply::new(Body::Several(bodies), data).warn(more.warnings);
+    if dry_run { reply.hint("nothing was done; the same command without --dry-run does it") } else { reply }
 }
 
 /// The refs of a repository that move, for programs; those that only keep old commits are left out.

@@ -14,6 +14,7 @@ use crate::workspace::carry::{self, Ground};
 use crate::workspace::journal::{self, Plan};
 use crate::workspace::keep;
 use crate::workspace::lock::Lock;
+use crate::workspace::manifest::Repo;
 use crate::workspace::root::Workspace;
 use crate::workspace::step::Step;
 
@@ -60,17 +61,14 @@ impl Operation for Undo {
             Some(lock) => journal::carry_out(context, &workspace.root, lock, &plan)?,
             None => Vec::new(),
         };
-        let mut repos: Vec<&str> = plan.land.iter().map(Step::repo).filter(|repo| !repo.is_empty()).collect();
-        repos.dedup();
-        repos.sort_unstable();
-        repos.dedup();
-        let row = |repo: &&str| Row {
-            repo: (*repo).to_owned(),
+        let is_undone = |repo: &&Repo| plan.land.iter().any(|step| step.repo() == repo.name);
+        let row = |repo: &Repo| Row {
+            repo: repo.name.clone(),
             state: "undone",
             message: format!("`{} {}` is taken back", run.operation, run.subject),
             worktree: None,
         };
-        let rows: Vec<Row> = repos.iter().map(row).collect();
+        let rows: Vec<Row> = workspace.manifest.repos.iter().filter(is_undone).map(row).collect();
         let mut reply = rows::reply(&run.subject, &rows, &plan, self.dry_run, More { warnings, ..More::default() });
         reply.data["undone"] = run.uuid.to_string().into();
         Ok(reply)

@@ -25,7 +25,7 @@ pub struct Add {
     /// The set's name
     name: String,
     /// A repository of the set [default: all]
-    #[arg(long = "repos", alias = "repo", value_name = "REPO", value_delimiter = ',', add = REPOS)]
+    #[arg(long = "repo", alias = "repos", value_name = "REPO", value_delimiter = ',', add = REPOS)]
     #[serde(default)]
     repos: Vec<String>,
     /// The branch to check out [default: the feature of this name]
@@ -47,7 +47,7 @@ impl Operation for Add {
         the develop branch. Either every repository gets its worktree, or none does. Repositories may be added to a set \
         later.";
     const EXAMPLES: &'static [&'static str] =
-        &["mcpkg worktree add login", "mcpkg worktree add login --repos api,web --branch fix/login"];
+        &["mcpkg worktree add login", "mcpkg worktree add login --repo api,web --branch fix/login"];
     const EFFECT: Effect = Effect::Create;
     const SHAPE: Shape = crate::workspace::SHAPE;
     const GROUP: &'static str = crate::workspace::GROUP;
@@ -111,7 +111,7 @@ impl Operation for Add {
         let rows = repos.iter().zip(&looked).map(|(repo, looked)| {
             vec![repo.name.clone(), branch.clone(), looked.how.to_owned(), relative(&workspace.root, &looked.place)]
         });
-        let table = Table { columns: &["repo", "branch", "how", "folder"], rows: rows.collect(), empty: String::new() };
+        let table = Table { columns: &["REPO", "BRANCH", "HOW", "FOLDER"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(format!("Made the worktree set '{}'", self.name));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
             .hint(format!("`cd \"$(mcpkg worktree cd {})\"` goes there", self.name))

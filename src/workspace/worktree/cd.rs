@@ -45,7 +45,7 @@ impl Operation for Cd {
                 let member = members.iter().find(|member| member.repo.name == *name);
                 let member = member.ok_or_else(|| {
                     Error::new(Code::NotFound, format!("The worktree set '{}' has no '{name}'", self.name))
-                        .hint(format!("`mcpkg worktree add {} --repos {name}` adds it", self.name))
+                        .hint(format!("`mcpkg worktree add {} --repo {name}` adds it", self.name))
                 })?;
                 member.worktree.path.clone()
             }

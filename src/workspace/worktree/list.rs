@@ -41,7 +41,7 @@ impl Operation for List {
             vec![member.set.clone(), member.repo.name.clone(), member.branch().to_owned(), changes]
         });
         let table = Table {
-            columns: &["set", "repo", "branch", "changes"],
+            columns: &["SET", "REPO", "BRANCH", "CHANGES"],
             rows: rows.collect(),
             empty: "There are no worktree sets: `mcpkg worktree add NAME` makes one".to_owned(),
         };

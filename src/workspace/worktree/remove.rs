@@ -122,7 +122,7 @@ impl Operation for Remove {
             vec![member.repo.name.clone(), member.branch().to_owned(), kept, let_go]
         });
         let table =
-            Table { columns: &["repo", "branch", "kept", "ignored"], rows: rows.collect(), empty: String::new() };
+            Table { columns: &["REPO", "BRANCH", "KEPT", "IGNORED"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(self.sentence("Removed", &looks));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data)
             .hint(format!("`mcpkg worktree restore {}` brings it back", crate::shell::quote(&self.name)))

@@ -85,7 +85,7 @@ impl Operation for Restore {
             let text = |key: &str| made.data[key].as_str().unwrap_or_default().to_owned();
             vec![text("repo_name"), text("branch"), text("path")]
         });
-        let table = Table { columns: &["repo", "branch", "folder"], rows: rows.collect(), empty: String::new() };
+        let table = Table { columns: &["REPO", "BRANCH", "FOLDER"], rows: rows.collect(), empty: String::new() };
         let sentence = Body::Sentence(format!("Restored the worktree set '{}'", self.name));
         Ok(Reply::new(Body::Several(vec![sentence, Body::Table(table)]), data).warn(warnings))
     }

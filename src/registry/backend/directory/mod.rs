@@ -29,6 +29,7 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
 use crate::registry::package::Name;
+use crate::store::new_content::NewContent;
 use crate::store::tools::answers::{self, Answer};
 use crate::store::tools::listings::{self, Listing};
 use crate::store::tools::packages::Yank;
@@ -141,10 +142,10 @@ impl Registry for Directory<'_> {
         Err(no_version(&self.name, name, &version.to_string(), &versions))
     }
 
-    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>> {
+    fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = versions::file(&version.name, &version.version, versions::BUNDLE);
-        let bytes = self.root.read(&path, ARCHIVE)?;
-        bytes.ok_or_else(|| self.root.malformed(format!("`{path}` is not there")))
+        let archive = self.root.content(&path, ARCHIVE)?;
+        archive.ok_or_else(|| self.root.malformed(format!("`{path}` is not there")))
     }
 
     fn attestations(&self, version: &VersionInfo) -> Result<Vec<String>> {

@@ -85,7 +85,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
     let author = context.author();
     let record = Record {
         sha256: *sha256,
-        size: archive.len() as u64,
+        size: archive.size(),
         publisher: None,
         visibility,
         published_at: author.now,
@@ -105,7 +105,7 @@ pub fn publish(root: &Root, context: &Context, publication: &Publication<'_>) ->
 
 fn write_version(root: &Root, folder: &str, record: &Record, publication: &Publication<'_>) -> Result<()> {
     let Publication { name, version, archive, manifest, attestations, .. } = publication;
-    root.write(&format!("{folder}/{}", versions::BUNDLE), archive)?;
+    root.write(&format!("{folder}/{}", versions::BUNDLE), &archive.bytes()?)?;
     root.write(&format!("{folder}/{}", versions::MANIFEST), format!("{manifest:#}\n").as_bytes())?;
     write_attestations(root, folder, attestations)?;
     root.write(&format!("{folder}/{}", versions::PACKAGE), record.text(name, version).as_bytes())

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::disk::folder::Kind;
 use crate::disk::folders::Folders;
-use crate::disk::{self, Found};
 use crate::error::{Code, Error, Result};
+use crate::store::new_content::NewContent;
 
 /// What the file at the top of a registry is called, and what it says.
 pub const REGISTRY: &str = "registry.json";
@@ -74,6 +75,32 @@ impl Root {
     /// link
     /// leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn read(&self, relative: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        let Some(file) = self.open(relative, limit)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let read = file.take(limit + 1).read_to_end(&mut bytes);
+        read.map_err(|error| disk::failed("read", &self.path.join(relative), error))?;
+        match bytes.len() as u64 > limit {
+            true => Err(self.too_large(relative, limit)),
+            false => Ok(Some(bytes)),
+        }
+    }
+
+    /// Returns the same of a file that may be large.
+    ///
+    /// # Errors
+    /// As [`Root::read`]; `E_DISK_FULL`.
+    pub fn content(&self, relative: &str, limit: u64) -> Result<Option<NewContent>> {
+        let Some(file) = self.open(relative, limit)? else { return Ok(None) };
+        let content = NewContent::read_once(file.take(limit + 1));
+        let content = content.map_err(|error| disk::failed("read", &self.path.join(relative), error))?;
+        match content.size() > limit {
+            true => Err(self.too_large(relative, limit)),
+            false => Ok(Some(content)),
+        }
+    }
+
+    /// Opens a regular file, without following a link.
+    fn open(&self, relative: &str, limit: u64) -> Result<Option<fs::File>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
         let Some((folder, name)) = folders.holding(&path)? else { return Ok(None) };
@@ -81,17 +108,15 @@ impl Root {
         if entry.kind != Kind::File {
             return Err(self.malformed(format!("`{relative}` is no regular file")));
         }
-        let too_large = || self.malformed(format!("`{relative}` has more than {limit} bytes"));
         // A sparse file is refused before it is read.
         if entry.stat.is_some_and(|stat| stat.size.cast_unsigned() > limit) {
-            return Err(too_large());
+            return Err(self.too_large(relative, limit));
         }
-        match folder.look(name)? {
-            Found::File { bytes, .. } if bytes.len() as u64 <= limit => Ok(Some(bytes)),
-            Found::File { .. } => Err(too_large()),
-            Found::Absent => Ok(None),
-            Found::Link(_) | Found::Other => Err(self.malformed(format!("`{relative}` is no regular file"))),
-        }
+        folder.open(name)
+    }
+
+    fn too_large(&self, relative: &str, limit: u64) -> Error {
+        self.malformed(format!("`{relative}` has more than {limit} bytes"))
     }
 
     /// Returns what tells that a file was not replaced since; `None` where it is not there.

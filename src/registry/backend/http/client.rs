@@ -1,6 +1,6 @@
 //! Requests to a registry: with deadlines and limits, redirects, and attempts that are repeated.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,11 @@ use http::{Method, Request, StatusCode};
 use zeroize::Zeroizing;
 
 use crate::error::{Code, Error, Result};
-use crate::http::{Failure, Limits, Url, read_failure, send};
+use crate::http::{Body, Failure, Limits, Url, read_failure, send};
 use crate::op::Context;
 use crate::registry::backend::limits::ARCHIVE;
 use crate::secret::{Reference, Secret};
+use crate::store::new_content::NewContent;
 
 /// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before
 /// each
@@ -44,13 +45,13 @@ impl Bounds {
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Answer<B = Vec<u8>> {
     /// Its status.
     pub status: StatusCode,
     /// What the registry calls this version of it.
     pub etag: Option<String>,
     /// Its body.
-    pub body: Vec<u8>,
+    pub body: B,
 }
 
 /// What a request carries to a registry.
@@ -60,6 +61,15 @@ pub struct Payload {
     pub content_type: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
+}
+
+/// Reads the body of an answer.
+type Reads<'r, B> = dyn Fn(&mut Body) -> io::Result<B> + 'r;
+
+/// Reads a body into memory.
+fn whole(body: &mut Body) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    body.read_to_end(&mut bytes).map(|_| bytes)
 }
 
 /// What makes the requests to one registry.
@@ -87,10 +97,29 @@ impl<'c> Client<'c> {
     /// # Errors
     /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_SECRET_MISSING`, `E_CANCELLED`.
     pub fn get(&self, path: &str, query: &[(&str, &str)], etag: Option<&str>, bounds: Bounds) -> Result<Answer> {
+        self.ask(path, query, etag, bounds, &whole)
+    }
+
+    /// Asks for the archive that lies at `path`, which need not fit into memory.
+    ///
+    /// # Errors
+    /// As [`Client::get`].
+    pub fn download(&self, path: &str, query: &[(&str, &str)]) -> Result<Answer<NewContent>> {
+        self.ask(path, query, None, Bounds::ARCHIVE, &|body| NewContent::read_once(body))
+    }
+
+    fn ask<B>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        etag: Option<&str>,
+        bounds: Bounds,
+        read: &Reads<'_, B>,
+    ) -> Result<Answer<B>> {
         let until = Instant::now() + bounds.time;
         let (mut pause, mut repeated) = (PAUSE, 0);
         loop {
-            let done = self.follow(self.base.below(path, query), etag, until, bounds.size)?;
+            let done = self.follow(self.base.below(path, query), etag, (until, bounds.size), read)?;
             let wait = match &done {
                 Ok((answer, headers)) if is_passing(answer.status) => retry_after(headers).unwrap_or(pause),
                 Ok(_) => return done.map(|(answer, _)| answer).map_err(|failure| self.failed(&failure)),
@@ -121,7 +150,7 @@ impl<'c> Client<'c> {
         request.headers_mut().insert(CONTENT_TYPE, content_type);
         *request.body_mut() = payload.bytes;
         let until = Instant::now() + bounds.time;
-        let (answer, _) = self.once(request, until, bounds.size).map_err(|failure| self.failed(&failure))?;
+        let (answer, _) = self.once(request, (until, bounds.size), &whole).map_err(|failure| self.failed(&failure))?;
         match answer.status.is_redirection() {
             true => Err(self.malformed("it redirects a request that changes something")),
             false => Ok(answer),
@@ -129,19 +158,19 @@ impl<'c> Client<'c> {
     }
 
     /// Asks, and follows redirects.
-    fn follow(
+    fn follow<B>(
         &self,
         mut url: Url,
         etag: Option<&str>,
-        until: Instant,
-        size: u64,
-    ) -> Result<Result<(Answer, HeaderMap), Failure>> {
+        bounds: (Instant, u64),
+        read: &Reads<'_, B>,
+    ) -> Result<Result<(Answer<B>, HeaderMap), Failure>> {
         for _ in 0..=REDIRECTS {
             let mut request = self.request(Method::GET, &url, url.has_origin_of(&self.base))?;
             if let Some(etag) = etag.and_then(|etag| HeaderValue::from_str(etag).ok()) {
                 request.headers_mut().insert(IF_NONE_MATCH, etag);
             }
-            let (answer, headers) = match self.once(request, until, size) {
+            let (answer, headers) = match self.once(request, bounds, read) {
                 Ok(answer) => answer,
                 Err(failure) => return Ok(Err(failure)),
             };
@@ -187,7 +216,12 @@ impl<'c> Client<'c> {
     }
 
     /// Sends one request and reads its answer.
-    fn once(&self, request: Request<Vec<u8>>, until: Instant, size: u64) -> Result<(Answer, HeaderMap), Failure> {
+    fn once<B>(
+        &self,
+        request: Request<Vec<u8>>,
+        (until, size): (Instant, u64),
+        read: &Reads<'_, B>,
+    ) -> Result<(Answer<B>, HeaderMap), Failure> {
         let limits = Limits { until, cancelled: self.context.cancelled.clone(), size };
         let mut response = send(request, limits)?;
         let headers = response.headers;
@@ -195,8 +229,7 @@ impl<'c> Client<'c> {
         if length.is_some_and(|length| length > size) {
             return Err(Failure::TooLarge(size));
         }
-        let mut body = Vec::new();
-        response.body.read_to_end(&mut body).map_err(|error| read_failure(&error))?;
+        let body = read(&mut response.body).map_err(|error| read_failure(&error))?;
         let etag = headers.get(ETAG).and_then(|etag| etag.to_str().ok()).map(str::to_owned);
         Ok((Answer { status: response.status, etag, body }, headers))
     }
@@ -220,6 +253,7 @@ impl<'c> Client<'c> {
             }
             Failure::NotHttp | Failure::TooLarge(_) => self.malformed(failure),
             Failure::Unavailable(_)
+            | Failure::NoAddress(_)
             | Failure::NotConnected(_)
             | Failure::Tls(_)
             | Failure::TimedOut

@@ -30,6 +30,7 @@ use crate::op::Context;
 use crate::registry::config;
 use crate::registry::package::Name;
 use crate::secret::Reference;
+use crate::store::new_content::NewContent;
 use crate::store::tools::answers as kept;
 use crate::store::tools::packages::Yank;
 use crate::store::tools::registries::Place;
@@ -220,13 +221,16 @@ impl Registry for Http<'_> {
         read.ok_or_else(|| self.client.malformed(format!("it says nothing of {name}@{version}")))
     }
 
-    fn archive(&self, version: &VersionInfo) -> Result<Vec<u8>> {
+    fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = format!("{}/download", release(&version.name, &version.version));
         // Whether a version that was yanked is taken was decided before.
         let query: &[_] = if version.yank.is_some() { &[("acknowledge_yanked", "true")] } else { &[] };
-        let answer = self.client.get(&path, query, None, Bounds::ARCHIVE)?;
+        let answer = self.client.download(&path, query)?;
+        if answer.status == StatusCode::OK {
+            return Ok(answer.body);
+        }
+        let answer = Answer { status: answer.status, etag: answer.etag, body: answer.body.bytes()?.into_owned() };
         match answer.status {
-            StatusCode::OK => Ok(answer.body),
             StatusCode::GONE => {
                 let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
                 let details = body.get("error").and_then(|error| error.get("details")).unwrap_or(&body);
@@ -269,7 +273,7 @@ impl Registry for Http<'_> {
             .file("manifest", "manifest.json", "application/json", manifest.to_string().as_bytes())
             .text("raw_manifest", raw_manifest)
             .text("visibility", visibility.word())
-            .file("bundle", "bundle.tar.gz", "application/gzip", archive);
+            .file("bundle", "bundle.tar.gz", "application/gzip", &archive.bytes()?);
         let path = format!("{}/versions", tool(name));
         let answer = self.client.send(
             Method::POST,

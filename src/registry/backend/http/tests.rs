@@ -166,7 +166,7 @@ fn a_sound_registry_is_asked_by_the_originals_paths() {
     assert_eq!(resolved.version.publisher.as_deref(), Some("alice"));
     let good = download(&ground.context, &resolved).unwrap();
     assert_eq!(
-        (good.archive.bytes.as_slice(), good.attestations),
+        (&*good.archive.bytes().unwrap(), good.attestations),
         (&b"good"[..], vec![r#"{"a":1}"#.into(), r#"{"b":2}"#.into()])
     );
     assert_eq!(ground.resolved("a/two"), Err(Code::ToolNotFound));
@@ -236,7 +236,7 @@ fn redirects_stay_on_their_scheme_and_the_token_at_its_origin() {
     let ground = Ground::new();
     ground.add("host", Kind::Http, &server.url, Some("env:HOME"));
     let resolved = ground.resolve("a/one").unwrap();
-    assert_eq!(download(&ground.context, &resolved).unwrap().archive.bytes, b"good");
+    assert_eq!(download(&ground.context, &resolved).unwrap().archive, b"good".to_vec().into());
     let tokens =
         |server: &Server| server.asked().iter().filter(|asked| asked.headers.contains("authorization: bearer")).count();
     assert_eq!(tokens(&server), server.lines().len());
@@ -367,7 +367,7 @@ fn a_version_is_published_yanked_and_attested() {
     let publication = Publication {
         name: &name,
         version: &one,
-        archive: b"good",
+        archive: &b"good".to_vec().into(),
         sha256: &sha256(b"good"),
         manifest: &json!({ "name": "a/one" }),
         raw_manifest: "name: a/one\n",

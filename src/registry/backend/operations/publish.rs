@@ -115,14 +115,14 @@ impl Operation for Publish {
             "version": version.to_string(),
             "registry": self.to,
             "sha256": hex::encode(&opened.sha256),
-            "size": opened.bytes().len(),
+            "size": opened.content.size(),
             "files": files,
             "left_out": left_out,
             "attestations": attestations.len(),
             "visibility": visibility.word(),
             "published": is_new && !self.dry_run,
         });
-        let mut reply = Reply::sentence(format!("{sentence}: {counted}, {} bytes", opened.bytes().len()), data);
+        let mut reply = Reply::sentence(format!("{sentence}: {counted}, {} bytes", opened.content.size()), data);
         reply.details = left_out.iter().map(|path| format!("left out: {path}")).collect();
         Ok(match attestations.is_empty() {
             true => reply.hint(format!("nobody signed it: `mcpkg tool sign {}` does", self.path.display())),
@@ -135,7 +135,7 @@ impl Operation for Publish {
 fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
     if disk::metadata(path)?.is_some_and(|metadata| metadata.is_file()) {
         let bytes = file::read(path, ARCHIVE).map_err(|error| disk::failed("read", path, error))?;
-        return Ok((archive::open(bytes)?, Vec::new()));
+        return Ok((archive::open(bytes.into())?, Vec::new()));
     }
     let Packed { opened, left_out } = archive::pack(path)?;
     Ok((opened, left_out))

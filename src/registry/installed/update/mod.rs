@@ -260,7 +260,7 @@ fn write(
         subject: &package.subject,
         manifest: &package.opened.manifest,
         raw_manifest: &package.opened.raw_manifest,
-        archive: Bytes::Here(package.opened.bytes()),
+        archive: Bytes::Here(&package.opened.content),
         release: &release,
         publisher: publisher::kept(Some(before), verdict),
     };

@@ -18,23 +18,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::manifest::{self, FILES, MAX_FILE, Manifest};
-use crate::disk::{Sha, sha256};
+use crate::disk::Sha;
 use crate::error::Result;
+use crate::store::new_content::NewContent;
 
 pub use bounds::{MAX_MEMBER, MAX_MEMBERS, MAX_PACKED, MAX_RATIO, MAX_UNPACKED};
 pub use pack::{Packed, contents_of, pack};
 pub use read::Member;
 pub use rule::Rule;
 pub use unpack::PREFIX as UNPACKING;
-
-/// A package as it is published, fetched and stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Archive {
-    /// The bytes of `bundle.tar.gz`.
-    pub bytes: Vec<u8>,
-    /// Their SHA-256.
-    pub sha256: Sha,
-}
 
 /// An archive that was read whole, and in which nothing is refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +39,8 @@ pub struct Opened {
     pub members: Vec<Member>,
     /// The SHA-256 of the archive.
     pub sha256: Sha,
-    bytes: Vec<u8>,
+    /// The archive itself.
+    pub content: NewContent,
 }
 
 /// The files of a package, by their paths.
@@ -57,9 +50,9 @@ pub type Contents = BTreeMap<String, Arc<[u8]>>;
 ///
 /// # Errors
 /// `E_ARCHIVE_INVALID` where it breaks a rule.
-pub fn contents(archive: &[u8]) -> Result<Contents> {
+pub fn contents(archive: &NewContent) -> Result<Contents> {
     let mut files = Contents::new();
-    read::each(archive, &mut |member, content| {
+    read::each(archive.reader(), archive.size(), &mut |member, content| {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).map_err(|error| rule::malformed(&error))?;
         files.insert(member.path.clone(), bytes.into());
@@ -72,10 +65,10 @@ pub fn contents(archive: &[u8]) -> Result<Contents> {
 ///
 /// # Errors
 /// `E_ARCHIVE_INVALID` where it breaks a rule, `E_MANIFEST_INVALID`.
-pub fn open(bytes: Vec<u8>) -> Result<Opened> {
+pub fn open(archive: NewContent) -> Result<Opened> {
     let mut members = Vec::new();
     let mut manifests: Vec<(String, Vec<u8>)> = Vec::new();
-    read::each(&bytes, &mut |member, content| {
+    read::each(archive.reader(), archive.size(), &mut |member, content| {
         if FILES.contains(&member.path.as_str()) {
             let mut text = Vec::new();
             // One byte more is an error of the manifest's.
@@ -90,7 +83,7 @@ pub fn open(bytes: Vec<u8>) -> Result<Opened> {
     let raw_manifest = std::mem::take(&mut checked.raw);
     let manifest = checked.manifest()?;
     manifest.published("published")?;
-    Ok(Opened { manifest, raw_manifest, members, sha256: sha256(&bytes), bytes })
+    Ok(Opened { manifest, raw_manifest, members, sha256: archive.sha256(), content: archive })
 }
 
 /// Makes `folder`, which must not exist, of what `write` writes into a folder beside it that is this user's alone.
@@ -110,16 +103,6 @@ pub fn sweep(folder: &Path) -> Result<()> {
 }
 
 impl Opened {
-    /// The bytes of the archive.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// Returns the archive itself.
-    pub fn into_archive(self) -> Archive {
-        Archive { bytes: self.bytes, sha256: self.sha256 }
-    }
-
     /// The bytes of all its files.
     pub fn size(&self) -> u64 {
         self.members.iter().map(|member| member.size).sum()
@@ -131,7 +114,7 @@ impl Opened {
     /// `E_ARCHIVE_INVALID`, although it was read whole before.
     pub fn file(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let mut found = None;
-        read::each(&self.bytes, &mut |member, content| {
+        read::each(self.content.reader(), self.content.size(), &mut |member, content| {
             if member.path == path {
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).map_err(|error| rule::malformed(&error))?;
@@ -148,6 +131,6 @@ impl Opened {
     /// # Errors
     /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; nothing is left then.
     pub fn unpack(&self, folder: &Path) -> Result<()> {
-        unpack::unpack(&self.bytes, folder)
+        unpack::unpack(&self.content, folder)
     }
 }

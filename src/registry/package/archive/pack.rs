@@ -49,7 +49,7 @@ pub fn pack(folder: &Path) -> Result<Packed> {
         tar.append_data(&mut header, &source.path, bytes.as_slice()).map_err(failed)?;
     }
     let bytes = tar.into_inner().and_then(flate2::write::GzEncoder::finish).map_err(failed)?;
-    Ok(Packed { opened: open(bytes)?, left_out })
+    Ok(Packed { opened: open(bytes.into())?, left_out })
 }
 
 /// Returns the files that would be packed of a folder.

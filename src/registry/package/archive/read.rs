@@ -1,7 +1,7 @@
 //! Reads an archive in a stream, and refuses what no archive may hold.
 
 use std::cell::Cell;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
 use tar::EntryType;
@@ -26,17 +26,21 @@ pub struct Member {
 /// and what fills the last block.
 const MAX_AROUND: u64 = MAX_MEMBERS as u64 * 4 * 512;
 
-/// Calls `visit` with each file of an archive, in its order, and its content. What is not read of it is checked all the same.
+/// Calls `visit` with each file of an archive of `packed` bytes, in its order, and its content. What is not read of it is
+/// checked all the same.
 ///
 /// # Errors
 /// `E_ARCHIVE_INVALID`; what `visit` fails with.
-pub(super) fn each(bytes: &[u8], visit: &mut dyn FnMut(&Member, &mut dyn Read) -> Result<()>) -> Result<()> {
-    let packed = bytes.len() as u64;
+pub(super) fn each(
+    archive: impl BufRead,
+    packed: u64,
+    visit: &mut dyn FnMut(&Member, &mut dyn Read) -> Result<()>,
+) -> Result<()> {
     if packed > MAX_PACKED {
         return Err(refused(Rule::PackedSize, "", format!("it has more than {} MiB", MAX_PACKED >> 20)));
     }
     let is_over = Cell::new(false);
-    let stream = Bounded { inner: GzDecoder::new(bytes), left: MAX_UNPACKED + MAX_AROUND, is_over: &is_over };
+    let stream = Bounded { inner: GzDecoder::new(archive), left: MAX_UNPACKED + MAX_AROUND, is_over: &is_over };
     let failed = |error: &io::Error| match is_over.get() {
         true => refused(Rule::UnpackedSize, "", format!("it unpacks to more than {} MiB", MAX_UNPACKED >> 20)),
         false => malformed(error),
@@ -71,8 +75,8 @@ pub(super) fn each(bytes: &[u8], visit: &mut dyn FnMut(&Member, &mut dyn Read) -
     }
     let mut stream = archive.into_inner();
     check_padding(&mut stream).map_err(|refusal| refusal.unwrap_or_else(|error| failed(&error)))?;
-    let after = stream.inner.into_inner();
-    match after {
+    let mut after = stream.inner.into_inner();
+    match after.fill_buf().map_err(|error| malformed(&error))? {
         [] => Ok(()),
         [0x1f, 0x8b, ..] => Err(refused(Rule::SecondMember, "", "a second gzip member follows")),
         _ => Err(refused(Rule::AfterEnd, "", "bytes follow after its end")),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::read;
 use crate::error::{Code, Error, Result};
+use crate::store::new_content::NewContent;
 
 /// How folders begin that are being written; the name of what they become follows.
 pub const PREFIX: &str = ".unpacking-";
@@ -14,10 +15,10 @@ pub const PREFIX: &str = ".unpacking-";
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`, `E_ARCHIVE_INVALID`; nothing is left then.
-pub(super) fn unpack(bytes: &[u8], folder: &Path) -> Result<()> {
+pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
     let failed = |error| Error::file("unpack into", folder, error);
     whole(folder, |beside| {
-        read::each(bytes, &mut |member, content| {
+        read::each(archive.reader(), archive.size(), &mut |member, content| {
             let path = beside.join(&member.path);
             let above = path.parent().unwrap_or(beside);
             fs::create_dir_all(above).map_err(failed)?;

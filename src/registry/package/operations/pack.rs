@@ -58,20 +58,20 @@ impl Operation for Pack {
             None => folder.parent().unwrap_or(&folder).join(file_name(&opened.manifest)),
         };
         refuse_inside(&folder, &output, &left_out)?;
-        write(&output, opened.bytes())?;
+        write(&output, &opened.content.bytes()?)?;
         let shown = output.display().to_string();
         let sentence = format!(
             "Packed {} into `{shown}`: {}, {} bytes",
             opened.manifest.reference(),
             plural::count(opened.members.len(), "file"),
-            opened.bytes().len(),
+            opened.content.size(),
         );
         let data = json!({
             "name": opened.manifest.name,
             "version": opened.manifest.version.as_ref().map(ToString::to_string),
             "file": shown,
             "sha256": hex::encode(&opened.sha256),
-            "size": opened.bytes().len(),
+            "size": opened.content.size(),
             "files": opened.members.iter().map(|member| &member.path).collect::<Vec<_>>(),
             "left_out": left_out,
         });

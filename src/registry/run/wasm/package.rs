@@ -12,6 +12,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::file;
 use crate::registry::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
+use crate::store::new_content::NewContent;
 
 /// Returns the program at a path of an archive with this digest, whose bytes `archive` returns where they are needed. The
 /// inner failure says why it cannot be started.
@@ -21,7 +22,7 @@ use crate::registry::package::archive::{self, MAX_MEMBERS, MAX_UNPACKED};
 pub fn of_archive(
     sha256: &[u8; 32],
     path: &str,
-    archive: impl FnOnce() -> Result<Arc<Vec<u8>>>,
+    archive: impl FnOnce() -> Result<NewContent>,
 ) -> Result<Result<Arc<Program>, String>> {
     cache::get_or(sha256, path, || {
         let files = Arc::new(archive::contents(&archive()?)?);

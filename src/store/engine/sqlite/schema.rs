@@ -30,7 +30,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
     "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
     "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
-    "498f1e5e51f2365bdc7d1358cb1a3c08510034f11b29bb66894ff26468ea9016",
+    "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.

@@ -1,0 +1,144 @@
+//! Models of the gates of workspaces, and the endpoints that stand for them.
+
+use super::engine::{Row as Found, params, sql};
+use super::new_content::NewContent;
+use super::{Db, blobs};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// A model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// The key of its bytes.
+    pub blob: i64,
+    /// Their SHA-256.
+    pub sha256: [u8; 32],
+    /// How many there are.
+    pub size: i64,
+    /// What its file says of itself, as JSON.
+    pub header: String,
+    /// When it was registered.
+    pub registered_at: Millis,
+}
+
+/// A model that is to be registered.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// The workspace's key.
+    pub workspace: i64,
+    /// Its name.
+    pub name: &'a str,
+    /// Its bytes.
+    pub content: &'a NewContent,
+    /// What its file says of itself, as JSON.
+    pub header: &'a str,
+    /// When.
+    pub now: Millis,
+}
+
+/// An endpoint that stands for a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// The model's name.
+    pub model: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// Whether it is used.
+    pub active: bool,
+}
+
+macro_rules! models {
+    () => {
+        "SELECT m.name, m.blob_id, b.sha256, b.size, m.header, m.registered_at
+           FROM gate_model m JOIN blob b ON b.id = m.blob_id"
+    };
+}
+
+/// Registers a model; returns whether its name was free. One that has the name already stays as it is.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where its file cannot be read or is no longer what it was.
+pub fn add(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
+    if find(db, new.workspace, new.name)?.is_some() {
+        return Ok(false);
+    }
+    let blob = blobs::put_source(db, new.content)?;
+    let sql = sql!(
+        "INSERT INTO gate_model (workspace_id, name, blob_id, header, registered_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (workspace_id, name) DO NOTHING"
+    );
+    Ok(db.run(sql, params![new.workspace, new.name, blob, new.header, new.now])? == 1)
+}
+
+/// Returns the models of a workspace, by name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, workspace: i64) -> Result<Vec<Model>> {
+    db.all(sql!(models!(), " WHERE m.workspace_id = ?1 ORDER BY m.name"), params![workspace], model)
+}
+
+/// Returns a model of a workspace.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, workspace: i64, name: &str) -> Result<Option<Model>> {
+    db.one(sql!(models!(), " WHERE m.workspace_id = ?1 AND m.name = ?2"), params![workspace, name], model)
+}
+
+/// Removes a model with the routes to it; returns whether there was one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, workspace: i64, name: &str) -> Result<bool> {
+    let sql = sql!("DELETE FROM gate_model WHERE workspace_id = ?1 AND name = ?2 RETURNING blob_id");
+    let Some(blob) = db.one(sql, params![workspace, name], |row| row.get(0))? else { return Ok(false) };
+    blobs::take_back(db, blob)?;
+    Ok(true)
+}
+
+/// Returns the names of the models of all workspaces that begin so, each once, for a shell that completes one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>) -> Result<Vec<String>> {
+    db.all(sql!("SELECT DISTINCT name FROM gate_model ORDER BY name"), params![], |row| row.get(0))
+}
+
+/// Returns the routes of a workspace, by endpoint.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn routes(db: &Db<'_>, workspace: i64) -> Result<Vec<Route>> {
+    let sql = sql!(
+        "SELECT m.name, r.endpoint, r.active FROM gate_route r JOIN gate_model m ON m.id = r.model_id
+          WHERE r.workspace_id = ?1 ORDER BY r.endpoint"
+    );
+    db.all(sql, params![workspace], |row| Ok(Route { model: row.get(0)?, endpoint: row.get(1)?, active: row.get(2)? }))
+}
+
+/// Makes an endpoint stand for a model; returns whether there is such a model.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn set_route(db: &Db<'_>, workspace: i64, route: &Route) -> Result<bool> {
+    let sql = sql!(
+        "INSERT INTO gate_route (workspace_id, endpoint, model_id, active)
+         SELECT m.workspace_id, ?3, m.id, ?4 FROM gate_model m WHERE m.workspace_id = ?1 AND m.name = ?2
+         ON CONFLICT (workspace_id, endpoint) DO UPDATE SET model_id = excluded.model_id, active = excluded.active"
+    );
+    Ok(db.run(sql, params![workspace, route.model, route.endpoint, route.active])? == 1)
+}
+
+fn model(row: &Found<'_>) -> Result<Model> {
+    Ok(Model {
+        name: row.get(0)?,
+        blob: row.get(1)?,
+        sha256: row.get(2)?,
+        size: row.get(3)?,
+        header: row.get(4)?,
+        registered_at: row.get(5)?,
+    })
+}

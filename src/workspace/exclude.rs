@@ -1,0 +1,41 @@
+//! A root that is a repository itself: what mcpkg keeps below it is none of that repository's files.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::root::{OWN, Workspace};
+use crate::disk;
+use crate::error::Result;
+use crate::file;
+use crate::git;
+
+/// Has git ignore the workspace's own folder, its worktrees and its other repositories, where the root is a repository, by
+/// the repository's `info/exclude`, which is nobody's but this clone's. Lines that are there stay.
+///
+/// # Errors
+/// As [`Workspace::read`]; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn exclude(root: &Path) -> Result<()> {
+    let Some(folder) = git::folder(root) else { return Ok(()) };
+    let manifest = Workspace::read(root)?.manifest;
+    let repos = manifest.repos.iter().map(|repo| repo.path.as_str()).filter(|path| *path != ".");
+    let paths = [OWN, &manifest.worktree.base_dir].into_iter().chain(repos);
+    let path = folder.join("info/exclude");
+    let mut text = match file::read_text(&path, file::TEXT) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        text => text.map_err(|error| disk::failed("read", &path, error))?,
+    };
+    let missing: Vec<String> = paths
+        .map(|path| format!("/{}/", path.trim_matches('/')))
+        .filter(|line| !text.lines().any(|known| known == line))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.extend(missing.iter().map(|line| format!("{line}\n")));
+    let info = folder.join("info");
+    std::fs::create_dir_all(&info).map_err(|error| disk::failed("make", &info, error))?;
+    disk::replace(&path, text.as_bytes())
+}

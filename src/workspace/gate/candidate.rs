@@ -1,0 +1,56 @@
+//! A file that is to be registered as a model: opened once, and its header read from what was opened.
+
+use std::fs::File;
+use std::io::Seek;
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::files::Files;
+use super::header::{Header, Refusal};
+use crate::error::{Code, Error, Result};
+
+/// Bytes of the largest model.
+pub const MAX_MODEL: u64 = 1 << 30;
+
+/// A file that is to be registered.
+pub struct Candidate {
+    /// The file, open at its beginning.
+    pub file: File,
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub size: u64,
+    /// What it says of itself.
+    pub header: Header,
+}
+
+impl Candidate {
+    /// Opens a file that a caller named.
+    ///
+    /// # Errors
+    /// `E_GATE_FAILED` with the kind `not_onnx`, `truncated`, `no_graph`, `external_data` or `too_large`; as [`Files::open`].
+    pub fn open(files: &mut Files, text: &str) -> Result<Self> {
+        let path = files.path(text)?;
+        let mut file = files.open(&path)?;
+        let failed = |error| Error::file("read", &path, error);
+        let size = file.metadata().map_err(failed)?.len();
+        if size > MAX_MODEL {
+            let what = format!("`{}` has more than {} MiB, the most that a model has", path.display(), MAX_MODEL >> 20);
+            return Err(Error::new(Code::GateFailed, what).with_details(json!({ "kind": "too_large", "path": text })));
+        }
+        let header = Header::read(&file, size).map_err(|refusal| refused(text, refusal))?;
+        file.rewind().map_err(failed)?;
+        Ok(Self { file, path, size, header })
+    }
+}
+
+fn refused(path: &str, refusal: Refusal) -> Error {
+    let details = json!({ "kind": refusal.kind(), "path": path });
+    let error = Error::new(Code::GateFailed, format!("`{}` {refusal}", path.escape_debug())).with_details(details);
+    match refusal {
+        Refusal::ExternalData => error.hint("save the model with its weights in it, as one file"),
+        Refusal::Disk(cause) => error.with_source(cause),
+        Refusal::NotOnnx(_) | Refusal::Truncated | Refusal::NoGraph => error,
+    }
+}

@@ -1,0 +1,189 @@
+//! Inputs in JSON: an object of tensors, or an array for a model that takes one.
+
+use serde_json::{Map, Value};
+
+use crate::workspace::gate::header::{Dim, Port};
+use crate::workspace::gate::tensor::{self, Dtype, Named, Tensor};
+
+/// The most arrays in each other.
+const DEEPEST: usize = 32;
+
+/// Reads `{"NAME": {"dtype", "shape", "data"}}`, `{"NAME": [..]}`, or the array alone where the model takes one input.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(bytes: &[u8], ports: &[Port]) -> Result<Vec<Named>, String> {
+    match serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))? {
+        Value::Object(tensors) => tensors.into_iter().map(|(name, value)| of_name(name, &value, ports)).collect(),
+        array @ Value::Array(_) => match ports {
+            [only] => Ok(vec![(Some(only.name.clone()), of_array(&array, Some(only), None, None)?)]),
+            _ => Err(format!("the model takes {} inputs, and an array is one", ports.len())),
+        },
+        _ => Err("it is neither an object nor an array".to_owned()),
+    }
+}
+
+fn of_name(name: String, value: &Value, ports: &[Port]) -> Result<Named, String> {
+    let port = ports.iter().find(|port| port.name == name);
+    let said = |why| format!("`{}`: {why}", name.escape_debug());
+    let tensor = match value {
+        Value::Object(object) => of_object(object, port).map_err(said)?,
+        array => of_array(array, port, None, None).map_err(said)?,
+    };
+    Ok((Some(name), tensor))
+}
+
+fn of_object(object: &Map<String, Value>, port: Option<&Port>) -> Result<Tensor, String> {
+    const KEYS: [&str; 3] = ["dtype", "shape", "data"];
+    if let Some(unknown) = object.keys().find(|key| !KEYS.contains(&key.as_str())) {
+        return Err(format!("a tensor has `dtype`, `shape` and `data`, and no `{}`", unknown.escape_debug()));
+    }
+    let dtype = match object.get("dtype") {
+        None => None,
+        Some(name) => {
+            let known = name.as_str().and_then(Dtype::named);
+            Some(known.ok_or_else(|| format!("{name} is no type of a tensor's elements, such as \"float32\""))?)
+        }
+    };
+    let shape = match object.get("shape") {
+        None => None,
+        Some(shape) => {
+            let lengths =
+                shape.as_array().and_then(|shape| shape.iter().map(Value::as_u64).collect::<Option<Vec<_>>>());
+            Some(lengths.ok_or("`shape` is a list of lengths")?)
+        }
+    };
+    let data = object.get("data").filter(|data| data.is_array()).ok_or("`data` is an array")?;
+    of_array(data, port, dtype, shape)
+}
+
+/// Returns the tensor of an array, nested or flat. What is not said is taken from the model: its type, and its shape where that
+/// goes with a flat one.
+fn of_array(
+    array: &Value,
+    port: Option<&Port>,
+    dtype: Option<Dtype>,
+    shape: Option<Vec<u64>>,
+) -> Result<Tensor, String> {
+    let dtype = dtype.or_else(|| port.and_then(|port| Dtype::named(&port.dtype)));
+    let dtype = dtype.ok_or("`dtype` is missing")?;
+    let (mut nested, mut bytes) = (Vec::new(), Vec::new());
+    gather(array, 0, &mut nested, dtype, &mut bytes)?;
+    let count = (bytes.len() / dtype.size()) as u64;
+    let shape = shape.unwrap_or_else(|| match nested.len() {
+        1 => port.and_then(|port| of_port(port, count)).unwrap_or(nested),
+        _ => nested,
+    });
+    Tensor::new(dtype, shape, bytes)
+}
+
+/// Returns the shape of a port where so many elements go with it: one length may be left to them.
+fn of_port(port: &Port, count: u64) -> Option<Vec<u64>> {
+    let dims = port.shape.as_ref()?;
+    let fixed = dims.iter().filter_map(|dim| match dim {
+        Dim::Fixed(length) => Some(*length),
+        Dim::Named(_) | Dim::Any => None,
+    });
+    let known = tensor::count(&fixed.collect::<Vec<_>>())?;
+    let open = dims.iter().filter(|dim| !matches!(dim, Dim::Fixed(_))).count();
+    let rest = count.checked_div(known).filter(|rest| rest * known == count)?;
+    if open > 1 || (open == 0 && rest != 1) {
+        return None;
+    }
+    let length = |dim: &Dim| match dim {
+        Dim::Fixed(length) => *length,
+        Dim::Named(_) | Dim::Any => rest,
+    };
+    Some(dims.iter().map(length).collect())
+}
+
+/// Adds the elements of an array to bytes, and the lengths of the arrays in each other to a shape, which have to be equal.
+fn gather(array: &Value, depth: usize, shape: &mut Vec<u64>, dtype: Dtype, bytes: &mut Vec<u8>) -> Result<(), String> {
+    let Value::Array(values) = array else {
+        return match shape.len() == depth && tensor::push(dtype, bytes, array) {
+            true => Ok(()),
+            false if shape.len() != depth => Err("the arrays in each other differ in depth".to_owned()),
+            false => {
+                let shown: String = array.to_string().chars().take(40).collect();
+                Err(format!("{shown} is no {}", dtype.name()))
+            }
+        };
+    };
+    let length = values.len() as u64;
+    match shape.get(depth) {
+        None if depth >= DEEPEST => return Err("there are too many arrays in each other".to_owned()),
+        None if depth == shape.len() && bytes.is_empty() => shape.push(length),
+        Some(known) if *known == length => {}
+        _ => return Err("the arrays in each other differ in length".to_owned()),
+    }
+    values.iter().try_for_each(|value| gather(value, depth + 1, shape, dtype, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn port(shape: &[Dim]) -> Port {
+        Port { name: "x".to_owned(), dtype: "int32".to_owned(), shape: Some(shape.to_vec()) }
+    }
+
+    fn one(value: &Value, shape: &[Dim]) -> Result<Tensor, String> {
+        read(value.to_string().as_bytes(), &[port(shape)]).map(|mut found| found.remove(0).1)
+    }
+
+    #[test]
+    fn arrays_nested_and_flat_are_tensors() {
+        let (two, three) = (Dim::Fixed(2), Dim::Fixed(3));
+        let shape = |value: Value, shape: &[Dim]| one(&value, shape).map(|tensor| tensor.shape);
+        let both = [two.clone(), three.clone()];
+        assert_eq!(shape(json!([[1, 2, 3], [4, 5, 6]]), &both), Ok(vec![2, 3]));
+        assert_eq!(shape(json!([1, 2, 3, 4, 5, 6]), &both), Ok(vec![2, 3]));
+        assert_eq!(shape(json!([1, 2, 3, 4, 5, 6]), &[Dim::Any, three]), Ok(vec![2, 3]));
+        // Which of two open lengths is meant, nothing says.
+        assert_eq!(shape(json!([1, 2]), &[Dim::Any, Dim::Any]), Ok(vec![2]));
+        assert_eq!(shape(json!([]), &[Dim::Any]), Ok(vec![0]));
+        assert_eq!(shape(json!({ "x": 1 }), &[]), Ok(vec![]));
+        assert_eq!(shape(json!({ "x": [1, 2] }), std::slice::from_ref(&two)), Ok(vec![2]));
+        let whole = json!({ "x": { "dtype": "float32", "shape": [1, 2], "data": [1, "NaN"] } });
+        let tensor = one(&whole, &[two]).unwrap();
+        assert_eq!((tensor.dtype, tensor.shape), (Dtype::Float32, vec![1, 2]));
+    }
+
+    #[test]
+    fn what_is_no_tensor_is_told() {
+        for (value, why) in [
+            (json!("x"), "it is neither an object nor an array"),
+            (json!([1, [2]]), "the arrays in each other differ in length"),
+            (json!([[1], 2]), "the arrays in each other differ in depth"),
+            (json!([[1, 2], [3]]), "the arrays in each other differ in length"),
+            (json!([1.5]), "1.5 is no int32"),
+            (json!([4_294_967_296_u64]), "4294967296 is no int32"),
+            (json!({ "x": { "data": 1 } }), "`x`: `data` is an array"),
+            (
+                json!({ "x": { "data": [], "shpae": [] } }),
+                "`x`: a tensor has `dtype`, `shape` and `data`, and no `shpae`",
+            ),
+            (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is no type"),
+            (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` is a list of lengths"),
+            (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not go with 1 elements"),
+            (json!({ "y": [1] }), "`y`: `dtype` is missing"),
+        ] {
+            let told = one(&value, &[Dim::Any]).unwrap_err();
+            assert!(told.starts_with(why), "{value}: {told}");
+        }
+        assert!(read(b"{", &[]).unwrap_err().starts_with("it is no JSON: "));
+        assert!(read(b"[1]", &[]).unwrap_err().contains("takes 0 inputs"));
+        let deep = format!("{}1{}", "[".repeat(50), "]".repeat(50));
+        assert!(read(deep.as_bytes(), &[port(&[Dim::Any])]).unwrap_err().contains("too many arrays"));
+    }
+
+    proptest! {
+        #[test]
+        fn random_texts_are_read_or_refused(text in "[\\[\\]{}\",:x0-9a-z.-]{0,60}") {
+            let _ = read(text.as_bytes(), &[port(&[Dim::Any])]);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! The input of a test: files, read and held against what the model's header says it takes.
+
+mod array;
+mod numpy;
+mod protobuf;
+
+use std::path::Path;
+
+use serde_json::json;
+
+use super::files::{Files, Found};
+use super::header::{Dim, Header, Port};
+use super::tensor::{self, Named, Tensor};
+use crate::error::{Code, Error, Result};
+
+/// Bytes of the largest input in JSON.
+pub const MAX_JSON: u64 = 8 << 20;
+
+/// Bytes of all other files of an input, those of expected outputs too.
+const MAX_BINARY: u64 = 256 << 20;
+
+/// What a model is run on.
+#[derive(Debug, Default)]
+pub struct Input {
+    /// The tensors that it takes, each with its name, in the header's order.
+    pub inputs: Vec<(String, Tensor)>,
+    /// What it should give, each with its name, where the input is a folder that says so.
+    pub expected: Vec<(String, Tensor)>,
+}
+
+/// Reads the input that a caller named for a model with this header.
+///
+/// # Errors
+/// `E_GATE_FAILED` with the kind `input`; `E_NOT_FOUND`, `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
+    let path = files.path(text)?;
+    let fail = |why: String| refused(text, &why);
+    let mut left = MAX_BINARY;
+    if files.found(&path)? == Found::Folder {
+        let inputs = numbered(files, &path, "input", &header.inputs, &mut left)?;
+        let expected = numbered(files, &path, "output", &header.outputs, &mut left)?;
+        if inputs.is_empty() {
+            return Err(fail("the folder has no `input_0.pb`".to_owned()));
+        }
+        let inputs = held(header, inputs).map_err(fail)?;
+        let named = expected.into_iter().filter_map(|(name, tensor)| Some((name?, tensor)));
+        return Ok(Input { inputs, expected: named.collect() });
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let found = match extension.to_ascii_lowercase().as_str() {
+        "json" => array::read(&files.read(&path, MAX_JSON)?, &header.inputs).map_err(fail)?,
+        "pb" => vec![protobuf::read(&files.read(&path, left)?).map_err(fail)?],
+        "npy" => vec![(None, numpy::read(&files.read(&path, left)?).map_err(fail)?)],
+        _ => return Err(fail("an input is a .json, .pb or .npy file, or a folder with `input_0.pb`".to_owned())),
+    };
+    Ok(Input { inputs: held(header, found).map_err(fail)?, expected: Vec::new() })
+}
+
+/// Returns the failure of an input that cannot be taken.
+pub fn refused(input: &str, why: &str) -> Error {
+    Error::new(Code::GateFailed, format!("The input `{}` cannot be taken: {why}", input.escape_debug()))
+        .with_details(json!({ "kind": "input", "input": input }))
+}
+
+/// Reads the files `KIND_0.pb`, `KIND_1.pb` and so on of a folder, each named as the port at its place.
+fn numbered(files: &mut Files, folder: &Path, kind: &str, ports: &[Port], left: &mut u64) -> Result<Vec<Named>> {
+    let names = files.names(folder)?;
+    let mut found = Vec::new();
+    for (at, port) in ports.iter().enumerate() {
+        let name = format!("{kind}_{at}.pb");
+        if !names.iter().any(|known| known.to_str() == Some(&name)) {
+            break;
+        }
+        let bytes = files.read(&folder.join(&name), *left)?;
+        *left -= bytes.len() as u64;
+        let (_, tensor) = protobuf::read(&bytes).map_err(|why| refused(&name, &why))?;
+        found.push((Some(port.name.clone()), tensor));
+    }
+    Ok(found)
+}
+
+/// Holds tensors against what a header says: each input is there once, of its type and shape.
+fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, String> {
+    let all = || header.inputs.iter().map(|input| format!("`{}`", input.name)).collect::<Vec<_>>().join(", ");
+    let mut named = Vec::new();
+    for (name, tensor) in found {
+        let is_only = header.inputs.len() == 1;
+        let port = match (&name, header.inputs.first()) {
+            // A file for the only input may call it something else, or nothing.
+            (None, Some(only)) if is_only => only,
+            (None, _) => return Err(format!("it does not say which input it is; the model takes {}", all())),
+            (Some(name), _) => header.inputs.iter().find(|input| input.name == *name).ok_or_else(|| {
+                let near = crate::error::nearest(name, header.inputs.iter().map(|input| input.name.as_str()));
+                let near = near.map_or_else(|| format!("it takes {}", all()), |near| format!("did you mean `{near}`?"));
+                format!("the model takes no `{}`; {near}", name.escape_debug())
+            })?,
+        };
+        if named.iter().any(|(known, _)| *known == port.name) {
+            return Err(format!("`{}` is there twice", port.name));
+        }
+        check(port, &tensor)?;
+        named.push((port.name.clone(), tensor));
+    }
+    let in_order = header.inputs.iter().map(|input| {
+        let at = named.iter().position(|(name, _)| *name == input.name);
+        at.map(|at| named.swap_remove(at)).ok_or_else(|| format!("`{}` is missing", input.name))
+    });
+    in_order.collect()
+}
+
+/// Refuses a tensor that is not of its port's type or shape.
+fn check(port: &Port, tensor: &Tensor) -> Result<(), String> {
+    if port.dtype != tensor.dtype.name() {
+        return Err(format!("`{}` is {}, and the model takes {}", port.name, tensor.dtype.name(), port.dtype));
+    }
+    let Some(shape) = &port.shape else { return Ok(()) };
+    let fits = |(dim, length): (&Dim, &u64)| !matches!(dim, Dim::Fixed(fixed) if fixed != length);
+    if shape.len() == tensor.shape.len() && shape.iter().zip(&tensor.shape).all(fits) {
+        return Ok(());
+    }
+    Err(format!("`{}` is {}, and the model takes {}", port.name, tensor::shown(&tensor.shape), shown(shape)))
+}
+
+/// Returns a shape as people read it, such as `[N, 3, 224, 224]`.
+pub fn shown(shape: &[Dim]) -> String {
+    let dims = shape.iter().map(|dim| match dim {
+        Dim::Fixed(length) => length.to_string(),
+        Dim::Named(name) => name.escape_debug().to_string(),
+        Dim::Any => "?".to_owned(),
+    });
+    format!("[{}]", dims.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::gate::tensor::Dtype;
+
+    fn port(name: &str, dtype: Dtype, shape: &[Dim]) -> Port {
+        Port { name: name.to_owned(), dtype: dtype.name().to_owned(), shape: Some(shape.to_vec()) }
+    }
+
+    fn header() -> Header {
+        let inputs = vec![
+            port("image", Dtype::Float32, &[Dim::Named("N".to_owned()), Dim::Fixed(2)]),
+            port("mask", Dtype::Bool, &[Dim::Any]),
+        ];
+        Header { ir_version: 8, opset: Some(17), inputs, outputs: Vec::new() }
+    }
+
+    fn tensor(dtype: Dtype, shape: &[u64]) -> Tensor {
+        let size = tensor::count(shape).unwrap() as usize * dtype.size();
+        Tensor::new(dtype, shape.to_vec(), vec![0; size]).unwrap()
+    }
+
+    fn names(found: Vec<Named>) -> Result<Vec<String>, String> {
+        held(&header(), found).map(|held| held.into_iter().map(|(name, _)| name).collect())
+    }
+
+    #[test]
+    fn tensors_are_held_against_the_header() {
+        let (image, mask) = (tensor(Dtype::Float32, &[5, 2]), tensor(Dtype::Bool, &[3]));
+        let named = |name: &str, tensor: &Tensor| (Some(name.to_owned()), tensor.clone());
+        assert_eq!(names(vec![named("mask", &mask), named("image", &image)]).unwrap(), ["image", "mask"]);
+        for (found, why) in [
+            (vec![named("image", &image)], "`mask` is missing"),
+            (vec![named("imgae", &image)], "the model takes no `imgae`; did you mean `image`?"),
+            (vec![(None, image.clone())], "it does not say which input it is; the model takes `image`, `mask`"),
+            (vec![named("mask", &mask), named("mask", &mask)], "`mask` is there twice"),
+            (vec![named("image", &mask)], "`image` is bool, and the model takes float32"),
+            (vec![named("image", &tensor(Dtype::Float32, &[5, 3]))], "`image` is [5, 3], and the model takes [N, 2]"),
+            (vec![named("image", &tensor(Dtype::Float32, &[2]))], "`image` is [2], and the model takes [N, 2]"),
+        ] {
+            assert_eq!(names(found).unwrap_err(), why);
+        }
+    }
+
+    #[test]
+    fn the_only_input_needs_no_name() {
+        let only = Header { inputs: vec![header().inputs.remove(1)], ..header() };
+        let held = held(&only, vec![(None, tensor(Dtype::Bool, &[4]))]).unwrap();
+        assert_eq!(held[0].0, "mask");
+    }
+}

@@ -1,0 +1,117 @@
+//! What a gate does, wherever it is, and what it says.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::files::Files;
+use super::header::Port;
+use crate::error::{Code, Error, Result};
+
+/// What a gate does, wherever it is. Who implements it names the codes of its failures.
+pub trait Gate {
+    /// Returns how it is.
+    fn status(&self) -> Result<Status>;
+    /// Returns its models, by name.
+    fn models(&self) -> Result<Vec<Model>>;
+    /// Returns what registering a file as a model of this name would register; nothing is changed.
+    fn look(&self, files: &mut Files, path: &str, name: &str) -> Result<Model>;
+    /// Registers a file as a model of this name; returns whether it is new.
+    fn add(&self, files: &mut Files, path: &str, name: &str) -> Result<(Model, bool)>;
+    /// Removes a model.
+    fn remove(&self, name: &str) -> Result<()>;
+    /// Returns its routes, by endpoint.
+    fn routes(&self) -> Result<Vec<Route>>;
+    /// Makes an endpoint stand for a model.
+    fn set_route(&self, route: &Route) -> Result<Route>;
+    /// Runs a model on an input.
+    fn test(&self, files: &mut Files, model: &str, input: &str) -> Result<Value>;
+    /// Returns its newest log lines, the newest last.
+    fn logs(&self, lines: usize) -> Result<Vec<Line>>;
+}
+
+/// How a gate is.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Status {
+    /// healthy, degraded or unhealthy.
+    pub status: String,
+    /// The version of what answers.
+    pub version: String,
+    /// For how long it has run; `None` of an embedded one, which does not run by itself.
+    pub uptime_secs: Option<u64>,
+    /// How many models it has.
+    pub model_count: u64,
+    /// remote or embedded.
+    #[serde(default)]
+    pub mode: String,
+    /// Where it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// What runs models, of an embedded one; `None` where nothing does.
+    #[serde(default)]
+    pub engine: Option<String>,
+}
+
+/// A model.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// The form of its file.
+    #[serde(default = "onnx")]
+    pub format: String,
+    /// The bytes of its file.
+    pub size_bytes: u64,
+    /// When it was registered.
+    pub registered_at: Option<String>,
+    /// loaded, unloaded or error.
+    pub status: String,
+    /// The SHA-256 of its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+    /// The version of ONNX's own operators that it uses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opset: Option<u64>,
+    /// What it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Vec<Port>>,
+    /// What it gives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outputs: Option<Vec<Port>>,
+}
+
+/// Returns the form of ONNX's models.
+pub fn onnx() -> String {
+    "onnx".to_owned()
+}
+
+/// An endpoint that stands for a model.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Route {
+    /// The model.
+    pub model: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// Whether it is used.
+    pub active: bool,
+    /// How often it was asked; `None` where nobody counts.
+    #[serde(default)]
+    pub request_count: Option<u64>,
+}
+
+/// A line of a gate's log.
+#[derive(Debug, Serialize)]
+pub struct Line {
+    /// When it was written, where the gate says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The line.
+    pub line: String,
+}
+
+/// Returns the failure of a model that there is not.
+pub fn no_model(name: &str, known: &[Model]) -> Error {
+    let known = known.iter().map(|model| model.name.as_str());
+    Error::new(Code::NotFound, format!("Model '{}' is not registered", name.escape_debug()))
+        .with_details(json!({ "model": name, "suggestion": "Run smctl_gate_models_add first" }))
+        .suggest(name, known, "`mcpkg gate models list` lists them")
+}

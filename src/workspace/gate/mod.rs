@@ -1,0 +1,106 @@
+//! `mcpkg gate`: models of ONNX's, where the workspace's gate has them.
+//!
+//! A gate answers elsewhere, over HTTP ([`remote`]), or is embedded ([`local`]), both by one [`interface`]. The embedded one's
+//! models are stored in the database, and a test runs in a [`worker`], the only thing that starts the [`engine`]. What a model
+//! takes is read from its [`header`], without the engine, and what it is run on from [`input`] files.
+
+mod candidate;
+mod files;
+mod given;
+mod header;
+mod input;
+mod interface;
+mod local;
+mod operations;
+mod remote;
+mod tensor;
+mod wire;
+mod worker;
+
+#[cfg(all(feature = "gate-onnx", unix))]
+mod engine;
+#[cfg(not(all(feature = "gate-onnx", unix)))]
+#[path = "no_engine.rs"]
+mod engine;
+
+use serde_json::{Value, json};
+
+use crate::error::{Code, Error, Result};
+use crate::http::Url;
+use crate::op::{Context, Finding, Health, Name, Names, Start};
+use crate::redact::redact;
+use crate::store::gate;
+use crate::workspace::root::{self, Workspace};
+use interface::Gate;
+
+pub use operations::OPS;
+
+/// The word by which mcpkg is told to be a worker, and what does its work.
+pub const WORKER: Start = Start { word: worker::WORD, work: worker::answer };
+
+/// The variable that names the address of a gate.
+const VARIABLE: &str = "MODELGATE_URL";
+
+/// The models of all workspaces, as a shell completes them.
+const MODELS: Names = Names::Stored(|typed| {
+    let named = gate::names(typed.db)?.into_iter().filter(|name| name.starts_with(typed.prefix));
+    Ok(named.take(typed.limit).map(|name| Name { name, about: None }).collect())
+});
+
+/// Returns the gate of a workspace: where `--url` says, the variable, or the manifest; else the embedded one.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where an address is none.
+fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -> Result<Box<dyn Gate + 'c>> {
+    let variable = std::env::var(VARIABLE).ok().filter(|url| !url.is_empty());
+    let (url, source) = match (url, variable, &workspace.manifest.gate.url) {
+        (Some(url), ..) => (url.to_owned(), "--url"),
+        (None, Some(url), _) => (url, VARIABLE),
+        (None, None, Some(url)) => (url.clone(), "`[gate].url` of the manifest"),
+        (None, None, None) => return Ok(Box::new(local::Local { context, workspace })),
+    };
+    let base = Url::parse(&url).ok_or_else(|| {
+        Error::new(
+            Code::InvalidArgument,
+            format!("{source} is no address of a gate: `{}`", redact(&url).escape_debug()),
+        )
+        .with_details(json!({ "url": redact(&url) }))
+        .hint("an address is of http or https, such as http://127.0.0.1:8080, without a user and a password")
+    })?;
+    // Without a query, which may hold a secret that no answer is to show.
+    let base = base.below("", &[]);
+    Ok(Box::new(remote::Remote { context, base, timeout: workspace.manifest.gate.timeout }))
+}
+
+/// Returns the models of the gate that applies, as `smctl_gate_models_list` answers.
+///
+/// # Errors
+/// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`, `E_INVALID_ARGUMENT`, `E_GATE_UNREACHABLE`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn models(context: &Context) -> Result<Value> {
+    let workspace = Workspace::open(context)?;
+    Ok(json!({ "models": open(context, &workspace, None)?.models()? }))
+}
+
+/// Returns the routes of the gate that applies.
+///
+/// # Errors
+/// As [`models`].
+pub fn routes(context: &Context) -> Result<Value> {
+    let workspace = Workspace::open(context)?;
+    Ok(json!({ "routes": open(context, &workspace, None)?.routes()? }))
+}
+
+/// Looks whether the models of the workspace can be run, where it has some.
+pub fn health(context: &Context) -> Vec<Finding> {
+    let found = root::find(&root::start(&context.selection)).and_then(|root| Workspace::read(&root).ok());
+    let Some(workspace) = found.filter(|workspace| workspace.manifest.gate.url.is_none()) else { return Vec::new() };
+    let local = local::Local { context, workspace: &workspace };
+    match (local.models().map(|models| models.len()), engine::NAME) {
+        (Ok(0) | Err(_), _) => Vec::new(),
+        (Ok(_), Some(engine)) => vec![Finding::new("gate", Health::Ok, format!("models are run by {engine}"))],
+        (Ok(_), None) => {
+            let what = "the workspace has models, and this mcpkg was built without the engine that runs them";
+            vec![Finding::new("gate", Health::Note, what).action(format!("{} builds one with it", engine::BUILD))]
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `mcpkg gate models add`, and the tool `smctl_gate_models_add`.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::table;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workspace::gate::files::Files;
+use crate::workspace::gate::open;
+use crate::workspace::names;
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// Register a model with the gate
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Add {
+    /// Path to ONNX model file
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    path: String,
+    /// Name of the model [default: that of the file, without its extension]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip)]
+    name: Option<String>,
+    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    #[arg(long, value_name = "URL")]
+    #[serde(skip)]
+    url: Option<String>,
+    /// Only show what would be registered
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "smctl_gate_models_add";
+    const CLI: &'static [&'static str] = &["gate", "models", "add"];
+    const TITLE: &'static str = "Register model";
+    const ABOUT: &'static str = "Register a new ONNX model with ModelGate";
+    const HELP: &'static str = "The model is one file of 1 GiB at most, with its weights in it. Its header is read first: what is no \
+        model of ONNX's, ends in the middle or has no graph is refused, and nothing is stored. The same file again changes \
+        nothing; other bytes under the name of a model that there is are refused.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg gate models add resnet50.onnx",
+        "mcpkg gate models add build/model.onnx --name resnet50 --dry-run",
+        "mcpkg gate models add resnet50.onnx --url http://127.0.0.1:8080",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const OPEN_WORLD: bool = true;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const LONG: bool = true;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(
+        r#"{"type":"object","properties":{"path":{"type":"string","description":"Path to ONNX model file"}},"required":["path"]}"#,
+    );
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.path.clone())
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let name = self.named()?;
+        let gate = open(context, &workspace, self.url.as_deref())?;
+        let mut files = Files::of(context, &workspace);
+        if self.dry_run {
+            let model = gate.look(&mut files, &self.path, &name)?;
+            let data = json!({ "dry_run": true, "model": model });
+            return Ok(Reply::new(Body::Table(table(&[model])), data).hint("nothing was registered"));
+        }
+        let (model, is_new) = gate.add(&mut files, &self.path, &name)?;
+        let did = if is_new { "Registered model" } else { "There is already the model" };
+        let mut data = json!(model);
+        data["registered"] = is_new.into();
+        Ok(Reply::sentence(format!("{did} '{}'", crate::op::cell(&model.name)), data))
+    }
+}
+
+impl Add {
+    fn named(&self) -> Result<String> {
+        let stem = || Path::new(&self.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default().to_owned();
+        let name = self.name.clone().unwrap_or_else(stem);
+        if names::is_name(&name) {
+            return Ok(name);
+        }
+        let message = format!("`{}` is no name of a model", name.escape_debug());
+        Err(Error::new(Code::InvalidArgument, message)
+            .hint("a name has up to 100 letters, digits, `.`, `_` and `-`, and begins with a letter or digit; `--name` gives one"))
+    }
+}

@@ -1,0 +1,48 @@
+//! `mcpkg gate models list`, and the tool `smctl_gate_models_list`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::table;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workspace::gate::open;
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// List the models of the gate
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    #[arg(long, value_name = "URL")]
+    #[serde(skip)]
+    url: Option<String>,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "smctl_gate_models_list";
+    const CLI: &'static [&'static str] = &["gate", "models", "list"];
+    const TITLE: &'static str = "List models";
+    const ABOUT: &'static str = "List registered ONNX models";
+    const HELP: &'static str =
+        "Of the embedded gate each model is shown with what it takes and gives, as the header of its file says.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg gate models list", "mcpkg gate models list --json"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(r#"{"type":"object","properties":{}}"#);
+    const LISTS: Option<&'static str> = Some("models");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let models = open(context, &workspace, self.url.as_deref())?.models()?;
+        Ok(Reply::new(Body::Table(table(&models)), json!({ "models": models })))
+    }
+}

@@ -1,0 +1,60 @@
+//! `mcpkg gate logs`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::workspace::gate::interface::Line;
+use crate::workspace::gate::open;
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// Show the log of the gate
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Logs {
+    /// Most lines, the newest ones
+    #[arg(short = 'n', long, default_value_t = default_lines())]
+    #[serde(default = "default_lines")]
+    lines: u16,
+    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    #[arg(long, value_name = "URL")]
+    #[serde(default)]
+    url: Option<String>,
+}
+
+fn default_lines() -> u16 {
+    50
+}
+
+impl Operation for Logs {
+    const TOOL: &'static str = "show_gate_logs";
+    const CLI: &'static [&'static str] = &["gate", "logs"];
+    const TITLE: &'static str = "Gate logs";
+    const ABOUT: &'static str = "Show the newest log lines of the gate";
+    const HELP: &'static str = "The log of the embedded gate is what the database's trail has of the models and routes of all \
+        workspaces. One elsewhere is read for 5 seconds at most.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg gate logs", "mcpkg gate logs -n 200"];
+    const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("logs");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let logs = open(context, &workspace, self.url.as_deref())?.logs(usize::from(self.lines))?;
+        let row = |line: &Line| vec![line.at.clone().unwrap_or_default(), cell(&line.line).into_owned()];
+        let table = Table {
+            columns: &["AT", "LINE"],
+            rows: logs.iter().map(row).collect(),
+            empty: "The log is empty".to_owned(),
+        };
+        Ok(Reply::new(Body::Table(table), json!({ "logs": logs })))
+    }
+}

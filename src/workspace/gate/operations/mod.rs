@@ -1,0 +1,73 @@
+//! The commands of a gate, a file for each.
+
+mod add;
+mod list;
+mod logs;
+mod remove;
+mod routes;
+mod set;
+mod status;
+mod test;
+
+use super::header::Port;
+use super::input::shown;
+use super::interface::{Model, Route};
+use crate::op::{Entry, Table, cell};
+use crate::plural;
+
+/// The operations of gates, in the contract's order, then those of the shell alone.
+pub const OPS: &[Entry] = &[
+    Entry::of::<status::ShowStatus>(),
+    Entry::of::<list::List>(),
+    Entry::of::<add::Add>(),
+    Entry::of::<test::Test>(),
+    Entry::of::<remove::Remove>(),
+    Entry::of::<routes::List>(),
+    Entry::of::<set::Set>(),
+    Entry::of::<logs::Logs>(),
+];
+
+/// Returns models as people read them.
+fn table(models: &[Model]) -> Table {
+    let row = |model: &Model| {
+        vec![
+            cell(&model.name).into_owned(),
+            cell(&model.status).into_owned(),
+            plural::count(usize::try_from(model.size_bytes).unwrap_or(usize::MAX), "byte"),
+            ports(model.inputs.as_deref()),
+            ports(model.outputs.as_deref()),
+            cell(model.registered_at.as_deref().unwrap_or_default()).into_owned(),
+        ]
+    };
+    Table {
+        columns: &["NAME", "STATUS", "SIZE", "TAKES", "GIVES", "REGISTERED"],
+        rows: models.iter().map(row).collect(),
+        empty: "No model is registered; `mcpkg gate models add FILE` registers one".to_owned(),
+    }
+}
+
+/// Returns what a model takes or gives, such as `x float32[1, 2]`.
+fn ports(ports: Option<&[Port]>) -> String {
+    let one = |port: &Port| {
+        let shape = port.shape.as_deref().map_or_else(|| "[...]".to_owned(), shown);
+        format!("{} {}{shape}", cell(&port.name), port.dtype)
+    };
+    ports.unwrap_or_default().iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns routes as people read them.
+fn route_table(routes: &[Route]) -> Table {
+    let row = |route: &Route| {
+        vec![
+            cell(&route.endpoint).into_owned(),
+            cell(&route.model).into_owned(),
+            if route.active { "yes" } else { "no" }.to_owned(),
+            route.request_count.map_or_else(String::new, |count| count.to_string()),
+        ]
+    };
+    Table {
+        columns: &["ENDPOINT", "MODEL", "ACTIVE", "REQUESTS"],
+        rows: routes.iter().map(row).collect(),
+        empty: "No endpoint stands for a model; `mcpkg gate routes set MODEL ENDPOINT` makes one".to_owned(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `mcpkg gate models remove`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{route_table, table};
+use crate::error::Result;
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
+use crate::workspace::gate::interface::no_model;
+use crate::workspace::gate::{MODELS, open};
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// Remove a model from the gate
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Remove {
+    /// Name of the model
+    #[arg(add = MODELS)]
+    name: String,
+    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    #[arg(long, value_name = "URL")]
+    #[serde(default)]
+    url: Option<String>,
+    /// Only show what would be removed
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_gate_model";
+    const CLI: &'static [&'static str] = &["gate", "models", "remove"];
+    const TITLE: &'static str = "Remove model";
+    const ABOUT: &'static str = "Remove a model from the gate, with the routes to it";
+    const HELP: &'static str = "A model that was removed cannot be had back.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg gate models remove resnet50", "mcpkg gate models remove resnet50 --dry-run"];
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const LONG: bool = true;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let gate = open(context, &workspace, self.url.as_deref())?;
+        let (mut models, mut routes) = (gate.models()?, gate.routes()?);
+        let Some(at) = models.iter().position(|model| model.name == self.name) else {
+            return Err(no_model(&self.name, &models));
+        };
+        let model = models.swap_remove(at);
+        routes.retain(|route| route.model == self.name);
+        let data = json!({ "removed": model.name, "routes": routes, "dry_run": self.dry_run });
+        let shown = || {
+            let routes = (!routes.is_empty()).then(|| Body::Table(route_table(&routes)));
+            Body::Several(
+                [Some(Body::Table(table(std::slice::from_ref(&model)))), routes].into_iter().flatten().collect(),
+            )
+        };
+        if self.dry_run {
+            return Ok(Reply::new(shown(), data).hint("nothing was removed"));
+        }
+        (context.ask)(shown(), &format!("Remove model '{}' for good?", self.name))?;
+        gate.remove(&self.name)?;
+        let also = match routes.len() {
+            0 => String::new(),
+            count => format!(" and {} to it", plural::count(count, "route")),
+        };
+        Ok(Reply::sentence(format!("Removed model '{}'{also}", self.name), data))
+    }
+}

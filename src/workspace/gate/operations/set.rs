@@ -1,0 +1,107 @@
+//! `mcpkg gate routes set`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workspace::gate::interface::{Route, no_model};
+use crate::workspace::gate::{MODELS, open};
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// The longest endpoint.
+const LONGEST: usize = 255;
+
+/// Make an endpoint stand for a model
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Set {
+    /// Name of the model
+    #[arg(add = MODELS)]
+    model: String,
+    /// Endpoint, such as /v1/classify
+    endpoint: String,
+    /// Keep the route without using it
+    #[arg(long)]
+    #[serde(default)]
+    inactive: bool,
+    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    #[arg(long, value_name = "URL")]
+    #[serde(default)]
+    url: Option<String>,
+    /// Only show what would be set
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_gate_route";
+    const CLI: &'static [&'static str] = &["gate", "routes", "set"];
+    const TITLE: &'static str = "Set route";
+    const ABOUT: &'static str = "Make an endpoint of the gate stand for a model";
+    const HELP: &'static str = "`mcpkg gate test` takes the endpoint of an active route in the place of a model's name. An \
+        endpoint that stood for another model stands for this one from then on.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg gate routes set resnet50 /v1/classify", "mcpkg gate routes set resnet50 /v1/classify --inactive"];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const LONG: bool = true;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.endpoint.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        if !is_endpoint(&self.endpoint) {
+            let message = format!("`{}` is no endpoint", self.endpoint.escape_debug());
+            return Err(Error::new(Code::InvalidArgument, message)
+                .hint("an endpoint is a path such as /v1/classify, of letters, digits, `.`, `_`, `-`, `~` and `/`"));
+        }
+        let gate = open(context, &workspace, self.url.as_deref())?;
+        let route = Route { model: self.model, endpoint: self.endpoint, active: !self.inactive, request_count: None };
+        let before = gate.routes()?.into_iter().find(|known| known.endpoint == route.endpoint);
+        if self.dry_run {
+            let models = gate.models()?;
+            if !models.iter().any(|model| model.name == route.model) {
+                return Err(no_model(&route.model, &models));
+            }
+            let data = json!({ "dry_run": true, "route": route, "before": before });
+            return Ok(Reply::sentence(format!("Would set: {}", said(&route)), data));
+        }
+        let set = gate.set_route(&route)?;
+        Ok(Reply::sentence(format!("Set: {}", said(&set)), json!({ "route": set, "before": before })))
+    }
+}
+
+fn said(route: &Route) -> String {
+    let inactive = if route.active { "" } else { ", not used" };
+    format!("{} stands for model '{}'{inactive}", crate::op::cell(&route.endpoint), crate::op::cell(&route.model))
+}
+
+/// Whether a text is a path of plain parts.
+fn is_endpoint(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-' | b'~');
+    let is_part = |part: &str| !matches!(part, "" | "." | "..") && part.bytes().all(is_plain);
+    text.len() <= LONGEST && text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(is_part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_are_plain_paths() {
+        assert!(["/a", "/v1/classify", "/a/b-c_d.e~f"].into_iter().all(is_endpoint));
+        let long = format!("/{}", "a".repeat(LONGEST));
+        assert!(!["", "/", "a", "/a/", "//a", "/a/..", "/a b", "/a?x", "/é", &long].into_iter().any(is_endpoint));
+    }
+}

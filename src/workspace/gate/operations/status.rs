@@ -1,0 +1,59 @@
+//! `mcpkg gate status`, and the tool `smctl_gate_status`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
+use crate::workspace::gate::{engine, open};
+use crate::workspace::root::Workspace;
+use crate::workspace::{GROUP, SHAPE};
+
+/// Show how the model gate is
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowStatus {
+    /// Address of the gate [default: MODELGATE_URL, or `[gate].url` of the manifest, else the embedded gate]
+    #[arg(long, value_name = "URL")]
+    #[serde(skip)]
+    url: Option<String>,
+}
+
+impl Operation for ShowStatus {
+    const TOOL: &'static str = "smctl_gate_status";
+    const CLI: &'static [&'static str] = &["gate", "status"];
+    const TITLE: &'static str = "Gate status";
+    const ABOUT: &'static str = "Show ModelGate instance health and status";
+    const HELP: &'static str = "A gate holds models of ONNX's and runs tests of them: one that answers over HTTP where an address \
+        is given, else the one that is embedded in mcpkg, whose models the database has. The embedded one is degraded where \
+        this mcpkg was built without the engine that runs models.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg gate status", "mcpkg gate status --url http://127.0.0.1:8080 --json"];
+    const EFFECT: Effect = Effect::Read;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const SCHEMA: Option<&'static str> = Some(r#"{"type":"object","properties":{}}"#);
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let workspace = Workspace::open(context)?;
+        let status = open(context, &workspace, self.url.as_deref())?.status()?;
+        let models = plural::count(usize::try_from(status.model_count).unwrap_or(usize::MAX), "model");
+        let place = match (&status.url, &status.engine) {
+            (Some(url), _) => format!("at {url}, version {}", crate::op::cell(&status.version)),
+            (None, Some(engine)) => format!("embedded, models are run by {engine}"),
+            (None, None) => "embedded, nothing runs models".to_owned(),
+        };
+        let sentence = format!("The gate is {}, with {models} ({place})", crate::op::cell(&status.status));
+        let reply = Reply::sentence(sentence, json!(status));
+        Ok(match status.mode == "embedded" && status.engine.is_none() {
+            true => reply.hint(format!("{} builds an mcpkg that runs models", engine::BUILD)),
+            false => reply,
+        })
+    }
+}

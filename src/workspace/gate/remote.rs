@@ -1,0 +1,297 @@
+//! A gate elsewhere, which answers over HTTP.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Cursor, Read};
+use std::time::{Duration, Instant};
+
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE};
+use http::{Method, Request, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Map, Value, json};
+
+use super::candidate::Candidate;
+use super::files::{Files, Found};
+use super::input;
+use super::interface::{Gate, Line, Model, Route, Status, no_model, onnx};
+use crate::error::{Code, Error, Result};
+use crate::http::{Failure, Limits, Response, Upload, Url, read_failure, send};
+use crate::op::Context;
+
+/// Bytes of the longest answer.
+const MAX_ANSWER: u64 = 8 << 20;
+
+/// How long a log is read that goes on.
+const LOG: Duration = Duration::from_secs(5);
+
+/// The most of a refusal's words that are told.
+const LONGEST: usize = 300;
+
+/// What of a name does not stand in a URL as it is.
+const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A gate elsewhere.
+pub struct Remote<'c> {
+    /// What the call runs in.
+    pub context: &'c Context,
+    /// Where it answers.
+    pub base: Url,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+/// A list, alone or under its name.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Listed<T> {
+    Alone(Vec<T>),
+    Models { models: Vec<T> },
+    Routes { routes: Vec<T> },
+}
+
+/// What a gate answers to a test.
+#[derive(Deserialize)]
+struct Tested {
+    output: Value,
+    latency_ms: Option<f64>,
+}
+
+/// What a request carries.
+struct Payload {
+    content_type: String,
+    body: Upload,
+}
+
+impl Payload {
+    fn json(bytes: Vec<u8>) -> Self {
+        let size = bytes.len() as u64;
+        Self { content_type: "application/json".to_owned(), body: Upload::new(Cursor::new(bytes), size) }
+    }
+
+    /// Returns a form with a model's name and its file, which is read while it is sent. The name has no character that a
+    /// form would have to escape.
+    fn form(name: &str, candidate: Candidate, boundary: &str) -> Self {
+        let head = format!(
+            "--{boundary}\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\n{name}\r\n\
+             --{boundary}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}.onnx\"\r\n\
+             Content-Type: application/octet-stream\r\n\r\n"
+        );
+        let tail = format!("\r\n--{boundary}--\r\n");
+        let size = head.len() as u64 + candidate.size + tail.len() as u64;
+        let file = candidate.file.take(candidate.size);
+        let whole = Cursor::new(head.into_bytes()).chain(file).chain(Cursor::new(tail.into_bytes()));
+        Self { content_type: format!("multipart/form-data; boundary={boundary}"), body: Upload::new(whole, size) }
+    }
+}
+
+impl Remote<'_> {
+    /// Sends a request, and returns the head of the answer where its status is one of success; `model` is the one that an
+    /// answer of 404 means.
+    fn send(&self, method: Method, path: &str, payload: Option<Payload>, model: Option<&str>) -> Result<Response> {
+        let url = self.base.below(path, &[]);
+        let request = Request::builder()
+            .method(method)
+            .uri(url.as_str())
+            .header(ACCEPT_ENCODING, "identity")
+            .header(ACCEPT, "application/json");
+        let request = match payload {
+            Some(Payload { content_type, body }) => request.header(CONTENT_TYPE, content_type).body(body),
+            None => request.body(Upload::new(std::io::empty(), 0)),
+        };
+        let request = request.map_err(|error| Error::internal("a URL is none of a request").with_source(error))?;
+        let time = if path == LOGS { self.timeout.min(LOG) } else { self.timeout };
+        let limits =
+            Limits { until: Instant::now() + time, cancelled: self.context.cancelled.clone(), size: MAX_ANSWER };
+        (self.context.step_aside)();
+        let mut response = send(request, limits).map_err(|failure| self.failed(&failure))?;
+        match (response.status, model) {
+            (status, _) if status.is_success() => Ok(response),
+            (StatusCode::NOT_FOUND, Some(model)) => Err(no_model(model, &[])),
+            (status, _) if status.is_redirection() => {
+                Err(self.unreachable("http", Some(status), "it redirects, which is not followed"))
+            }
+            (status, _) => {
+                let said = self.whole(&mut response).ok().and_then(|bytes| words(&bytes));
+                let said = said.map_or_else(String::new, |said| format!(": {said}"));
+                Err(self.unreachable("http", Some(status), &format!("it answers {status}{said}")))
+            }
+        }
+    }
+
+    /// Sends a request, and returns what the answer says.
+    fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        payload: Option<Payload>,
+        model: Option<&str>,
+    ) -> Result<T> {
+        let mut response = self.send(method, path, payload, model)?;
+        let body = self.whole(&mut response)?;
+        serde_json::from_slice(&body).map_err(|error| {
+            self.unreachable("parse", Some(response.status), &format!("its answer is none of a model gate: {error}"))
+        })
+    }
+
+    fn list<T: DeserializeOwned>(&self, path: &str) -> Result<Vec<T>> {
+        self.ask(Method::GET, path, None, None).map(|listed| match listed {
+            Listed::Alone(rows) | Listed::Models { models: rows } | Listed::Routes { routes: rows } => rows,
+        })
+    }
+
+    /// Reads all of an answer.
+    fn whole(&self, response: &mut Response) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = response.body.read_to_end(&mut bytes);
+        read.map_err(|error| self.failed(&read_failure(&error)))?;
+        Ok(bytes)
+    }
+
+    fn failed(&self, failure: &Failure) -> Error {
+        let kind = match failure {
+            Failure::Cancelled => return Error::new(Code::Cancelled, "The model gate was not waited for"),
+            Failure::NoAddress(_) => "dns",
+            Failure::NotConnected(_) => "refused",
+            Failure::Tls(_) => "tls",
+            Failure::TimedOut => "timeout",
+            Failure::NotHttp | Failure::TooLarge(_) => "parse",
+            Failure::Unavailable(_) | Failure::Broken(_) => "http",
+        };
+        self.unreachable(kind, None, &failure.to_string())
+    }
+
+    fn unreachable(&self, kind: &str, status: Option<StatusCode>, why: &str) -> Error {
+        let url = self.base.as_str();
+        Error::new(
+            Code::GateUnreachable,
+            format!("The model gate at {url} does not answer as it should ({kind}): {why}"),
+        )
+        .with_details(json!({
+            "url": url,
+            "kind": kind,
+            "status": status.map(|status| status.as_u16()),
+            "suggestion": "Check that ModelGate runs there, and that the address is right",
+        }))
+        .hint("the address is that of --url, MODELGATE_URL or `[gate].url`; without any of them the gate is embedded")
+    }
+
+    /// Notes in the trail what was changed elsewhere.
+    fn note(&self, kind: &str, subject: &str) -> Result<()> {
+        self.context.store.write(|db| self.context.event(db, self.context.author(), None, kind, subject))
+    }
+}
+
+/// Where a log is.
+const LOGS: &str = "api/v1/logs";
+
+/// Returns the path of a model; the names `.` and `..` would lead elsewhere.
+fn of_model(room: &str, name: &str) -> Result<String> {
+    if name.is_empty() || name == "." || name == ".." {
+        return Err(no_model(name, &[]));
+    }
+    Ok(format!("api/v1/{room}/{}", utf8_percent_encode(name, IN_PATH)))
+}
+
+/// Returns the words of a refusal in JSON.
+fn words(bytes: &[u8]) -> Option<String> {
+    let value: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+    let said = ["message", "error", "detail"].iter().find_map(|key| value.get(*key)?.as_str())?;
+    Some(said.chars().filter(|c| !c.is_control()).take(LONGEST).collect())
+}
+
+impl Gate for Remote<'_> {
+    fn status(&self) -> Result<Status> {
+        let status: Status = self.ask(Method::GET, "health", None, None)?;
+        Ok(Status { mode: "remote".to_owned(), url: Some(self.base.as_str().to_owned()), engine: None, ..status })
+    }
+
+    fn models(&self) -> Result<Vec<Model>> {
+        let mut models: Vec<Model> = self.list("api/v1/models")?;
+        models.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(models)
+    }
+
+    fn look(&self, files: &mut Files, path: &str, name: &str) -> Result<Model> {
+        let Candidate { size, header, .. } = Candidate::open(files, path)?;
+        Ok(Model {
+            name: name.to_owned(),
+            format: onnx(),
+            size_bytes: size,
+            registered_at: None,
+            status: "unloaded".to_owned(),
+            sha256: None,
+            opset: header.opset,
+            inputs: Some(header.inputs),
+            outputs: Some(header.outputs),
+        })
+    }
+
+    fn add(&self, files: &mut Files, path: &str, name: &str) -> Result<(Model, bool)> {
+        let candidate = Candidate::open(files, path)?;
+        let boundary = format!("mcpkg-{}", self.context.clock.uuid().simple());
+        let payload = Payload::form(name, candidate, &boundary);
+        let model = self.ask(Method::POST, "api/v1/models", Some(payload), None)?;
+        self.note("gate.models.add", name)?;
+        Ok((model, true))
+    }
+
+    fn remove(&self, name: &str) -> Result<()> {
+        self.send(Method::DELETE, &of_model("models", name)?, None, Some(name))?;
+        self.note("gate.models.remove", name)
+    }
+
+    fn routes(&self) -> Result<Vec<Route>> {
+        let mut routes: Vec<Route> = self.list("api/v1/routes")?;
+        routes.sort_by(|one, other| one.endpoint.cmp(&other.endpoint));
+        Ok(routes)
+    }
+
+    fn set_route(&self, route: &Route) -> Result<Route> {
+        let Route { model, endpoint, active, .. } = route;
+        let body = json!({ "model": model, "endpoint": endpoint, "active": active });
+        let payload = Payload::json(body.to_string().into_bytes());
+        let set = self.ask(Method::PUT, "api/v1/routes", Some(payload), Some(model))?;
+        self.note("gate.routes.set", endpoint)?;
+        Ok(set)
+    }
+
+    fn test(&self, files: &mut Files, model: &str, text: &str) -> Result<Value> {
+        let path = files.path(text)?;
+        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        if files.found(&path)? == Found::Folder || !is_json {
+            return Err(input::refused(text, "a gate elsewhere takes a .json file"));
+        }
+        let bytes = files.read(&path, input::MAX_JSON)?;
+        if let Err(error) = serde_json::from_slice::<IgnoredAny>(&bytes) {
+            return Err(input::refused(text, &format!("it is no JSON: {error}")));
+        }
+        let payload = Payload::json(bytes);
+        let tested: Tested = self.ask(Method::POST, &of_model("inference", model)?, Some(payload), Some(model))?;
+        Ok(json!({ "model": model, "output": tested.output, "latency_ms": tested.latency_ms }))
+    }
+
+    fn logs(&self, lines: usize) -> Result<Vec<Line>> {
+        let response = self.send(Method::GET, LOGS, None, None)?;
+        let (mut newest, mut body, mut line) = (VecDeque::new(), BufReader::new(response.body), Vec::new());
+        loop {
+            line.clear();
+            match body.read_until(b'\n', &mut line) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => match read_failure(&error) {
+                    // A log that goes on ends here.
+                    Failure::TimedOut if !newest.is_empty() => break,
+                    failure => return Err(self.failed(&failure)),
+                },
+            }
+            if let Some(data) = line.strip_prefix(b"data:") {
+                if newest.len() == lines {
+                    newest.pop_front();
+                }
+                newest.push_back(String::from_utf8_lossy(data).trim().to_owned());
+            }
+        }
+        Ok(newest.into_iter().map(|line| Line { at: None, line }).collect())
+    }
+}

@@ -1,0 +1,239 @@
+//! Protocol Buffers' wire format, read field by field. What nobody asks for is passed over without being read into memory.
+
+use std::fmt;
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
+
+/// Why a message cannot be read.
+#[derive(Debug)]
+pub enum Fault {
+    /// It ends in the middle.
+    Truncated,
+    /// It is no message of this format, or breaks a rule of it.
+    Malformed(String),
+    /// The disk failed.
+    Disk(io::Error),
+}
+
+impl Fault {
+    /// Returns the fault of a message that breaks a rule.
+    pub fn malformed(what: impl Into<String>) -> Self {
+        Self::Malformed(what.into())
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Self::Truncated,
+            _ => Self::Disk(error),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Truncated => f.write_str("it ends in the middle"),
+            Self::Malformed(what) => f.write_str(what),
+            Self::Disk(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+/// A field of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its number.
+    pub number: u32,
+    /// Its value.
+    pub value: Value,
+}
+
+/// The value of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A whole number.
+    Varint(u64),
+    /// Eight bytes.
+    Fixed64([u8; 8]),
+    /// Four bytes.
+    Fixed32([u8; 4]),
+    /// Bytes, a text, a message or packed numbers: from where the reader is, to this place. They are read or passed over before
+    /// the next field is asked for.
+    Part(u64),
+}
+
+impl Value {
+    /// The place at which a part ends.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] where it is none.
+    pub fn part(self) -> Result<u64, Fault> {
+        match self {
+            Self::Part(end) => Ok(end),
+            _ => Err(Fault::malformed("a field is of another type than it should be")),
+        }
+    }
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] where it is none.
+    pub fn varint(self) -> Result<u64, Fault> {
+        match self {
+            Self::Varint(number) => Ok(number),
+            _ => Err(Fault::malformed("a field is of another type than it should be")),
+        }
+    }
+}
+
+/// A reader of messages.
+pub struct Wire<R> {
+    from: BufReader<R>,
+    at: u64,
+}
+
+impl<R: Read + Seek> Wire<R> {
+    /// Returns a reader that begins where `from` is.
+    pub fn new(from: R) -> Self {
+        Self { from: BufReader::with_capacity(64 << 10, from), at: 0 }
+    }
+
+    /// Returns the next field of a message that ends at `end`; `None` at its end.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn next(&mut self, end: u64) -> Result<Option<Field>, Fault> {
+        if self.at >= end {
+            return Ok(None);
+        }
+        let key = self.varint(end)?;
+        let number = u32::try_from(key >> 3).ok().filter(|number| *number > 0);
+        let number = number.ok_or_else(|| Fault::malformed("a field has no number"))?;
+        let value = match key & 7 {
+            0 => Value::Varint(self.varint(end)?),
+            1 => Value::Fixed64(self.array(end)?),
+            2 => {
+                let size = self.varint(end)?;
+                Value::Part(self.at.checked_add(size).filter(|part| *part <= end).ok_or(Fault::Truncated)?)
+            }
+            5 => Value::Fixed32(self.array(end)?),
+            _ => return Err(Fault::malformed("a field is of a type that there is not")),
+        };
+        Ok(Some(Field { number, value }))
+    }
+
+    /// Passes over a value.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn pass(&mut self, value: Value) -> Result<(), Fault> {
+        let Value::Part(end) = value else { return Ok(()) };
+        let size = end.saturating_sub(self.at);
+        self.from.seek_relative(i64::try_from(size).map_err(|_| Fault::Truncated)?)?;
+        self.at = end;
+        Ok(())
+    }
+
+    /// Returns the bytes of a part, of which there are at most `limit`.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn bytes(&mut self, end: u64, limit: u64) -> Result<Vec<u8>, Fault> {
+        let size = end.saturating_sub(self.at);
+        if size > limit {
+            return Err(Fault::malformed(format!("a field has more than {limit} bytes")));
+        }
+        let mut bytes = Vec::new();
+        self.from.by_ref().take(size).read_to_end(&mut bytes)?;
+        self.at = end;
+        if bytes.len() as u64 == size { Ok(bytes) } else { Err(Fault::Truncated) }
+    }
+
+    /// Returns the text of a part of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn text(&mut self, end: u64, limit: u64) -> Result<String, Fault> {
+        String::from_utf8(self.bytes(end, limit)?).map_err(|_| Fault::malformed("a text is no UTF-8"))
+    }
+
+    /// Returns the next whole number before `end`, of packed ones too.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn varint(&mut self, end: u64) -> Result<u64, Fault> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.array(end)?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(Fault::malformed("a number is too long"))
+    }
+
+    /// Whether a part that ends at `end` has more.
+    pub fn has_more(&self, end: u64) -> bool {
+        self.at < end
+    }
+
+    /// Returns the next bytes before `end`.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn array<const N: usize>(&mut self, end: u64) -> Result<[u8; N], Fault> {
+        let after = self.at + N as u64;
+        if after > end {
+            return Err(Fault::Truncated);
+        }
+        let mut bytes = [0; N];
+        self.from.read_exact(&mut bytes)?;
+        self.at = after;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn fields_are_read_one_after_the_other() {
+        // 1: 300, 2: "ab", 3: eight bytes, 4: four bytes, 5: a message with 1: 7.
+        let bytes =
+            [&[0x08, 0xac, 0x02, 0x12, 2, b'a', b'b', 0x19][..], &[1; 8], &[0x25], &[2; 4], &[0x2a, 2, 0x08, 7]];
+        let bytes = bytes.concat();
+        let end = bytes.len() as u64;
+        let mut wire = Wire::new(Cursor::new(bytes));
+        let next = |wire: &mut Wire<_>| wire.next(end).unwrap().unwrap();
+        assert_eq!(next(&mut wire), Field { number: 1, value: Value::Varint(300) });
+        let text = next(&mut wire).value.part().unwrap();
+        assert_eq!(wire.text(text, 2).unwrap(), "ab");
+        assert_eq!(next(&mut wire).value, Value::Fixed64([1; 8]));
+        assert_eq!(next(&mut wire).value, Value::Fixed32([2; 4]));
+        let message = next(&mut wire).value.part().unwrap();
+        assert_eq!(wire.next(message).unwrap().unwrap().value, Value::Varint(7));
+        assert!(wire.next(message).unwrap().is_none() && wire.next(end).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_ends_in_the_middle_or_breaks_a_rule_is_told() {
+        let fault = |bytes: &[u8]| {
+            let mut wire = Wire::new(Cursor::new(bytes));
+            let field = wire.next(bytes.len() as u64)?;
+            field.map_or(Ok(()), |field| wire.pass(field.value)).map(|()| "whole")
+        };
+        assert!(matches!(fault(&[]), Ok("whole")));
+        for truncated in [&[0x08][..], &[0x08, 0x80], &[0x12, 3, b'a'], &[0x19, 1], &[0x25, 1], &[0x80]] {
+            assert!(matches!(fault(truncated), Err(Fault::Truncated)), "{truncated:?}");
+        }
+        let endless = [&[0x08][..], &[0xff; 11]].concat();
+        for malformed in [&[0x00, 1][..], &[0x0b], &[0x0f], &endless] {
+            assert!(matches!(fault(malformed), Err(Fault::Malformed(_))), "{malformed:?}");
+        }
+    }
+}

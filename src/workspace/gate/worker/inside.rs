@@ -1,0 +1,77 @@
+//! The worker itself: mcpkg's own program, in a process of its own.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+#[cfg(unix)]
+use rlimit::Resource;
+
+use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
+use crate::workspace::gate::engine;
+use crate::workspace::gate::given::Stopped;
+use crate::workspace::gate::tensor::Tensor;
+
+/// Limits this process, runs the model that comes on standard input, and writes the answer to standard output. Returns the
+/// status to end with.
+pub fn run() -> u8 {
+    let answer = limit().and_then(|()| job(io::stdin().lock()));
+    let answer = answer.unwrap_or_else(|error| {
+        let kind = if error.kind() == ErrorKind::OutOfMemory { "memory_limit" } else { "crashed" };
+        Answer::Stopped(Stopped::new(kind, error.to_string()))
+    });
+    let written =
+        serde_json::to_vec(&answer).map_err(io::Error::from).and_then(|answer| io::stdout().write_all(&answer));
+    u8::from(written.is_err())
+}
+
+/// Limits this process's memory and time, and takes from it the right to open files.
+#[cfg(unix)]
+fn limit() -> io::Result<()> {
+    let seconds = TIME.as_secs();
+    for (resource, soft, hard) in [
+        (Resource::CORE, 0, 0),
+        (Resource::FSIZE, 0, 0),
+        (Resource::AS, MEMORY, MEMORY),
+        // The soft limit has a signal of its own.
+        (Resource::CPU, seconds, seconds + 1),
+        // What is open stays open.
+        (Resource::NOFILE, 0, 0),
+    ] {
+        // What the machine allows less of stays so.
+        let (_, most) = resource.get()?;
+        resource.set(soft.min(most), hard.min(most))?;
+    }
+    Ok(())
+}
+
+/// Other systems have no such limits; there is no engine there.
+#[cfg(not(unix))]
+fn limit() -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+fn job(mut from: impl Read) -> io::Result<Answer> {
+    let head = Head::read(&mut from)?;
+    let mut tensors = |described: Vec<Described>| -> io::Result<Vec<(String, Tensor)>> {
+        described.into_iter().map(|described| described.read(&mut from)).collect()
+    };
+    let (inputs, expected) = (tensors(head.inputs)?, tensors(head.expected)?);
+    let given = match engine::run(&mut from.take(head.size), inputs, &head.outputs) {
+        Ok(given) => given,
+        Err(stopped) => return Ok(Answer::Stopped(stopped)),
+    };
+    let output = given.outputs.iter().map(|(name, tensor)| (name.clone(), tensor.data(head.shown)));
+    let differs = expected.iter().filter_map(|(name, expected)| {
+        let why = match given.outputs.iter().find(|(known, _)| known == name) {
+            Some((_, tensor)) => tensor.differs(expected)?,
+            None => "the model does not give it".to_owned(),
+        };
+        Some(format!("`{name}`: {why}"))
+    });
+    let milliseconds = |time: std::time::Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
+    Ok(Answer::Ran(Ran {
+        output: output.collect(),
+        load_ms: milliseconds(given.load),
+        latency_ms: milliseconds(given.run),
+        differs: (!expected.is_empty()).then(|| differs.collect()),
+    }))
+}

@@ -1,0 +1,234 @@
+//! Runs a model in a process of its own, which limits its memory and its time before it reads a byte, and opens no file.
+//!
+//! A file of a few kilobytes may ask for all memory there is, or compute for ever; and an engine that reads what strangers wrote
+//! may have faults. What happens to the worker happens to nobody else: it is told as a failure with a kind.
+
+mod inside;
+mod protocol;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::engine;
+use super::given::Stopped;
+use crate::error::{Code, Error, Result};
+#[cfg(unix)]
+use crate::process::starter::program;
+use crate::process::{Capture, Environment, Failure, Feed, Limits, Program};
+#[cfg(not(unix))]
+use std::env::current_exe as program;
+
+pub use inside::run as answer;
+pub use protocol::{Job, WORD};
+
+use protocol::{Answer, Head, MEMORY, Ran, TIME};
+
+/// The elements of an output that are told.
+const SHOWN: usize = 4096;
+
+/// How much of a worker's answer is kept: more than any answer has.
+const CAPTURE: Capture = Capture { head: 16 << 20, tail: 0 };
+
+/// How much of a text of the engine's is told.
+const LONGEST: usize = 600;
+
+/// The words of a worker, or of its engine, that ran out of memory.
+const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "failed to allocate", "capacity overflow"];
+
+/// What runs jobs.
+pub struct Worker {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    time: Duration,
+}
+
+impl Worker {
+    /// Returns the worker that this program is itself.
+    ///
+    /// # Errors
+    /// `E_GATE_ENGINE_MISSING` where it was built without the engine.
+    pub fn own() -> Result<Self> {
+        if engine::NAME.is_none() {
+            let message = "This mcpkg was built without the engine that runs models (the cargo feature `gate-onnx`)";
+            return Err(Error::new(Code::GateEngineMissing, message)
+                .with_details(json!({ "kind": "engine_missing", "suggestion": engine::BUILD }))
+                .hint(format!("{} builds an mcpkg with it", engine::BUILD)));
+        }
+        let lost = |error| Error::internal("mcpkg does not find its own program").with_source(error);
+        Ok(Self { program: program().map_err(lost)?, arguments: vec![WORD.into()], time: TIME })
+    }
+
+    /// Runs a job to its end.
+    ///
+    /// # Errors
+    /// `E_GATE_FAILED` with the kind `memory_limit`, `time_limit`, `crashed`, `unsupported_operator` or `engine`; `E_CANCELLED`.
+    pub fn run(&self, model: &str, job: Job, cancelled: &CancellationToken) -> Result<Ran> {
+        let program = Program::new(&self.program)
+            .args(&self.arguments)
+            .environment(Environment::Exactly(std::collections::BTreeMap::new()))
+            .folder(Path::new("/"))
+            .capture(CAPTURE);
+        let stopped = match program.run_fed(feed(job), &Limits::new(self.time, cancelled)) {
+            Ok(output) if output.status.success() => match output.stdout.whole().as_deref().map(serde_json::from_slice)
+            {
+                Some(Ok(Answer::Ran(ran))) => return Ok(ran),
+                Some(Ok(Answer::Stopped(stopped))) => stopped,
+                Some(Err(_)) | None => Stopped::new("crashed", "its answer is none"),
+            },
+            Ok(output) => ended(output.status, &output.stderr.text()),
+            Err(Failure::TimedOut) => late(),
+            Err(Failure::Cancelled) => return Err(Error::new(Code::Cancelled, "Given up; nothing was changed")),
+            Err(Failure::NotStarted(error)) => Stopped::new("crashed", format!("it could not be started: {error}")),
+            Err(Failure::Lost(error)) => Stopped::new("crashed", format!("it was lost: {error}")),
+        };
+        Err(refused(model, &stopped))
+    }
+}
+
+/// Returns what writes a job to a worker. One that answers before it has read everything says why itself.
+fn feed(job: Job) -> Feed {
+    Box::new(move |stdin: &mut dyn Write| match write(job, stdin) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    })
+}
+
+fn write(job: Job, stdin: &mut dyn Write) -> io::Result<()> {
+    Head::of(&job, SHOWN).write(&mut *stdin)?;
+    let Job { model, input, .. } = job;
+    let tensors = input.inputs.iter().chain(&input.expected);
+    tensors.map(|(_, tensor)| &tensor.bytes).try_for_each(|bytes| stdin.write_all(bytes))?;
+    model(stdin)
+}
+
+fn late() -> Stopped {
+    Stopped::new("time_limit", format!("it was stopped after {} s", TIME.as_secs()))
+}
+
+/// Says why a worker ended that gave no answer.
+fn ended(status: ExitStatus, said: &str) -> Stopped {
+    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty() && !line.starts_with("note: "));
+    match signal(status) {
+        _ if OUT_OF_MEMORY.iter().any(|words| said.contains(words)) => {
+            Stopped::new("memory_limit", format!("it needs more than {} MiB of memory", MEMORY >> 20))
+        }
+        Some(Signal::TimeIsUp) => late(),
+        Some(Signal::Other(signal)) => Stopped::new("crashed", format!("it was ended by signal {signal}")),
+        None => Stopped::new("crashed", last.unwrap_or("it ended without a word")),
+    }
+}
+
+/// A signal that ended a worker.
+enum Signal {
+    /// Its processor time was used up.
+    TimeIsUp,
+    /// Another one.
+    Other(i32),
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<Signal> {
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status)?;
+    Some(if signal == signal_hook::consts::SIGXCPU { Signal::TimeIsUp } else { Signal::Other(signal) })
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<Signal> {
+    None
+}
+
+fn refused(model: &str, stopped: &Stopped) -> Error {
+    let why: String = stopped.message.chars().take(LONGEST).collect();
+    let error = Error::new(Code::GateFailed, format!("The test of model '{model}' failed ({}): {why}", stopped.kind))
+        .with_details(json!({ "kind": stopped.kind, "model": model, "why": why }));
+    match stopped.kind.as_str() {
+        "unsupported_operator" => {
+            error.hint("a gate of its own (`--url`, `[gate].url`) may run what this engine does not")
+        }
+        _ => error,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::workspace::gate::input::Input;
+    use crate::workspace::gate::tensor::{Dtype, Tensor};
+
+    /// A worker that a shell's script stands in for.
+    fn script(script: &str, time: Duration) -> Worker {
+        Worker { program: "/bin/sh".into(), arguments: vec!["-c".into(), script.into()], time }
+    }
+
+    fn job() -> Job {
+        let input = Tensor::new(Dtype::Uint8, vec![2], vec![1, 2]).unwrap();
+        Job {
+            size: 5,
+            model: Box::new(|stdin| stdin.write_all(b"model")),
+            input: Input { inputs: vec![("x".to_owned(), input)], expected: Vec::new() },
+            outputs: vec!["y".to_owned()],
+        }
+    }
+
+    fn kind(worker: &Worker) -> (String, String) {
+        let error = worker.run("relu", job(), &CancellationToken::new()).expect_err("it fails");
+        assert_eq!(error.code(), Code::GateFailed);
+        let kind = error.details().and_then(|details| details["kind"].as_str()).unwrap_or_default().to_owned();
+        (kind, error.message().to_owned())
+    }
+
+    #[test]
+    fn an_answer_is_taken() {
+        let answer =
+            r#"cat >/dev/null; echo '{"ran":{"output":{"y":[1]},"load_ms":1.5,"latency_ms":2.0,"differs":null}}'"#;
+        let ran = script(answer, TIME).run("relu", job(), &CancellationToken::new()).unwrap();
+        assert_eq!((ran.load_ms, ran.output["y"].to_string().as_str()), (1.5, "[1]"));
+    }
+
+    #[test]
+    fn each_way_to_fail_has_its_kind() {
+        let stopped = r#"echo '{"stopped":{"kind":"unsupported_operator","message":"Foo is not known"}}'"#;
+        for (does, kind_of, says) in [
+            (stopped, "unsupported_operator", "Foo is not known"),
+            ("echo 'memory allocation of 9 bytes failed' >&2; kill -ABRT $$", "memory_limit", "2048 MiB"),
+            ("kill -XCPU $$", "time_limit", "30 s"),
+            ("kill -SEGV $$", "crashed", "signal 11"),
+            ("echo oops >&2; echo 'note: run with' >&2; exit 101", "crashed", "oops"),
+            ("exit 3", "crashed", "without a word"),
+            ("echo nonsense", "crashed", "its answer is none"),
+            ("head -c 20000000 /dev/zero", "crashed", "its answer is none"),
+        ] {
+            let (kind, message) = kind(&script(does, TIME));
+            assert!(kind == kind_of && message.contains(says), "{does}: {kind}: {message}");
+        }
+        let missing = Worker { program: "/no/such/program".into(), arguments: Vec::new(), time: TIME };
+        assert!(kind(&missing).1.contains("could not be started"));
+    }
+
+    #[test]
+    fn one_that_never_answers_is_stopped_also_where_it_reads_nothing() {
+        let begun = Instant::now();
+        let (kind, _) = kind(&script("sleep 60", Duration::from_millis(200)));
+        assert_eq!(kind, "time_limit");
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        let large = Job { model: Box::new(|stdin| stdin.write_all(&vec![0; 1 << 20])), size: 1 << 20, ..job() };
+        let error = script("sleep 60", TIME).run("relu", large, &cancelled).expect_err("given up");
+        assert_eq!(error.code(), Code::Cancelled);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_worker_gets_no_variables() {
+        let answer = r#"cat >/dev/null; printf '{"stopped":{"kind":"crashed","message":"%s"}}' "$(env | grep -c -v -e ^PWD= -e ^SHLVL= -e ^_=)""#;
+        assert!(kind(&script(answer, TIME)).1.ends_with(": 0"));
+    }
+}
