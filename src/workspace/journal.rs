@@ -158,7 +158,10 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(None)
         }
         other => {
-            let mut kept = carry::put_files_back(&ground, &applying.land)?;
+            // Only its database knew whether it had landed: what comes after that is undone too, as far as it was done.
+            let after: &[Step] = if other.is_none() { &applying.tidy } else { &[] };
+            let mut kept = carry::revert(&ground, after)?;
+            kept.extend(carry::put_files_back(&ground, &applying.land)?);
             kept.extend(carry::revert(&ground, &applying.land)?);
             if let Some((id, _)) = other {
                 set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
@@ -193,12 +196,12 @@ pub fn is_recorded(context: &Context, root: &Path) -> Result<bool> {
     }
 }
 
-/// Returns the steps of what is half done in a workspace.
+/// Returns the steps of what is half done in a workspace, those after it landed too.
 ///
 /// # Errors
 /// As [`is_recorded`].
 pub fn steps(root: &Path) -> Result<Vec<Step>> {
-    Ok(read(root)?.map(|(applying, _)| applying.land).unwrap_or_default())
+    Ok(read(root)?.map(|(applying, _)| [applying.land, applying.tidy].concat()).unwrap_or_default())
 }
 
 /// Returns the key of the workspace in the database, which knows it from now on.

@@ -293,7 +293,7 @@ fn a_version_is_never_overwritten_or_deleted_and_what_is_published_is_what_the_a
     assert_eq!(refused(&odd), (422, "VALIDATION_ERROR".to_owned()));
     let in_json = |manifest: Value| {
         use base64::Engine as _;
-        let bundle = base64::engine::general_purpose::STANDARD.encode(&opened.content.bytes().expect("its bytes"));
+        let bundle = base64::engine::general_purpose::STANDARD.encode(opened.content.bytes().expect("its bytes"));
         team.tell("POST", versions, Some(&key), &json!({ "manifest": manifest, "bundle": bundle }))
     };
     let other = in_json(json!({ "name": TOOL, "version": "2.0.0" }));

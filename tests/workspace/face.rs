@@ -178,7 +178,7 @@ fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
     shop.ok(&["spec", "new", "logout"]);
     client.notification("notifications/resources/list_changed");
     let listed = client.result("resources/list", json!({}));
-    assert_eq!(listed["resources"].as_array().map(Vec::len), Some(13));
+    assert_eq!(listed["resources"].as_array().map(Vec::len), Some(15));
     client.finish();
 }
 
