@@ -6,8 +6,12 @@ use super::shop::{REPOS, Shop};
 
 /// A git that ends its parent before or after its n-th call.
 const GIT: &str = r#"#!/bin/sh
+# Several run at once, and each has a number of its own.
+exec 9> "$KILL_COUNT.lock"
+flock 9
 n=$(($(cat "$KILL_COUNT" 2>/dev/null || echo 0) + 1))
 echo "$n" > "$KILL_COUNT"
+exec 9>&-
 if [ "$KILL_AT" = "$n" ] && [ "$KILL_WHEN" = before ]; then kill -9 "$PPID"; fi
 if [ "$KILL_AT" = "$n" ]; then
     "$REAL_GIT" "$@"; status=$?
@@ -39,7 +43,8 @@ impl<'s> Killer<'s> {
 
     /// Runs a command that is killed at its n-th git call; returns whether it was.
     pub fn run<A: AsRef<std::ffi::OsStr>>(&self, arguments: &[A], at: usize, when: &str) -> bool {
-        let count = self.folder.join("count");
+        // A git that outlived the kill before counts in a file of its own.
+        let count = self.folder.join(format!("count-{when}-{at}"));
         let _ = std::fs::remove_file(&count);
         let path = format!("{}:{}", self.folder.display(), std::env::var("PATH").unwrap_or_default());
         let output = self
