@@ -12,7 +12,7 @@ import sys
 
 from story import check, end
 from workspace_agent import Agent
-from workspace_clients import all_tools, told
+from workspace_clients import NO_ENGINE, RELU, all_tools, told
 from workspace_shop import REPOS, Shop
 
 OPTIONS = argparse.ArgumentParser()
@@ -190,6 +190,20 @@ def remove(ada):
     ada.run("git -C .worktrees/side/api status --short")
 
 
+def gate(ada):
+    heading("7. A model is registered and tested against its expected output; a gate elsewhere is down")
+    ada.run(f"mcpkg gate models add {RELU}/model.onnx --name relu")
+    ada.run("mcpkg gate models list")
+    line = f"mcpkg gate test relu {RELU}"
+    if ada.json("mcpkg gate status")["engine"] is None:
+        said = ada.run(line, status=7)
+        check("without the engine it says how to get it", NO_ENGINE in said, said)
+        print("skipped: no model was run, since this mcpkg was built without gate-onnx", flush=True)
+    else:
+        check("the output is what is expected", ada.json(line)["expected_match"] is True)
+    ada.refused("a gate that is down", "mcpkg gate status --url http://127.0.0.1:1", "E_GATE_UNREACHABLE", 7)
+
+
 # By an agent.
 
 
@@ -288,7 +302,7 @@ def main():
     if not OPTIONS.no_kills:
         kills()
     remove(ada)
-    # Step 7, a gate, comes here.
+    gate(ada)
     agent_story(Shop("bob"))
     heading("8. Two subscribers of smctl://workspace/status, over stdio and over SSE")
     asyncio.run(told(ada, OPTIONS.port))

@@ -57,7 +57,7 @@ impl Worker {
         if engine::NAME.is_none() {
             let message = "This mcpkg was built without the engine that runs models (the cargo feature `gate-onnx`)";
             return Err(Error::new(Code::GateEngineMissing, message)
-                .with_details(json!({ "kind": "engine_missing", "suggestion": engine::BUILD }))
+                .with_details(json!({ "kind": "engine_missing" }))
                 .hint(format!("{} builds an mcpkg with it", engine::BUILD)));
         }
         let lost = |error| Error::internal("mcpkg does not find its own program").with_source(error);
