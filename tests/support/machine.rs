@@ -86,6 +86,12 @@ impl Drop for Mount {
     }
 }
 
+/// Every how many steps a sweep kills what it sweeps: at each one with `MCPKG_KILLS=all`, as `.ci/full` has it, else at every
+/// third, since a sweep of all of them takes minutes.
+pub fn kill_stride() -> usize {
+    if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 3 }
+}
+
 /// Random numbers that a seed repeats (splitmix64).
 pub struct Random(u64);
 

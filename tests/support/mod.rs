@@ -14,7 +14,7 @@ mod upstream;
 pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
-pub use machine::{Mount, Random, finds, free_space, is_root, memory, reset_peak, signal, sockets};
+pub use machine::{Mount, Random, finds, free_space, is_root, kill_stride, memory, reset_peak, signal, sockets};
 pub use raw::{Raw, call, handshake, request};
 pub use scratch::{BINARY, Ran, Scratch};
 pub use terminal::{at_a_terminal, shown_on, typed_after};

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use super::shop::{REPOS, Shop};
+use crate::support::kill_stride;
 
 /// A git that ends its parent before or after its n-th call.
 const GIT: &str = r#"#!/bin/sh
@@ -62,13 +63,14 @@ impl<'s> Killer<'s> {
     }
 }
 
-/// Kills `line` at every git call; after each, the next command leaves all before or all after.
+/// Kills `line` before and after git calls, as [`kill_stride`] says; after each, the next command leaves all before or all after.
 pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
     let (mut kills, mut befores, mut afters) = (0, 0, 0);
     let before = shop.state();
     let saved = shop.save();
-    for when in ["before", "after"] {
-        for at in 1.. {
+    // After call 2 is before call 3: a stride of three leaves out one of three moments.
+    for (when, first) in [("before", 1), ("after", 2)] {
+        for at in (first..).step_by(kill_stride()) {
             shop.bring_back(&saved);
             if !Killer::new(shop).run(line, at, when) {
                 break;

@@ -1,7 +1,7 @@
 //! Deploys and rollbacks whose process is killed.
 
 use super::{Big, counts, deployed, summary};
-use crate::support::{finds, skipped};
+use crate::support::{finds, kill_stride, skipped};
 
 /// Commands of every kind: each of them finds what was left half done.
 const NEXT: [&[&str]; 7] = [
@@ -73,8 +73,10 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
         ("pwrite64", &[1, 20, 40, 60, 80, 100, 120]),
     ];
     for (step, at) in steps {
-        for n in at {
-            for rolls_back in [false, true] {
+        for (turn, n) in at.iter().enumerate() {
+            // A deploy and a rollback at each of them, or one after the other.
+            let both = kill_stride() == 1;
+            for rolls_back in [false, true].into_iter().filter(|rolls_back| both || *rolls_back == (turn % 2 == 1)) {
                 let arguments: &[&str] =
                     if rolls_back { &["rollback", "--to", big.first.as_str(), "--yes"] } else { &Big::deploy() };
                 if rolls_back {
@@ -102,7 +104,7 @@ fn kill_9_at_any_step_leaves_one_of_the_two_states() {
         }
     }
     eprintln!("{before} kills left the state before, {after} the one after, {uncleaned} of them with old files beside");
-    assert!(before >= 15 && after >= 8 && uncleaned >= 5, "{before} before, {after} after, {uncleaned} with old files");
+    assert!(before >= 8 && after >= 4 && uncleaned >= 2, "{before} before, {after} after, {uncleaned} with old files");
 }
 
 /// Ctrl-C waits for an undo, so it may not wait for the disk once for each file.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Tree, eventually, finds, skipped};
+use crate::support::{Tree, eventually, finds, kill_stride, skipped};
 use crate::workspace::killed::Killer;
 use crate::workspace::shop::{REPOS, Shop};
 use crate::workspace::spec;
@@ -18,8 +18,8 @@ fn x49_a_sync_that_is_killed() {
     let (old, new) = (shop.id("lib", "main"), shop.git(&seed, &["rev-parse", "HEAD"]));
     let saved = shop.save();
     let mut kills = 0;
-    for when in ["before", "after"] {
-        for at in 1.. {
+    for (when, first) in [("before", 1), ("after", 2)] {
+        for at in (first..).step_by(kill_stride()) {
             shop.bring_back(&saved);
             if !Killer::new(&shop).run(&["workspace", "sync"], at, when) {
                 break;
@@ -59,14 +59,14 @@ fn specs(shop: &Shop) -> Vec<String> {
     Tree::of(&folder).0.keys().map(|path| path.display().to_string()).collect()
 }
 
-/// Kills `line` at each of its system calls that change the disk; `is_after` looks whether it was done.
+/// Kills `line` at its system calls that change the disk, as [`kill_stride`] says; `is_after` looks whether it was done.
 fn sweep_calls(shop: &Shop, line: &[&str], folder: &Path, is_after: impl Fn() -> bool) {
     let (mut kills, mut afters) = (0, 0);
     let saved = shop.save();
     for (call, step) in
         [("mkdirat", 1), ("mkdir", 1), ("rename", 1), ("renameat", 1), ("renameat2", 1), ("pwrite64", 2), ("fsync", 1)]
     {
-        for nth in (1..).step_by(step) {
+        for nth in (1..).step_by(step * kill_stride()) {
             shop.bring_back(&saved);
             if !killed_at(shop, line, call, nth) {
                 break;
