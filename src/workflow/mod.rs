@@ -5,7 +5,7 @@ pub mod commands;
 mod completions;
 pub mod contracts;
 mod from_schema;
-mod index;
+pub mod index;
 mod kept;
 mod operations;
 mod providers;
