@@ -72,9 +72,8 @@ fn in_turns(effort: &Effort, samples: usize, mut ours: impl FnMut(), mut referen
 
 /// Commands as the description of a large API has them.
 fn briefs() -> Vec<Brief> {
-    const ACTIONS: [(&str, &str); 5] = [
-        ("list", "List"), ("info", "Show"), ("create", "Create"), ("update", "Change"), ("delete", "Delete"),
-    ];
+    const ACTIONS: [(&str, &str); 5] =
+        [("list", "List"), ("info", "Show"), ("create", "Create"), ("update", "Change"), ("delete", "Delete")];
     const THINGS: [&str; 10] =
         ["app", "addon", "pipeline", "database", "domain", "release", "dyno", "key", "webhook", "collaborator"];
     (0..COMMANDS)
