@@ -34,6 +34,7 @@ pub mod schema;
 pub mod secret;
 pub mod shell;
 pub mod store;
+pub mod workflow;
 pub mod workspace;
 
 use op::{Domain, Entry, Resource};
@@ -44,6 +45,7 @@ pub const DOMAINS: &[&Domain] = &[
     &deploy::DOMAIN,
     &registry::DOMAIN,
     &workspace::DOMAIN,
+    &workflow::DOMAIN,
     &client::DOMAIN,
     &access::DOMAIN,
     &consent::DOMAIN,

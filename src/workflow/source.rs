@@ -1,0 +1,100 @@
+//! Where commands come from, and how who checks a text finds them.
+
+use std::sync::Arc;
+
+use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
+use crate::error::Result;
+use crate::op::Context;
+
+/// One source of commands. Asking it loads, starts and connects nothing but rows of the database.
+pub trait CommandSource: Sync {
+    /// Which one it is.
+    fn kind(&self) -> SourceKind;
+
+    /// The group of all its commands, where it is one.
+    fn group(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns a text that differs whenever any of its briefs or specs does, for this caller.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn stamp(&self, context: &Context) -> Result<String>;
+
+    /// Returns all its commands in short, for the index.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn briefs(&self, context: &Context) -> Result<Vec<Brief>>;
+
+    /// Returns the command of this id, where there is one.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
+}
+
+/// A command in short: what the index keeps of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Brief {
+    /// Its id, `group:name`.
+    pub id: String,
+    /// What it does, in one line.
+    pub summary: String,
+    /// The names of its arguments, with spaces between.
+    pub words: String,
+    /// Other ids that find it, such as an operationId or `METHOD /path`.
+    pub aliases: Vec<String>,
+    /// What it does to what is there.
+    pub effect: CommandEffect,
+    /// Whether it is no longer to be used.
+    pub deprecated: bool,
+    /// Whether its answer is a list, so that it is a provider.
+    pub lists: bool,
+}
+
+impl Brief {
+    /// Returns a command in short.
+    pub fn of(spec: &CommandSpec) -> Self {
+        let flags = spec.flags.iter().map(|flag| flag.name.as_str());
+        let arguments: Vec<&str> =
+            spec.positionals.iter().map(|argument| argument.name.as_str()).chain(flags).collect();
+        let by_path = spec.method.iter().zip(&spec.path).map(|(method, path)| format!("{method} {path}"));
+        Self {
+            id: spec.id.clone(),
+            summary: spec.summary.clone(),
+            words: arguments.join(" "),
+            aliases: spec.aliases.iter().cloned().chain(by_path).collect(),
+            effect: spec.effect,
+            deprecated: spec.deprecated,
+            lists: spec.is_provider(),
+        }
+    }
+}
+
+/// The commands that a caller may reach: what a text is checked against.
+pub trait Commands {
+    /// Returns what an id, or another way to write it, stands for.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn resolve(&self, typed: &str) -> Result<Resolved>;
+
+    /// Returns the contract of a provider, where a command of this id is one.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
+}
+
+/// What an id, or another way to write it, stands for.
+#[derive(Clone, Debug)]
+pub enum Resolved {
+    /// One command.
+    One(Arc<CommandSpec>),
+    /// Several, by their ids: it is ambiguous.
+    Several(Vec<String>),
+    /// None; these are the nearest, three at most.
+    None(Vec<String>),
+}

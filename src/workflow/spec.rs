@@ -1,0 +1,343 @@
+//! What a command is: contract 004's `CommandSpec` and `ProviderContract`, whatever source it comes from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::hex;
+
+/// One command: its arguments, what it answers, and what it does (contract 004, section 4).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandSpec {
+    /// `group:name`, as `search_commands` returns it.
+    pub id: String,
+    /// The part of the id before its first colon: `mcpkg`, `tool`, or the prefix of a catalog.
+    pub group: String,
+    /// The rest of the id.
+    pub name: String,
+    /// The path of the URL, with its placeholders in braces. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The method. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// What it does, in one line.
+    pub summary: String,
+    /// What else is said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What it comes from.
+    pub source: SourceKind,
+    /// What it does to what is there.
+    pub effect: CommandEffect,
+    /// What a second call with the same arguments does.
+    pub idempotency: Idempotency,
+    /// The arguments with a name, given below `with` in a step.
+    pub flags: Vec<Flag>,
+    /// The placeholders of the path, in its order; given below `with` by their names too.
+    pub positionals: Vec<Positional>,
+    /// The body of the request, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Body>,
+    /// What it answers.
+    pub output_contract: OutputContract,
+    /// The names of the security schemes that it takes; never a secret.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub auth: Vec<String>,
+    /// Where the path begins. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The arguments, as `COMMAND.ARGUMENT`, that its answers are values for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub provider_for: Vec<String>,
+    /// Other ids that find it, such as an OpenAPI document's operationId.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
+    /// Whether its source says that it is no longer to be used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deprecated: bool,
+    /// Whether a step can run it.
+    pub runnable: bool,
+    /// Why no step can run it, where none can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<String>,
+}
+
+impl CommandSpec {
+    /// Returns a command that takes nothing, answers nothing known and is harmless; `id` is `GROUP:NAME`.
+    pub fn new(id: impl Into<String>, source: SourceKind) -> Self {
+        let id = id.into();
+        let (group, name) = id.split_once(':').unwrap_or((&id, ""));
+        Self {
+            group: group.to_owned(),
+            name: name.to_owned(),
+            path: None,
+            method: None,
+            summary: String::new(),
+            description: None,
+            source,
+            effect: CommandEffect::Read,
+            idempotency: Idempotency::Safe,
+            flags: Vec::new(),
+            positionals: Vec::new(),
+            body: None,
+            output_contract: OutputContract::default(),
+            auth: Vec::new(),
+            base_url: None,
+            provider_for: Vec::new(),
+            aliases: Vec::new(),
+            deprecated: false,
+            runnable: true,
+            why_not: None,
+            id,
+        }
+    }
+
+    /// Whether its answers are values for arguments: it reads, and answers a list.
+    pub fn is_provider(&self) -> bool {
+        self.output_contract.list.is_some() && self.effect == CommandEffect::Read && self.runnable
+    }
+
+    /// Returns the SHA-256 of what is said of it, in hex: it differs whenever anything does, in whichever order objects are
+    /// written. Of which arguments it is a provider is said of others.
+    pub fn hash(&self) -> String {
+        let own = Self { provider_for: Vec::new(), ..self.clone() };
+        let canonical = serde_json::to_value(own).map(sorted).unwrap_or_default();
+        hex::encode(&Sha256::digest(canonical.to_string()))
+    }
+}
+
+/// Returns a value whose objects have their keys in order.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
+/// Which source a command comes from.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceKind {
+    /// mcpkg's own operations that have a tool.
+    Operations,
+    /// OpenAPI documents that were imported.
+    Catalogs,
+    /// Tools that are installed (contract 002).
+    Tools,
+    /// Tools of other MCP servers.
+    Plugins,
+}
+
+/// What a command does to what is there. The order is from harmless to grave.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandEffect {
+    /// Nothing.
+    Read,
+    /// Adds or changes.
+    Write,
+    /// Deletes, or loses something for good.
+    Destroy,
+}
+
+/// What a second call with the same arguments does, and so what may be sent again after a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Idempotency {
+    /// Neither call changes anything.
+    Safe,
+    /// No more than the first one.
+    Idempotent,
+    /// No more than the first one, where both carry the same idempotency key.
+    Key,
+    /// Unknown: perhaps all of it again.
+    None,
+}
+
+/// An argument with a name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Flag {
+    /// Its name below `with`. Two of one name that go to different places get the suffix `_query`, `_header` or `_body`.
+    pub name: String,
+    /// A type of JSON Schema's, `secret`, or `any` where the source does not say it or names several.
+    pub r#type: String,
+    /// Its name in the request, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How the request writes it, where that is not the usual way of its place. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<Style>,
+    /// Where the request carries it. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#in: Option<Place>,
+    /// Whether it has to be given.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+    /// The values that it takes, where these are few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub r#enum: Vec<Value>,
+    /// The value that it has where none is given; from the schema's `default` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// The schema's `format`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// The type of the elements of an array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<String>,
+    /// What it means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The command whose answers are values for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The tags of values that it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<String>,
+    /// The tag of the values to prefer among `accepts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefer: Option<String>,
+}
+
+impl Flag {
+    /// Returns an argument of which nothing else is known.
+    pub fn new(name: impl Into<String>, r#type: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            r#type: r#type.into(),
+            key: None,
+            style: None,
+            r#in: None,
+            required: false,
+            r#enum: Vec::new(),
+            default: None,
+            format: None,
+            items: None,
+            description: None,
+            provider: None,
+            accepts: Vec::new(),
+            prefer: None,
+        }
+    }
+}
+
+/// Where a request carries an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// After the question mark of the URL.
+    Query,
+    /// A header of its name.
+    Header,
+    /// A key of the body.
+    Body,
+}
+
+/// How a request writes an argument that is a list or an object. The usual way is a pair for each element in the query and
+/// in a form, text with commas in a header, and the value itself in a body of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// Elements with commas between.
+    Comma,
+    /// Elements with spaces between.
+    Space,
+    /// Elements with `|` between.
+    Pipe,
+    /// A pair `name[key]=value` for each key of an object.
+    Deep,
+    /// Its JSON as text.
+    Json,
+}
+
+/// A placeholder of the path, which always has to be given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Positional {
+    /// Its name below `with`.
+    pub name: String,
+    /// A type of JSON Schema's.
+    pub r#type: String,
+    /// What it means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// The command whose answers are values for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The tags of values that it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<String>,
+    /// The tag of the values to prefer among `accepts`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefer: Option<String>,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Body {
+    /// Its media type.
+    pub content_type: String,
+    /// Whether the one argument that goes there is all of it: a text, bytes as base64, or a value of JSON. Else each such
+    /// argument is a key of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+    /// Whether there has to be one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub required: bool,
+}
+
+/// What a command answers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutputContract {
+    /// The fields of the answer, or of each element where it is a list. A nested one is named by its path, as `owner.id`.
+    pub fields: Vec<OutputField>,
+    /// Where the list stands in the answer, where it is one: `.` for the answer itself, else a path as `data.items`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    /// How many fields were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_fields: Option<usize>,
+    /// How its pages follow each other, where a person said so: see [`ProviderContract::pagination`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pagination: Option<Map<String, Value>>,
+    /// The JSON Schema of the answer, in `detail: full`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Map<String, Value>>,
+}
+
+/// A field of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OutputField {
+    /// Its name, or its path where it is nested.
+    pub name: String,
+    /// A type of JSON Schema's, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<String>,
+    /// What its values are: `app_id`, `app_name`, `display`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+/// A list command as what hands out values for arguments (contract 004, section 3.3).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProviderContract {
+    /// The command's id.
+    pub id: String,
+    /// What it has to be given: its placeholders and its required flags, in order.
+    pub args: Map<String, Value>,
+    /// The fields of each element that it returns.
+    pub returns: Vec<OutputField>,
+    /// How its pages follow each other, where that is known: see reference section 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pagination: Option<Map<String, Value>>,
+}
