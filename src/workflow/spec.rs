@@ -92,7 +92,7 @@ pub enum CommandEffect {
 }
 
 /// What a second call with the same arguments does, and so what may be sent again after a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
     /// Neither call changes anything.
@@ -110,8 +110,14 @@ pub enum Idempotency {
 pub struct Flag {
     /// Its name below `with`. Two of one name that go to different places get the suffix `_query`, `_header` or `_body`.
     pub name: String,
-    /// A type of JSON Schema's, or `secret`.
+    /// A type of JSON Schema's, `secret`, or `any` where the source does not say it or names several.
     pub r#type: String,
+    /// Its name in the request, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How the request writes it, where that is not the usual way of its place. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<Style>,
     /// Where the request carries it. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#in: Option<Place>,
@@ -156,6 +162,23 @@ pub enum Place {
     Body,
 }
 
+/// How a request writes an argument that is a list or an object. The usual way is a pair for each element in the query and
+/// in a form, text with commas in a header, and the value itself in a body of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// Elements with commas between.
+    Comma,
+    /// Elements with spaces between.
+    Space,
+    /// Elements with `|` between.
+    Pipe,
+    /// A pair `name[key]=value` for each key of an object.
+    Deep,
+    /// Its JSON as text.
+    Json,
+}
+
 /// A placeholder of the path, which always has to be given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Positional {
@@ -182,6 +205,10 @@ pub struct Positional {
 pub struct Body {
     /// Its media type.
     pub content_type: String,
+    /// Whether the one argument that goes there is all of it: a text, bytes as base64, or a value of JSON. Else each such
+    /// argument is a key of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// Whether there has to be one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
@@ -198,6 +225,9 @@ pub struct OutputContract {
     /// How many fields were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_fields: Option<usize>,
+    /// How its pages follow each other, where a person said so: see [`ProviderContract::pagination`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pagination: Option<Map<String, Value>>,
     /// The JSON Schema of the answer, in `detail: full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Map<String, Value>>,

@@ -232,6 +232,8 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
+            // APIs are imported from files and other hosts, approved on this machine, and asked with secrets.
+            "workflow" => &["op", "approved", "store", "error", "file", "clock", "disk", "http", "secret"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }
