@@ -348,7 +348,7 @@ mod tests {
     fn x14_header_parameters_are_kept() {
         let header =
             |name: &str| json!({ "name": name, "in": "header", "required": true, "schema": { "type": "string" } });
-        let all = json!({ "parameters": ["X-Trace", "Authorization", "idempotency-key"].map(header) });
+        let all = json!({ "parameters": (["X-Trace", "Authorization", "idempotency-key"].map(header)) });
         let flags: Vec<_> =
             made("/", &all).flags.into_iter().map(|flag| (flag.name, flag.r#in, flag.required)).collect();
         let expected = [("X-Trace", true), ("idempotency-key", false)];

@@ -155,6 +155,7 @@ fn yaml(text: &str) -> Result<Value, Violation> {
         let why = why.lines().next().unwrap_or_default();
         // The reader's own words for the place stand first.
         let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
+        let why = why.split(" at line ").next().unwrap_or(why);
         let (line, column) = (number(place.line().into()), number(place.column().into()));
         Violation::of_text(Rule::Syntax, format!("it is no YAML: {why}"), line, column)
     })
@@ -178,7 +179,7 @@ mod tests {
             (b"\n \n", "it is empty"),
             (b"{\n  \xff", "2:3: syntax: it is no UTF-8"),
             (b"{\"openapi\": \"3.0.0\",}", "1:21: syntax: it is no JSON: trailing comma"),
-            (b"openapi: 3.0.0\n\tx: [", "2:1: syntax: it is no YAML"),
+            (b"openapi: 3.0.0\n\tx: [", "1:10: syntax: it is no YAML: while scanning a plain scalar, found a tab"),
             (b"[]", "1:1: openapi_version: it does not say"),
             (b"hello", "openapi_version"),
             (b"{\"swagger\": \"2.0\"}", "1:13: openapi_version: it is Swagger 2.0"),

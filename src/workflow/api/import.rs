@@ -181,7 +181,7 @@ fn command<'d>(
     let Operation { method, path, item, value } = operation;
     let Arguments { positionals, flags, body, path: argument_path, why_not } =
         arguments::of(references, path, item, value)?;
-    let lists = method == "GET" && !path.trim_end_matches('/').ends_with('}');
+    let lists = method == "GET" && !naming::names_one(path);
     let mut output_contract = output::contract(references, &value["responses"], lists)?;
     let effect = effect(method, value);
     if effect != CommandEffect::Read {

@@ -86,9 +86,8 @@ fn candidates(operation: &Unnamed<'_>, shared: usize, patched: &HashSet<&str>, s
 
 /// What an operation does, in a word.
 fn action(method: &str, path: &str, is_patched: bool) -> String {
-    let ends_with_placeholder = path.trim_end_matches('/').ends_with('}');
     match method {
-        "GET" if ends_with_placeholder => "info".to_owned(),
+        "GET" if names_one(path) => "info".to_owned(),
         "GET" => "list".to_owned(),
         "POST" => "create".to_owned(),
         "PUT" if is_patched => "replace".to_owned(),
@@ -96,6 +95,12 @@ fn action(method: &str, path: &str, is_patched: bool) -> String {
         "DELETE" => "delete".to_owned(),
         other => kebab(other),
     }
+}
+
+/// Whether a path names one of several: its last segment is a placeholder.
+pub fn names_one(path: &str) -> bool {
+    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    last.contains('{') && kebab(&without_placeholders(last)).is_empty()
 }
 
 /// Returns the segments of a path that are no placeholders and no versions, without the first `shared` of them.

@@ -23,9 +23,9 @@ pub fn contract<'d>(
     lists: bool,
 ) -> Result<OutputContract, Fault<'d>> {
     let Some(schema) = answer_schema(references, responses)? else { return Ok(OutputContract::default()) };
-    let outline = schema::outline(references, schema)?;
+    let (outline, cut) = schema::outline(references, schema)?;
     let list = list_path(&outline, lists);
-    Ok(described(outline, list))
+    Ok(OutputContract { more_fields: Some(cut).filter(|cut| *cut > 0), ..described(outline, list) })
 }
 
 /// Returns the contract of an answer by its schema, where the list is at `list`.

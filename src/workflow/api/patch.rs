@@ -52,7 +52,9 @@ impl Patch {
             if output.list != list {
                 let known: BTreeMap<String, Vec<String>> =
                     output.fields.drain(..).map(|field| (field.name, field.tags)).collect();
+                let more_fields = output.more_fields;
                 *output = output::described(output.schema.take().unwrap_or_default(), list);
+                output.more_fields = more_fields;
                 for field in output.fields.iter_mut().filter(|field| field.tags.is_empty()) {
                     field.tags = known.get(&field.name).cloned().unwrap_or_default();
                 }

@@ -35,6 +35,8 @@ pub struct Shape<'d> {
     pub tags: Vec<&'d str>,
     /// Whether several types were named.
     mixed: bool,
+    /// The schemas that it was put together of.
+    parts: usize,
 }
 
 impl<'d> Shape<'d> {
@@ -68,6 +70,11 @@ impl<'d> Shape<'d> {
             let message = "a schema is put together of itself".to_owned();
             return Err(Fault { rule: Rule::RefCycle, message, at: schema });
         }
+        self.parts += 1;
+        if self.parts.max(self.properties.len()) > MOST_NODES {
+            let message = format!("a schema has more than {MOST_NODES} parts or properties");
+            return Err(Fault { rule: Rule::LimitExceeded, message, at: schema });
+        }
         // In 3.1 a reference may have words of its own beside it.
         self.description = self.description.or_else(|| schema["description"].as_str());
         self.default = self.default.or_else(|| schema.get("default"));
@@ -88,7 +95,7 @@ impl<'d> Shape<'d> {
         }
         self.values.extend(schema.get("const"));
         self.items = self.items.or_else(|| schema.get("items").filter(|items| items.is_object()));
-        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten().take(MOST_NODES + 1) {
             if !self.properties.iter().any(|(known, _)| known == name) {
                 self.properties.push((name, property));
             }
@@ -140,18 +147,21 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Returns a schema without references, words and examples: types, formats, values, properties and items. A schema within
-/// itself ends where it begins again, and after so many schemas only types are told.
+/// Returns a schema without references, words and examples: types, formats, values, properties and items; and how many
+/// properties and items were left out. A schema within itself ends where it begins again, and after so many schemas only
+/// types are told.
 ///
 /// # Errors
-/// A fault of a reference.
-pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<Map<String, Value>, Fault<'d>> {
-    Outline { references, left: MOST_NODES, within: Vec::new() }.of(schema)
+/// A fault of a reference, `limit_exceeded`.
+pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
+    let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
+    Ok((outline.of(schema)?, outline.cut))
 }
 
 struct Outline<'d> {
     references: References<'d>,
     left: usize,
+    cut: usize,
     within: Vec<&'d Value>,
 }
 
@@ -174,10 +184,14 @@ impl<'d> Outline<'d> {
         }
         let ends = self.within.iter().any(|outer| std::ptr::eq(*outer, target)) || self.within.len() > DEPTH;
         let inside = shape.properties.len() + usize::from(shape.items.is_some());
-        if ends || inside == 0 || self.left < inside {
+        let cost = inside + shape.parts - 1;
+        if !ends && self.left < cost {
+            self.cut += inside;
+        }
+        if ends || inside == 0 || self.left < cost {
             return Ok(made);
         }
-        self.left -= inside;
+        self.left -= cost;
         self.within.push(target);
         if !shape.properties.is_empty() {
             let mut properties = Map::new();
@@ -205,7 +219,7 @@ mod tests {
     use super::*;
 
     fn outlined(root: &Value) -> Value {
-        Value::Object(outline(References::new(root), &root["s"]).expect("an outline"))
+        Value::Object(outline(References::new(root), &root["s"]).expect("an outline").0)
     }
 
     #[test]
