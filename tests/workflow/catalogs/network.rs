@@ -66,6 +66,7 @@ fn an_api_is_asked_and_its_answers_are_read() {
     let seen = ground.api.seen();
     assert_eq!(seen[0].headers["accept-encoding"], "identity");
     assert_eq!(seen[0].headers["content-type"], "application/json");
+    assert_eq!(seen[0].body, b"{\"region\":\"eu\",\"name\":\"web\"}");
     assert_eq!(ground.api.count("POST /api/v1/apps"), 1);
 }
 
