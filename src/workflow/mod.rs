@@ -14,5 +14,6 @@ pub const DOMAIN: Domain = Domain {
     name: "workflow",
     operations: &[api::OPS],
     commands: &[("catalog", "Import APIs, whose operations become commands")],
+    health: api::health,
     ..Domain::EMPTY
 };

@@ -101,7 +101,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
     let mut faults: Vec<(Fault<'_>, Option<String>)> = Vec::new();
     let operations = match operations(references, root, &mut faults) {
         Ok(operations) => operations,
-        Err(fault) => return Err(invalid(&wanted.from, &placed(document, &[(fault, None)]))),
+        Err(fault) => return Err(invalid(&wanted.from, &placed(document.parsed(), &[(fault, None)]))),
     };
     let schemes = security::schemes(references, root);
     let servers = servers::of(root, wanted.url.as_ref());
@@ -112,7 +112,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
             Err(fault) => faults.push((fault, Some(operation.name()))),
         }
     }
-    let left_out = if faults.is_empty() { Vec::new() } else { placed(document, &faults) };
+    let left_out = if faults.is_empty() { Vec::new() } else { placed(document.parsed(), &faults) };
     if made.is_empty() {
         return Err(invalid(&wanted.from, &left_out));
     }

@@ -33,7 +33,29 @@ fn each_operation_has_its_name() {
             format!("{} = {} {}{why}", command.spec.id, command.method, command.path)
         })
         .collect();
-    insta::assert_snapshot!(names.join("\n"), @"");
+    insta::assert_snapshot!(names.join("\n"), @"
+    hosting:apps:addons:create = POST /apps/{id}/addons
+    hosting:apps:addons:list = GET /apps/addons
+    hosting:apps:addons:list-for-app = GET /apps/{id}/addons
+    hosting:apps:create = POST /apps
+    hosting:apps:delete = DELETE /apps/{id}
+    hosting:apps:info = GET /apps/{id}
+    hosting:apps:list = GET /apps
+    hosting:apps:logs:create = POST /apps/{id}/logs
+    hosting:apps:logs:list = GET /apps/{id}/logs
+    hosting:apps:replace = PUT /apps/{id}
+    hosting:apps:slug:create = POST /apps/{id}/slug (its body is multipart)
+    hosting:apps:slug:update = PUT /apps/{id}/slug
+    hosting:apps:update = PATCH /apps/{id}
+    hosting:databases:create = POST /databases
+    hosting:databases:info = GET /databases/{id}
+    hosting:databases:list = GET /databases
+    hosting:databases:search:create = POST /databases/search
+    hosting:pipelines:create = POST /pipelines
+    hosting:pipelines:list = GET /pipelines
+    hosting:pipelines:promotions:info = GET /pipelines/{pipeline_id}/promotions/{name}.json (`session` is sent in a cookie)
+    hosting:uploads:create = POST /uploads
+    ");
     let literal = super::imported(hosting().to_string(), "").expect("an import");
     let create =
         literal.commands.iter().find(|command| command.spec.id == "apps:create").expect("the contract's own id");

@@ -26,7 +26,15 @@ components:
 ",
     );
     let ran = scratch.run(&["catalog", "import", "api.yaml"]);
-    insta::assert_snapshot!(ran.to_string(), @"");
+    insta::assert_snapshot!(ran.to_string(), @"
+    status: 0
+    --- stdout
+    Imported 2 commands of Notes REST API v2 2 as 'notes'
+    --- stderr
+    warning: 10:10: path_parameter_undeclared: the placeholder `{id}` is no parameter of the path; GET /notes/{id} is left out
+    hint: commands take the security scheme 'token': `mcpkg catalog set notes --auth token=env:NAME` says where its secret is kept
+    hint: 1 command cannot be run: `mcpkg catalog show notes` says why
+    ");
     insta::assert_snapshot!(scratch.run(&["catalog", "list"]).to_string(), @"");
     scratch.ok(&["catalog", "set", "notes", "--auth", "token=env:NOTES", "--header", "X-Team=env:TEAM"]);
     let shown = scratch.json(&["catalog", "show", "notes"]);
