@@ -1,6 +1,7 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
 mod answer;
+pub mod api;
 pub mod commands;
 mod completions;
 pub mod contracts;
@@ -34,8 +35,11 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS],
-    commands: &[("command", "Find commands of every source, and learn what they take and answer")],
+    operations: &[OPS, api::OPS],
+    commands: &[
+        ("command", "Find commands of every source, and learn what they take and answer"),
+        ("catalog", "Import APIs, whose operations become commands"),
+    ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Named,
@@ -45,6 +49,7 @@ pub const DOMAIN: Domain = Domain {
             and answers.",
     }],
     resources: &[resource::COMMAND],
+    health: api::health,
     ..Domain::EMPTY
 };
 

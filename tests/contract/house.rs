@@ -235,8 +235,11 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
-            // Commands are what agents have as tools: every operation, and every tool that is data.
-            "workflow" => &["op", "store", "error", "file", "clock", "operations", "DOMAINS"],
+            // Commands are what agents have as tools: every operation, and every tool that is data. APIs are imported from
+            // files and other hosts, approved on this machine, and asked with secrets.
+            "workflow" => &[
+                "op", "approved", "store", "error", "file", "clock", "disk", "http", "secret", "operations", "DOMAINS",
+            ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

@@ -1,3 +1,4 @@
 //! Contract 004: commands and workflows.
 
+mod catalogs;
 mod index;
