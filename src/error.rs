@@ -190,6 +190,8 @@ codes! {
     GateUnreachable      "E_GATE_UNREACHABLE"              7 -32603 -32005 Machine "gate_unreachable" ["retry_command"] "A model gate elsewhere cannot be reached, or did not answer as one does; details have its URL, and why.";
     GateEngineMissing    "E_GATE_ENGINE_MISSING"           7 -32603 -32005 Machine "gate_engine_missing" ["ask_user"] "This mcpkg was built without the engine that runs models: `cargo install --path . --features full` builds one with it.";
     BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
+    SchemaVersion        "E_SCHEMA_VERSION"                1 -32602 -32000 Caller  "schema_version" ["retry_command"] "A text says that it is of a version of its form that is not known.";
+    WorkflowInvalid      "E_WORKFLOW_INVALID"              1 -32602 -32000 Caller  "workflow_invalid" ["fix_workflow" "retry_command"] "A workflow has errors; details.errors and details.warnings have each finding with its place.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

@@ -29,7 +29,9 @@ impl Category {
             | Code::SkillInvalid
             | Code::ConfigInvalid
             | Code::TemplateFailed
-            | Code::TooLarge => Self::Validation,
+            | Code::TooLarge
+            | Code::SchemaVersion
+            | Code::WorkflowInvalid => Self::Validation,
             Code::AlreadyExists | Code::ImportConflict | Code::DesiredStateConflict | Code::PlanChanged => {
                 Self::Conflict
             }
