@@ -16,10 +16,10 @@ use std::process::{Command, ExitCode};
 
 #[path = "speed/builds.rs"]
 mod builds;
-#[path = "speed/commands.rs"]
-mod commands;
 #[path = "speed/catalogs.rs"]
 mod catalogs;
+#[path = "speed/commands.rs"]
+mod commands;
 #[path = "speed/data.rs"]
 mod data;
 #[path = "speed/deploys.rs"]

@@ -2,3 +2,4 @@
 
 mod catalogs;
 mod index;
+mod text;

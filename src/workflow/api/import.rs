@@ -14,6 +14,7 @@ use super::servers::{self, Server};
 use super::violation::{Fault, Rule, Violation, invalid, placed};
 use crate::error::Result;
 use crate::http::Url;
+use crate::workflow::contracts;
 use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, Place, SourceKind};
 
 /// The most operations of a document.
@@ -290,9 +291,12 @@ pub fn call(spec: &mut CommandSpec, id: &str) {
     (spec.id, spec.group, spec.name) = (id.to_owned(), group.to_owned(), name.to_owned());
 }
 
-/// Returns the commands of a whole document in the order of their ids: what looks at all of them together, such as which
-/// command hands out values for which argument, is done here.
+/// Returns the commands of a whole document in the order of their ids, with what follows from all of them together, such as
+/// which hands out values for which argument.
 fn finished(mut commands: Vec<Command>) -> Vec<Command> {
     commands.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
-    commands
+    let (places, mut specs): (Vec<_>, Vec<_>) =
+        commands.into_iter().map(|command| ((command.method, command.path), command.spec)).unzip();
+    contracts::complete(&mut specs);
+    places.into_iter().zip(specs).map(|((method, path), spec)| Command { method, path, spec }).collect()
 }
