@@ -232,6 +232,8 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
+            // The schema of a workflow; secrets by their look; files that are mended.
+            "workflow" => &["op", "schema", "store", "error", "file", "redact", "disk"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }
