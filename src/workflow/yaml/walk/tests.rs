@@ -4,11 +4,11 @@ use super::*;
 
 /// Returns the findings of a text: code, line and column.
 fn found(text: &str) -> Vec<(&'static str, usize, usize)> {
-    read(text).findings.iter().map(|found| (found.code.name(), found.span.line, found.span.column)).collect()
+    super::read(text).findings.iter().map(|found| (found.code.name(), found.span.line, found.span.column)).collect()
 }
 
 fn value(text: &str) -> Value {
-    let read = read(text);
+    let read = super::read(text);
     assert_eq!(read.findings, [], "{text}");
     read.value.unwrap()
 }
@@ -16,7 +16,7 @@ fn value(text: &str) -> Value {
 #[test]
 fn a_text_is_a_value_whose_parts_know_their_places() {
     let text = "a: 1\nb:\n  - x: \"é z\"\n  - [y, 'w']\n\"c/d\": |\n  one\n  two\n";
-    let read = read(text);
+    let read = super::read(text);
     assert_eq!(read.findings, []);
     assert_eq!(read.value.unwrap(), json!({ "a": 1, "b": [{ "x": "é z" }, ["y", "w"]], "c/d": "one\ntwo\n" }));
     let at = |pointer: &str| {
@@ -66,12 +66,12 @@ fn what_is_no_part_of_the_subset_is_refused_at_its_place() {
 
 #[test]
 fn a_key_that_comes_twice_leaves_the_first_value() {
-    assert_eq!(read("a: 1\na: {b: [2]}\nc: 3\n").value, Some(json!({ "a": 1, "c": 3 })));
+    assert_eq!(super::read("a: 1\na: {b: [2]}\nc: 3\n").value, Some(json!({ "a": 1, "c": 3 })));
 }
 
 #[test]
 fn a_template_without_quotes_inside_of_braces_is_pointed_at() {
-    let read = read("{app: ${{ inputs.app }}}");
+    let read = super::read("{app: ${{ inputs.app }}}");
     assert_eq!(found("{app: ${{ inputs.app }}}"), [("yaml_syntax", 1, 8)]);
     assert!(read.findings[0].hint.as_ref().unwrap().contains("quotes"), "{:?}", read.findings);
     assert!(!read.findings[0].message.contains("JSON"));
@@ -80,18 +80,18 @@ fn a_template_without_quotes_inside_of_braces_is_pointed_at() {
 #[test]
 fn braces_without_the_dollar_are_a_template_that_was_meant() {
     let text = "with:\n  app: {{ inputs.app }}\n";
-    let read = read(text);
+    let read = super::read(text);
     assert_eq!(found(text), [("mustache_without_dollar", 2, 8)]);
     assert_eq!(read.value, Some(json!({ "with": { "app": "${{ inputs.app }}" } })));
     let (mended, count) = crate::workflow::finding::mended(text, &read.findings);
     assert_eq!((mended.as_str(), count), ("with:\n  app: \"${{ inputs.app }}\"\n", 1));
-    assert_eq!(read(&mended).findings, []);
+    assert_eq!(super::read(&mended).findings, []);
 }
 
 #[test]
 fn an_aliased_value_stands_where_it_is_used() {
     let text = "a: &x\n  b: [1]\nc: *x\n";
-    let read = read(text);
+    let read = super::read(text);
     assert_eq!(read.value, Some(json!({ "a": { "b": [1] }, "c": { "b": [1] } })));
     let place = read.places.get("/c/b/0").unwrap();
     assert_eq!((place.value.line, place.value.column), (3, 4));
