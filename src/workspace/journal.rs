@@ -325,11 +325,11 @@ fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
             warnings.push(format!("not done: {}", step.shown()));
             continue;
         }
+        let applied = carry::apply(ground, std::slice::from_ref(step), &mut 0);
         // It was done already, where a run is completed that was cut off.
-        let done = carry::is_done(ground, step);
-        let done =
-            done.and_then(|done| if done { Ok(()) } else { carry::apply(ground, std::slice::from_ref(step), &mut 0) });
-        if let Err(error) = done {
+        if let Err(error) = applied
+            && !carry::is_done(ground, step).unwrap_or(false)
+        {
             warnings.push(format!("not done: {}: {}", step.shown(), error.message()));
             stopped.push(step.repo());
             if may_have_begun(&error) {
