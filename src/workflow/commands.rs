@@ -1,4 +1,5 @@
-//! The commands that a caller may reach, of all sources: searched, listed, and found by their ids.
+//! The commands that a caller may reach, of all sources: searched, listed, and found by their ids. `resolve.rs` has the other
+//! ways to write one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,10 +8,9 @@ use super::api::catalogs::Catalogs;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
-use super::source::{Brief, CommandSource, Commands, Resolved};
-use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
+use super::source::{Brief, CommandSource};
+use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
-use super::{contracts, resolve};
 use crate::error::Result;
 use crate::op::Context;
 
@@ -93,16 +93,5 @@ impl Reachable<'_> {
     /// Whether the caller may reach commands of this effect. By its group and name a source leaves out what it may not.
     fn reaches(&self, effect: CommandEffect) -> bool {
         effect == CommandEffect::Read || !self.context.surface.read_only
-    }
-}
-
-impl Commands for Reachable<'_> {
-    fn resolve(&self, typed: &str) -> Result<Resolved> {
-        resolve::resolve(self, typed)
-    }
-
-    fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>> {
-        let Resolved::One(spec) = self.resolve(id)? else { return Ok(None) };
-        Ok(contracts::provider(&spec).map(Arc::new))
     }
 }
