@@ -54,7 +54,7 @@ components:
         .map(|event| event["kind"].as_str().expect("a kind").to_owned())
         .collect();
     let written: Vec<&str> = kinds.iter().map(String::as_str).filter(|kind| kind.starts_with("catalog")).collect();
-    assert_eq!(written, ["catalog.import", "catalog.set", "catalog.set", "catalog.remove", "catalog.remove"]);
+    assert_eq!(written, ["catalog.import", "catalog.set", "catalog.set", "catalog.remove"]);
 }
 
 #[test]
