@@ -146,6 +146,25 @@ fn effects_and_repetition_go_by_the_method_unless_the_document_says_it() {
 }
 
 #[test]
+fn an_operation_may_have_a_server_of_its_own() {
+    let serving = |url: &str| json!({ "get": { "servers": [{ "url": url }], "responses": {} } });
+    let document = |general: &str| {
+        json!({ "openapi": "3.0.0", "servers": [{ "url": general }], "paths": {
+        "/a": { "get": { "responses": {} } }, "/b": serving("https://b.example.com/x/"), "/c": serving("/other"), "/d": serving("https://{t}.example.com"),
+    } })
+    };
+    let served = |general: &str| -> Vec<(Option<String>, bool)> {
+        let imported = imported(document(general).to_string(), "t").expect("an import");
+        imported.commands.into_iter().map(|command| (command.spec.base_url, command.spec.runnable)).collect()
+    };
+    let b = (Some("https://b.example.com/x".to_owned()), true);
+    let c = (Some("https://a.example.com/other".to_owned()), true);
+    assert_eq!(served("https://a.example.com/v1"), [(None, true), b.clone(), c, (None, false)]);
+    // Nothing says what it is relative to.
+    assert_eq!(served("/v1"), [(None, true), b, (None, false), (None, false)]);
+}
+
+#[test]
 fn newer_documents_have_more_methods() {
     let document = json!({ "openapi": "3.2.0", "info": { "title": "T" }, "paths": { "/things": {
         "query": { "responses": {} },
