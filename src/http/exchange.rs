@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::http::header::{
     ACCEPT_ENCODING, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
@@ -84,8 +84,10 @@ pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => retry_after(&answer.headers),
             _ => None,
         };
-        match wait {
-            Some(wait) if rules.repeats && attempts <= WAITS && wait <= LONGEST_WAIT => {
+        // What would not be over in time is not waited for either.
+        let is_worth = |wait: &Duration| *wait <= LONGEST_WAIT && Instant::now() + *wait < rules.limits.until;
+        match wait.filter(is_worth) {
+            Some(wait) if rules.repeats && attempts <= WAITS => {
                 client.within(&rules.limits, async { tokio::time::sleep(wait).await })?;
             }
             _ => return Ok(Answer { attempts, ..answer }),

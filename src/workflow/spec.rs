@@ -172,15 +172,15 @@ pub struct Flag {
     pub name: String,
     /// A type of JSON Schema's, `secret`, or `any` where the source does not say it or names several.
     pub r#type: String,
-    /// Where the request carries it. HTTP only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub r#in: Option<Place>,
     /// Its name in the request, where that is another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// How the request writes it, where that is not the usual way of its place. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
+    /// Where the request carries it. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#in: Option<Place>,
     /// Whether it has to be given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,

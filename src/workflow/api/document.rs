@@ -143,7 +143,7 @@ fn yaml(text: &str) -> Result<Value, Violation> {
         // The reader's own words for the place stand first.
         let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
         let why = why.split(" at line ").next().unwrap_or(why);
-        let (line, column) = (number(place.line().into()), number(place.column().into()));
+        let (line, column) = (number(place.line()), number(place.column()));
         Violation::of_text(Rule::Syntax, format!("it is no YAML: {why}"), line, column)
     })
 }

@@ -163,6 +163,10 @@ fn a_busy_server_is_waited_for_where_sending_twice_does_no_harm() {
         ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
     }
     assert_eq!(ground.api.count("POST /api/v1/apps"), 4);
+    // Nor beyond the time that the call has.
+    ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "20"]);
+    ground.api.trouble([Trouble::Status(503, vec![("retry-after", "30".to_owned())], "")]);
+    ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
 }
 
 #[test]

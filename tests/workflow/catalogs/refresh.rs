@@ -42,7 +42,17 @@ fn a_refresh_shows_what_changed_and_asks() {
     let before = scratch.json(&["catalog", "show", "hosting"]);
     let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
     assert_eq!(shown.status, 3, "{shown}");
-    insta::assert_snapshot!(shown.stdout, @"");
+    insta::assert_snapshot!(shown.stdout, @"
+    + hosting:stacks:list
+    - hosting:pipelines:promotions:info
+    ~ hosting:apps:create: `size` is new
+    ! hosting:apps:list: `region` is required now; `region` takes other values; `limit` is gone
+    ~ hosting:apps:logs:list: its words or details changed
+    ! hosting:databases:create: `plan` is gone; the answer's `plan` is gone
+    ! hosting:databases:info: the answer's `plan` is gone
+    ! hosting:databases:list: the answer's `plan` is gone
+    ! hosting:databases:search:create: the answer's `plan` is gone
+    ");
     let unasked = scratch.run(&["catalog", "refresh", "hosting"]);
     assert!(unasked.status == 1 && unasked.stderr.contains("needs to be confirmed"), "{unasked}");
     assert_eq!(scratch.json(&["catalog", "show", "hosting"]), before, "nothing was written");
