@@ -233,7 +233,7 @@ fn imports_go_down_only() {
                 "http",
             ],
             // The schema of a workflow; secrets by their look; files that are mended.
-            "workflow" => &["op", "schema", "store", "error", "file", "redact", "disk"],
+            "workflow" => &["op", "schema", "store", "error", "file", "redact", "disk", "operations"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

@@ -236,7 +236,7 @@ mod recorded {
 fn an_unquoted_template_inside_of_braces_is_a_mistake_of_yaml_at_the_inner_brace() {
     let text = workflow("  app: {}\n", "  - {id: a, run: apps:info, with: {app: ${{ inputs.app }}}}\n");
     let found = only(&text, "yaml_syntax");
-    assert_eq!((found.span.line, found.span.column), (5, 43));
+    assert_eq!((found.span.line, found.span.column), (5, 42));
     assert!(found.hint.as_ref().is_some_and(|hint| hint.contains("quotes")), "{found:?}");
 }
 
