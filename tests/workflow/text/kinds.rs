@@ -14,7 +14,7 @@ const TEXTS: &[(&str, usize, usize, &str)] = &[
     ("duplicate_key", 2, 1, "workflow: w\nworkflow: x\nsteps: [{id: a, run: apps:list}]"),
     ("multi_document", 3, 1, "workflow: w\nsteps: [{id: a, run: apps:list}]\n---\nworkflow: x"),
     ("non_scalar_key", 2, 1, "workflow: w\n1: x\nsteps: [{id: a, run: apps:list}]"),
-    ("mustache_without_dollar", 1, 49, "- {id: a, run: apps:info, with: {app: \"a\"}, if: '{{ inputs.a }}'}"),
+    ("mustache_without_dollar", 1, 50, "- {id: a, run: apps:info, with: {app: \"a\"}, if: '{{ inputs.a }}'}"),
     ("unsupported_yaml", 1, 17, "workflow: !!str w\nsteps: [{id: a, run: apps:list}]"),
     ("limit_exceeded", 1, 67, "- {id: a, run: apps:list, repeat: {until: \"1 == 1\", max_attempts: 10001}}"),
     ("ambiguous_scalar", 1, 11, "workflow: yes\nsteps: [{id: a, run: apps:list}]"),

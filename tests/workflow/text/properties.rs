@@ -111,7 +111,8 @@ fn definition() -> impl Strategy<Value = Definition> {
             let inputs = examples.into_iter().enumerate().map(|(index, value)| {
                 (format!("i{index}"), json!({ "default": { "from": "literal", "value": value }, "description": title }))
             });
-            let inputs: Value = match is_list {
+            // That there are none is written in no form.
+            let inputs: Value = match is_list && inputs.len() > 0 {
                 false => Value::Object(inputs.collect()),
                 true => inputs
                     .map(|(name, mut input)| {
