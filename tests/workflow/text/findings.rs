@@ -124,7 +124,7 @@ fn x27_what_an_argument_accepts_and_prefers_is_checked() {
     let prefer = only(&steps("name"), "prefer_not_used");
     assert_eq!(prefer.hint.as_deref(), Some("use its field `id`"));
     // A field of which nothing is said may be anything.
-    assert_eq!(places(&steps("ready")), [("template_type_mismatch", 6, 16)]);
+    assert_eq!(places(&steps("ready")), [("template_type_mismatch", 6, 17)]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ mod recorded {
 fn an_unquoted_template_inside_of_braces_is_a_mistake_of_yaml_at_the_inner_brace() {
     let text = workflow("  app: {}\n", "  - {id: a, run: apps:info, with: {app: ${{ inputs.app }}}}\n");
     let found = only(&text, "yaml_syntax");
-    assert_eq!((found.span.line, found.span.column), (5, 43));
+    assert_eq!((found.span.line, found.span.column), (5, 42));
     assert!(found.hint.as_ref().is_some_and(|hint| hint.contains("quotes")), "{found:?}");
 }
 

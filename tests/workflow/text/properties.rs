@@ -90,8 +90,13 @@ fn definition() -> impl Strategy<Value = Definition> {
     let with = prop::collection::vec(("[a-z]{1,6}", value()), 0..4);
     let step =
         (with, prop::option::of(value().prop_filter("left out", |value| !value.is_null())), prop::option::of(text()));
-    (prop::collection::vec(step, 1..5), prop::collection::vec(value(), 0..3), any::<bool>(), text()).prop_map(
-        |(steps, examples, is_list, title)| {
+    (
+        prop::collection::vec(step, 1..5),
+        prop::collection::vec(value(), 0..3),
+        any::<bool>(),
+        text().prop_map(|text| format!("t{text}")),
+    )
+        .prop_map(|(steps, examples, is_list, title)| {
             let steps: Vec<Value> = steps
                 .into_iter()
                 .enumerate()
@@ -106,7 +111,8 @@ fn definition() -> impl Strategy<Value = Definition> {
             let inputs = examples.into_iter().enumerate().map(|(index, value)| {
                 (format!("i{index}"), json!({ "default": { "from": "literal", "value": value }, "description": title }))
             });
-            let inputs: Value = match is_list {
+            // That there are none is written in no form.
+            let inputs: Value = match is_list && inputs.len() > 0 {
                 false => Value::Object(inputs.collect()),
                 true => inputs
                     .map(|(name, mut input)| {
@@ -117,8 +123,7 @@ fn definition() -> impl Strategy<Value = Definition> {
             };
             serde_json::from_value(json!({ "workflow": "w", "title": title, "inputs": inputs, "steps": steps }))
                 .expect("a definition")
-        },
-    )
+        })
 }
 
 /// Checks that every place of a text lies inside of it, on character bounds, and says lines and columns that are so.
