@@ -40,7 +40,7 @@ impl Difference {
     /// Compares what is stored with what a document says now.
     pub fn between(before: &[Command], after: &[Command]) -> Self {
         let by_operation = |commands: &[Command]| -> BTreeMap<(String, String), CommandSpec> {
-            let one = |command: &Command| ((command.path.clone(), command.method.clone()), command.spec.clone());
+            let one = |command: &Command| ((command.path.clone(), command.method.clone()), alone(command.spec.clone()));
             commands.iter().map(one).collect()
         };
         let (before, after) = (by_operation(before), by_operation(after));
@@ -150,6 +150,21 @@ fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
     }
     found.sort_by_key(|change| !change.breaking);
     found
+}
+
+/// Returns a command without what follows from the other commands of its document: which values an argument takes, and who
+/// hands them out.
+fn alone(mut spec: CommandSpec) -> CommandSpec {
+    spec.provider_for.clear();
+    for flag in &mut spec.flags {
+        (flag.provider, flag.prefer) = (None, None);
+        flag.accepts.clear();
+    }
+    for positional in &mut spec.positionals {
+        (positional.provider, positional.prefer) = (None, None);
+        positional.accepts.clear();
+    }
+    spec
 }
 
 fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, String)) {
