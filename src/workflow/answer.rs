@@ -11,6 +11,9 @@ use crate::error::{Code, Error, Result};
 /// The version that every answer and every failure begins with.
 pub const VERSION: &str = "1.0";
 
+/// Bytes of the longest id, or the longest query of a few words.
+const SHORT: usize = 255;
+
 /// An answer: what the tool gives, or why it failed. It requires nothing, since a client holds failures against it too.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
@@ -55,6 +58,11 @@ pub fn data(answer: &impl Serialize) -> Result<Value> {
 /// Takes one text, where the shell takes several words.
 pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     String::deserialize(deserializer).map(|text| vec![text])
+}
+
+/// Whether what was asked for is as short as an id or a few words, so that it takes microseconds to find.
+pub fn is_short(asked: &[String]) -> bool {
+    asked.iter().map(String::len).sum::<usize>() <= SHORT
 }
 
 /// Returns how many rows a page has: as many as were asked for, else the usual number.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, VERSION, cursor, cut, data, limit, one, place};
+use super::answer::{Answer, VERSION, cursor, cut, data, is_short, limit, one, place};
 use super::commands::{Reachable, reachable};
 use super::completions::GROUPS;
 use super::index::{Found, Index, Rank};
@@ -138,6 +138,10 @@ impl Operation for Search {
     const LISTS: Option<&'static str> = Some("results");
     const STRUCTURED: bool = true;
     type Output = Answer<Hits>;
+
+    fn is_hot(&self) -> bool {
+        is_short(&self.query)
+    }
 
     fn run(self, context: &Context) -> Result<Reply> {
         let query = self.query.join(" ");

@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, VERSION, data, one};
+use super::answer::{Answer, VERSION, data, is_short, one};
 use super::commands::reachable;
 use super::completions::IDS;
 use super::resolve::require;
 use super::spec::CommandSpec;
-use super::{GROUP, tools, word};
+use super::{GROUP, word};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
@@ -71,11 +71,8 @@ impl Operation for Show {
     const STRUCTURED: bool = true;
     type Output = Answer<Told>;
 
-    /// An id is looked up; what else stands for a command is searched for. Which tools are there may depend on the session.
     fn is_hot(&self) -> bool {
-        let [id] = self.id.as_slice() else { return false };
-        let group = id.split_once(':').map(|(group, _)| group);
-        group.is_some_and(|group| group != tools::GROUP) && !id.contains(char::is_whitespace)
+        is_short(&self.id)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

@@ -56,8 +56,6 @@ impl CacheKey {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
             }
-        }
-        if method == "tools/list" {
             // Installed tools are of whose key or session it is, and of the toolset that narrows them. No name has a line end.
             let audience = config.audience();
             let session = audience.session.filter(|session| !session.is_empty());
