@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::media::Media;
 use super::naming;
-use super::output::is_json;
 use super::reference::References;
 use super::schema::Shape;
 use super::violation::{Fault, Rule};
@@ -279,39 +279,6 @@ pub fn short(text: &str) -> String {
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_owned(),
-    }
-}
-
-/// What bodies are made of, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Media {
-    Json,
-    Form,
-    Text,
-    Bytes,
-    Multipart,
-}
-
-impl Media {
-    fn of(name: &str) -> Self {
-        let bare = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match bare.as_str() {
-            _ if is_json(&bare) || bare == "application/*" => Self::Json,
-            "application/x-www-form-urlencoded" => Self::Form,
-            "application/xml" | "application/yaml" | "application/x-yaml" | "application/x-ndjson" => Self::Text,
-            text if text.starts_with("text/") || text.ends_with("+xml") || text.ends_with("+yaml") => Self::Text,
-            multipart if multipart.starts_with("multipart/") => Self::Multipart,
-            _ => Self::Bytes,
-        }
-    }
-
-    /// The media type that is sent for a range of them, such as `text/*`.
-    fn stands_for(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Text => "text/plain",
-            Self::Form | Self::Bytes | Self::Multipart => "application/octet-stream",
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::approval;
 use super::arguments::IDEMPOTENCY_KEY;
 use super::catalog::Catalog;
-use super::output::is_json;
+use super::media::is_json;
 use super::request::request;
 use super::security::Scheme;
 use crate::error::{Code, Error, Result};

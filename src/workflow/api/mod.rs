@@ -16,6 +16,7 @@ pub mod document;
 pub mod fetch;
 mod health;
 pub mod import;
+pub mod media;
 pub mod naming;
 mod operations;
 pub mod output;

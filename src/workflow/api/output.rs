@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::media::is_json;
 use super::reference::References;
 use super::schema;
 use super::violation::Fault;
@@ -47,12 +48,6 @@ fn answer_schema<'d>(references: References<'d>, responses: &'d Value) -> Result
     let content = response["content"].as_object();
     let media = content.into_iter().flatten().find(|(media, _)| is_json(media));
     Ok(media.and_then(|(_, media)| media.get("schema")))
-}
-
-/// Whether a media type is JSON.
-pub fn is_json(media: &str) -> bool {
-    let bare = media.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    bare == "application/json" || bare.ends_with("+json")
 }
 
 /// Returns where the list stands in an answer: `.` for the answer itself, else the name of a property.

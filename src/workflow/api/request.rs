@@ -6,7 +6,7 @@ use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::output::is_json;
+use super::media::is_json;
 use super::written::{elements, encoded, pairs, path, text};
 use crate::error::{Code, Error, Result, nearest};
 use crate::http::{Outgoing, Url};

@@ -14,6 +14,7 @@ use crate::workflow::GROUP;
 use crate::workflow::api::approval;
 use crate::workflow::api::catalog::{ANSWER, Catalog, TIMEOUT, references};
 use crate::workflow::api::fetch::Place;
+use crate::workflow::api::servers::Server;
 use crate::workflow::api::violation::Violation;
 
 /// Import an API
@@ -86,9 +87,7 @@ impl Operation for Import {
         let given_name = self.name.clone().or_else(|| Some(prefix.clone()).filter(|prefix| !prefix.is_empty()));
         let name = given_name.unwrap_or_else(|| read.name());
         let imported = read.commands(&name, &prefix, &[])?;
-        let is_asked = |server: &&crate::workflow::api::servers::Server| {
-            Url::parse(&server.url).is_some_and(|url| url.is_private())
-        };
+        let is_asked = |server: &&Server| Url::parse(&server.url).is_some_and(|url| url.is_private());
         let base_url = given_base.or_else(|| imported.servers.iter().find(is_asked).map(|server| server.url.clone()));
         let now = context.clock.now();
         let mut catalog = Catalog {
