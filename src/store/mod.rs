@@ -11,6 +11,7 @@ pub mod builds;
 pub mod check;
 pub mod consents;
 pub mod deploys;
+pub mod drafts;
 pub mod events;
 pub mod flow_runs;
 pub mod gate;
@@ -38,6 +39,7 @@ pub mod tasks;
 pub mod tools;
 pub mod validators;
 pub mod watch;
+pub mod workflows;
 pub mod workspaces;
 
 mod ahead;
