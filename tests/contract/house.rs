@@ -64,7 +64,7 @@ fn used(text: &str) -> Vec<String> {
 /// file in the store, its migration, and its line.
 const NAMED_BY: &[(&str, &[&str])] = &[
     // What a project holds is what MCP calls prompts, resources and skills, and what is deployed.
-    ("content", &["access/", "client/", "deploy/", "mcp/"]),
+    ("content", &["access/", "client/", "deploy/", "mcp/", "workflow/"]),
     // Contract 000's own identity.
     ("deploy", &["mcp/config.rs", "registry/installed/"]),
     // Contract 002's.
@@ -137,6 +137,7 @@ fn imports_go_down_only() {
             "store" => &["error", "clock", "file"],
             "error" => &["redact"],
             "file" | "redact" => &[],
+            "editor" => &["error", "file", "process"],
             "process" => &["file"],
             room if ANYWHERE.contains(&room) => &[],
             "secret" => &["disk", "error", "file", "process"],
@@ -219,18 +220,38 @@ fn imports_go_down_only() {
                 "error",
                 "file",
                 "clock",
-                "process",
+                "editor",
                 "git",
                 "approved",
                 "redact",
                 "disk",
                 "mcp_servers",
+                "process",
                 "secret",
             ],
             // Repositories, which are changed by git and under this user's records; commands of builds; gates elsewhere.
             "workspace" => &[
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
+            ],
+            // The editor.
+            "workflow" => &[
+                "op",
+                "consent",
+                "approved",
+                "store",
+                "error",
+                "file",
+                "clock",
+                "process",
+                "redact",
+                "disk",
+                "editor",
+                "http",
+                "secret",
+                "content::answer",
+                "content::cursor",
+                "content::names",
             ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
