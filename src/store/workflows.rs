@@ -7,7 +7,7 @@ mod settings;
 mod workflow;
 mod write;
 
-pub use read::{by_uuid, find, get, list, missing, names, validator};
+pub use read::{by_uuid, find, get, list, missing, names, validator, with};
 pub(super) use revisions::revision_from_row;
 pub use revisions::{Revision, history, last, oldest, revision};
 pub(super) use revisions::{forget, outdated, workflow_revision_columns};

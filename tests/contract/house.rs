@@ -74,7 +74,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
-    ("consent", &["deploy/", "mcp/", "registry/", "workspace/"]),
+    ("consent", &["deploy/", "mcp/", "registry/", "workflow/", "workspace/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.

@@ -6,9 +6,10 @@ use super::row::{damaged, from_row, placeholder, workflow_columns};
 use super::workflow::Workflow;
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
+use crate::store::blobs::{Blob, blob_columns};
 use crate::store::engine::{params, sql};
 use crate::store::page::{Page, Slice};
-use crate::store::projects::{Project, Selection, resolved};
+use crate::store::projects::{self, Project, Selection, resolved};
 
 /// Returns a page of a project's workflows by name, to be shown: a damaged one has a description that says so.
 ///
@@ -54,6 +55,22 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>
         Some(found) if found.uuid != uuid => Err(damaged(&found.name)),
         found => Ok(found),
     }
+}
+
+/// Hands `f` the text of the workflow `name` of the project that applies; `None` where there is none.
+///
+/// # Errors
+/// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn with<T>(
+    db: &Db<'_>,
+    selection: &Selection,
+    name: &str,
+    f: impl FnOnce(Blob<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(None) };
+    let Some(workflow) = find(db, project, name)? else { return Ok(None) };
+    let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
+    db.one(sql, params![workflow.blob], |row| f(Blob::from_row(row, 0)?))
 }
 
 /// Returns the names in the project that applies that begin with `prefix`, at most `limit`.
