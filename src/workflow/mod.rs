@@ -1,7 +1,13 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
+pub mod definition;
+pub mod expression;
+pub mod finding;
+pub mod limits;
 pub mod source;
+pub mod span;
 pub mod spec;
+pub mod yaml;
 
 use crate::op::Domain;
 
