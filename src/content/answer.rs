@@ -1,4 +1,4 @@
-//! What the answers of prompts, resources and other things with revisions share: pages, sizes, text and data.
+//! What the answers of prompts and resources share: pages, sizes, text and data.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub(super) fn deleted(kind: Kind, name: &str, revision: i64, project: &str, data
 }
 
 /// Returns the hint for an update that changed nothing: it adds no revision.
-pub fn unchanged(before: i64, after: i64) -> Option<String> {
+pub(super) fn unchanged(before: i64, after: i64) -> Option<String> {
     (before == after).then(|| "nothing differs from what was there, so no revision was added".to_owned())
 }
 
@@ -53,10 +53,7 @@ pub fn too_large(what: &str, size: u64, limit: u64, how: &str) -> Error {
 }
 
 /// Returns the page a list call asks for: everything from the shell, a hundred for an agent, unless it says.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for a limit of 0 and for a cursor that is none of this list and project.
-pub fn page(
+pub(super) fn page(
     list: &str,
     after: Option<&str>,
     limit: Option<u32>,
@@ -78,12 +75,12 @@ pub fn page(
 }
 
 /// Returns the cursor of the page behind this one, whose last row is called `name`; `None` where this one is the last.
-pub fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: fn(&R) -> &str) -> Option<String> {
+pub(super) fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: fn(&R) -> &str) -> Option<String> {
     slice.rows.last().filter(|_| slice.more).map(|last| cursor::encode(list, project, name(last)))
 }
 
 /// Whether a list call asks for a page of the usual size at most, which takes microseconds.
-pub fn is_one_page(limit: Option<u32>) -> bool {
+pub(super) fn is_one_page(limit: Option<u32>) -> bool {
     limit.is_none_or(|limit| limit as usize <= crate::op::PAGE)
 }
 
@@ -103,10 +100,7 @@ pub fn arguments(json: Option<&str>) -> Result<Vec<Argument>> {
 }
 
 /// Returns a reply's data.
-///
-/// # Errors
-/// `E_INTERNAL` where it cannot be written as JSON.
-pub fn serialize(value: &impl Serialize) -> Result<Value> {
+pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(unwritable)
 }
 

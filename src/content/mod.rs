@@ -1,6 +1,6 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
-//! Other domains may use [`answer`] and [`cursor`] (pages of lists), [`command`] (a prompt as a slash command's file, or as a
+//! Other domains may use [`answer`] (sizes of answers), [`command`] (a prompt as a slash command's file, or as a
 //! skill's), [`files`] (files that were edited on disk), [`completions`] (names that a shell completes), [`formats`] (what
 //! agents' files look like), [`names`], [`proposals`] (changes from elsewhere that wait for a person), [`skills`] (what a skill has to be) and [`uri`].
 

@@ -29,10 +29,14 @@ impl Category {
             | Code::SkillInvalid
             | Code::ConfigInvalid
             | Code::TemplateFailed
+            | Code::Ambiguous
+            | Code::SchemaVersion
             | Code::TooLarge => Self::Validation,
-            Code::AlreadyExists | Code::ImportConflict | Code::DesiredStateConflict | Code::PlanChanged => {
-                Self::Conflict
-            }
+            Code::AlreadyExists
+            | Code::ImportConflict
+            | Code::DesiredStateConflict
+            | Code::DraftStale
+            | Code::PlanChanged => Self::Conflict,
             Code::NotFound | Code::NoProject | Code::SnapshotNotFound | Code::ConfigMissing => Self::NotFound,
             _ => match code.blame() {
                 Blame::Caller => Self::Refused,

@@ -1,15 +1,72 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
+mod answer;
+pub mod check;
+pub mod commands;
+mod completions;
+pub mod contracts;
 pub mod definition;
+pub mod draft;
 pub mod expression;
 pub mod finding;
+mod from_schema;
+mod given;
+mod index;
+mod kept;
 pub mod limits;
+mod operations;
+mod providers;
+pub mod render;
+mod resolve;
+mod resource;
+pub mod saved;
+mod search;
+mod show;
 pub mod source;
 pub mod span;
 pub mod spec;
+mod tools;
+mod words;
 pub mod yaml;
 
-use crate::op::Domain;
+use clap::ValueEnum;
+
+use crate::op::{Domain, Entry, Group, Listed};
+use crate::store::drafts;
+
+/// The group of this domain.
+pub const GROUP: &str = "workflow";
+
+/// The tools of contract 004 that there are, which a server shows that stands in for it.
+pub const CONTRACT: &[&str] = &["search_commands", "get_command_spec", "list_providers"];
+
+/// The operations that look at the index of commands.
+const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
 /// What this domain offers.
-pub const DOMAIN: Domain = Domain { name: "workflow", ..Domain::EMPTY };
+pub const DOMAIN: Domain = Domain {
+    name: "workflow",
+    operations: &[OPS, saved::OPS, draft::OPS],
+    commands: &[
+        ("command", "Find commands of every source, and learn what they take and answer"),
+        ("workflow", "Keep, check and change workflows, which are made of commands"),
+        ("workflow env", "Say which values workflows may read"),
+        ("draft", "Propose workflows, and decide on what agents propose"),
+    ],
+    groups: &[Group {
+        name: GROUP,
+        listed: Listed::Named,
+        within_project: true,
+        named_over_network: false,
+        instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
+            and answers.",
+    }],
+    resources: &[resource::COMMAND, saved::resource::WORKFLOW, draft::resource::DRAFT],
+    growing: &[drafts::GROWING],
+    ..Domain::EMPTY
+};
+
+/// Returns the word for one of a few values, as it is typed and as JSON has it.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}

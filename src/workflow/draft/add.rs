@@ -7,14 +7,16 @@ use serde_json::{Map, Value};
 use super::kept::{Kept, base_at, base_of, short};
 use super::said::Said;
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
 use crate::store::Db;
 use crate::store::drafts::{self, Base};
 use crate::store::projects::Project;
 use crate::store::workflows;
+use crate::workflow::given::{Object, Text, object};
 use crate::workflow::saved::WORKFLOWS;
 use crate::workflow::saved::model::{self, Model};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// Propose a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -51,7 +53,8 @@ impl Operation for Add {
     ];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

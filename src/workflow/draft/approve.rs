@@ -12,7 +12,8 @@ use crate::store::workflows::{self, Action, Change, Workflow};
 use crate::workflow::finding::Finding;
 use crate::workflow::saved::model::{self, Model};
 use crate::workflow::saved::{changes, data};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// Approve a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -32,7 +33,7 @@ impl Operation for Approve {
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

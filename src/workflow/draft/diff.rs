@@ -10,7 +10,8 @@ use crate::diff;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::workflow::saved::changes;
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// Show what a draft changes
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -28,7 +29,7 @@ impl Operation for Diff {
     const HELP: &'static str = "With --json each change has its places in both texts: lines and columns from 1, ends exclusive.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft diff 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

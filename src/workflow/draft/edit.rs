@@ -11,7 +11,8 @@ use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts::{self, State};
 use crate::workflow::saved::model;
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, given};
 
 /// Begins the lines that tell what was changed since, before the text.
 const TOLD: &str = "#|";
@@ -35,7 +36,7 @@ impl Operation for Edit {
         &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -78,7 +79,7 @@ fn told(kept: &Kept, moved: &str) -> String {
 
 /// Keeps the edited text, where nobody edited or decided the draft meanwhile; it is made from what is there now.
 fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
-    let text = model::given(edited)?;
+    let text = given::text(edited)?;
     let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();
     let said = Said::of(context, text)?;
     let id = before.draft.uuid.to_string();

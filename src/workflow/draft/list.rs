@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::kept::{data, short};
 use crate::clock::rfc3339;
-use crate::content::answer;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::store::drafts::{self, Draft};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, answer};
 
 /// List drafts
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,20 +35,19 @@ impl Operation for List {
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft list --all --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("drafts");
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (slice, project) = context.read(|db, project| {
-            let page = answer::page("drafts", self.cursor.as_deref(), self.limit, context, project.id)?;
+        let (found, project, next) = context.read(|db, project| {
+            let page = answer::page("drafts", project.id, self.cursor.as_deref(), self.limit, context)?;
             let slice = drafts::list(db, project.id, !self.all, &page)?;
-            Ok((slice, project.clone()))
+            let last = slice.rows.last().filter(|_| slice.more).map(|last| last.uuid.to_string());
+            Ok((slice.rows, project.name.clone(), answer::next("drafts", project.id, last.as_deref())?))
         })?;
-        let last = slice.rows.last().filter(|_| slice.more).map(|last| last.uuid.to_string());
-        let next = last.map(|last| crate::content::cursor::encode("drafts", project.id, &last));
         let row = |draft: &Draft| {
             vec![
                 short(draft.uuid),
@@ -62,10 +61,10 @@ impl Operation for List {
         };
         let table = Table {
             columns: &["ID", "WORKFLOW", "STATE", "FROM", "MADE", "BY", "WHY"],
-            rows: slice.rows.iter().map(row).collect(),
-            empty: format!("No draft of project '{}' waits", project.name),
+            rows: found.iter().map(row).collect(),
+            empty: format!("No draft of project '{}' waits", project),
         };
-        let drafts: Vec<Value> = slice.rows.iter().map(|draft| Value::Object(data(&project.name, draft))).collect();
+        let drafts: Vec<Value> = found.iter().map(|draft| Value::Object(data(&project, draft))).collect();
         let mut data = json!({ "drafts": drafts });
         if let Some(next) = next {
             data["next_cursor"] = next.into();

@@ -25,7 +25,6 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<show::Show>(),
     Entry::of::<diff::Diff>(),
     Entry::of::<validate::Validate>(),
-    Entry::of::<plan::Plan>(),
     Entry::of::<edit::Edit>(),
     Entry::of::<approve::Approve>(),
     Entry::of::<reject::Reject>(),

@@ -8,7 +8,8 @@ use super::kept::{Kept, overtaken};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts;
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// Reject a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -26,7 +27,7 @@ impl Operation for Reject {
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft reject 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -5,10 +5,11 @@ use serde::Deserialize;
 
 use super::DRAFTS;
 use super::kept::{Kept, shown};
-use crate::content::answer;
+use crate::content::answer::check_size;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::{GROUP, SHAPE};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// Show a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -26,7 +27,8 @@ impl Operation for Show {
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft show 3f2a1b4c5d6e"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -39,7 +41,7 @@ impl Operation for Show {
         let kept = context.read(|db, project| Kept::named(db, project, &self.id))?;
         let what = || format!("Draft {}", kept.draft.uuid);
         let how = || format!("mcpkg draft show {}", kept.draft.uuid);
-        answer::check_size(kept.draft.size, context.max_answer, what, how)?;
+        check_size(kept.draft.size, context.max_answer, what, how)?;
         let text = format!("{}\n{}", kept.head(), shown(&kept.text));
         Ok(Reply::new(Body::Text(text), kept.data()))
     }

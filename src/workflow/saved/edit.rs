@@ -11,7 +11,8 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change, Workflow};
 use crate::workflow::finding::Finding;
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, given};
 
 /// Edit a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,7 +36,7 @@ impl Operation for Edit {
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -74,8 +75,9 @@ fn with(mut data: Value, findings: &[Finding]) -> Value {
 impl Edit {
     /// Writes the edited text, where nobody changed the workflow meanwhile.
     fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>)> {
-        let text = model::given(edited)?;
+        let text = given::text(edited)?;
         let (model, findings) = Model::checked(context, &text)?;
+        model::without_secrets(&findings)?;
         if model.name != before.name {
             let what = format!("The text is of workflow '{}', and not of '{}'", model.name, before.name);
             let how = format!("`mcpkg workflow rename {} {}` gives it the other name", before.name, model.name);

@@ -10,7 +10,8 @@ use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Op
 use crate::redact;
 use crate::secret;
 use crate::store::workflows::{self, Variable};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// The most bytes of a value.
 const MAX_VALUE: usize = 64 << 10;
@@ -41,7 +42,7 @@ impl Operation for Set {
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env set REGION eu"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -78,7 +79,7 @@ impl Operation for Unset {
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env unset REGION"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -116,7 +117,7 @@ impl Operation for List {
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env list"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("variables");

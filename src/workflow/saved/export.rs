@@ -11,7 +11,8 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows;
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::GROUP;
 
 /// Export a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -38,7 +39,7 @@ impl Operation for Export {
         "mcpkg workflow export app_with_db > app_with_db.yaml",
     ];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

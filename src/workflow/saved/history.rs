@@ -8,12 +8,12 @@ use super::changes;
 use super::model::{self, Model};
 use super::{WORKFLOWS, data};
 use crate::clock::rfc3339;
-use crate::content::answer;
 use crate::diff;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::store::workflows::{self, Revision};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, answer};
 
 /// Show the revisions of a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ impl Operation for History {
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow history app_with_db"];
     const ALIASES: &'static [&'static str] = &["log"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("revisions");
@@ -62,7 +62,7 @@ impl Operation for History {
             rows: revisions.iter().map(row).collect(),
             empty: String::new(),
         };
-        let data = revisions.iter().map(answer::serialize).collect::<Result<Vec<_>>>()?;
+        let data = revisions.iter().map(answer::data).collect::<Result<Vec<_>>>()?;
         Ok(Reply::new(Body::Table(table), json!({ "revisions": data })))
     }
 }
@@ -88,7 +88,7 @@ impl Operation for Diff {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow diff app_with_db", "mcpkg workflow diff app_with_db 1 3"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;
@@ -139,7 +139,7 @@ impl Operation for Restore {
         &["mcpkg workflow restore app_with_db", "mcpkg workflow restore app_with_db 2"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     type Output = NoOutput;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -12,7 +11,6 @@ use serde_json::{Value, json};
 use super::mend::{Mended, mended};
 use super::model::{self, Model};
 use crate::error::{Code, Error, Result};
-use crate::file;
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::plural;
 use crate::store::Db;
@@ -20,7 +18,9 @@ use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::workflows::{self, Action, Change};
 use crate::workflow::finding::Finding;
-use crate::workflow::{GROUP, SHAPE, yaml};
+use crate::workflow::given::Text;
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, yaml};
 
 /// Import workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -57,7 +57,7 @@ impl Operation for Import {
     ];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;
-    const SHAPE: Shape = SHAPE;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
     const LISTS: Option<&'static str> = Some("workflows");
@@ -131,19 +131,13 @@ impl Standing {
 
 /// Reads what a path names.
 fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut Vec<String>) -> Result<()> {
-    let read = |path: &Path| {
-        let bytes = file::read(path, yaml::MAX_BYTES as u64).map_err(|error| Error::file("read", path, error))?;
-        model::given(bytes)
-    };
-    if path == Path::new("-") {
-        let mut bytes = Vec::new();
-        let input = std::io::stdin().lock().take(yaml::MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
-        input.map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?;
-        files.push(File::of(context, "standard input".to_owned(), model::given(bytes)?)?);
-        return Ok(());
-    }
+    let read = |path: &Path| Text::File(path.to_owned()).read();
     if !path.is_dir() {
-        files.push(File::of(context, path.display().to_string(), read(path)?)?);
+        let (name, text) = match path == Path::new("-") {
+            true => ("standard input".to_owned(), Text::Input.read()?),
+            false => (path.display().to_string(), read(path)?),
+        };
+        files.push(File::of(context, name, text)?);
         return Ok(());
     }
     let failed = |error| Error::file("read", path, error);
@@ -175,6 +169,7 @@ impl File {
             let details = error.details().cloned().unwrap_or_default();
             error.hints().iter().fold(Error::new(error.code(), what), |error, hint| error.hint(hint)).with_details(details)
         })?;
+        model::without_secrets(&findings).map_err(|error| error.hint(format!("it stands in `{path}`")))?;
         Ok(Self { path, text, model, notes, findings })
     }
 

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::rfc3339;
-use crate::content::answer;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
+use crate::op::{Body, PAGE, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 use crate::store::workflows::{self, Workflow};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, answer};
 
 /// List workflows
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -48,22 +48,24 @@ impl Operation for List {
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow list", "mcpkg workflow list --limit 20 --json"];
     const ALIASES: &'static [&'static str] = &["ls"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const LISTS: Option<&'static str> = Some("workflows");
     type Output = Listed;
 
     fn is_hot(&self) -> bool {
-        answer::is_one_page(self.limit)
+        self.limit.is_none_or(|limit| limit as usize <= PAGE)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (slice, project, next_cursor) = context.read(|db, project| {
-            let page = answer::page("workflows", self.cursor.as_deref(), self.limit, context, project.id)?;
+        let (found, project, next_cursor) = context.read(|db, project| {
+            let page = answer::page("workflows", project.id, self.cursor.as_deref(), self.limit, context)?;
             let slice = workflows::list(db, project.id, &page)?;
-            let next = answer::next_cursor("workflows", project.id, &slice, |workflow| &workflow.name);
-            Ok((slice, project.name.clone(), next))
+            let last = slice.rows.last().filter(|_| slice.more).map(|last| last.name.as_str());
+            let next = answer::next("workflows", project.id, last)?;
+            Ok((slice.rows, project.name.clone(), next))
         })?;
         let row = |workflow: &Workflow| {
             let about = workflow.summary.title.as_ref().or(workflow.summary.description.as_ref());
@@ -77,7 +79,7 @@ impl Operation for List {
         };
         let table = Table {
             columns: &["NAME", "BYTES", "REVISION", "UPDATED", "DESCRIPTION"],
-            rows: slice.rows.iter().map(row).collect(),
+            rows: found.iter().map(row).collect(),
             empty: format!("Project '{project}' has no workflows; `mcpkg workflow import FILE` brings one"),
         };
         let item = |workflow: Workflow| Item {
@@ -87,7 +89,7 @@ impl Operation for List {
             revision: workflow.revision,
             updated_at: rfc3339(workflow.updated_at),
         };
-        let workflows = slice.rows.into_iter().map(item).collect();
-        Ok(Reply::new(Body::Table(table), answer::serialize(&Listed { workflows, next_cursor })?))
+        let workflows = found.into_iter().map(item).collect();
+        Ok(Reply::new(Body::Table(table), answer::data(&Listed { workflows, next_cursor })?))
     }
 }

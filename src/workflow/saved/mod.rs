@@ -46,7 +46,7 @@ pub(super) const WORKFLOWS: Names = Names::Stored(|typed| {
 });
 
 /// The data of a workflow.
-fn data(project: &str, workflow: &Workflow) -> Value {
+pub(super) fn data(project: &str, workflow: &Workflow) -> Value {
     json!({
         "name": workflow.name,
         "project": project,

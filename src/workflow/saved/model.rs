@@ -3,15 +3,14 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::plural;
 use crate::store::workflows::{New, Summary};
 use crate::store::{Db, blobs};
 use crate::workflow::check;
-use crate::workflow::definition::Definition;
-use crate::workflow::finding::{Finding, Severity, has_errors};
+use crate::workflow::definition::{Definition, is_identifier};
+use crate::workflow::finding::{Finding, Kind, Severity, has_errors};
 use crate::workflow::{render, yaml};
 use crate::workflow::yaml::places::Places;
 
@@ -106,6 +105,18 @@ fn with_findings(error: Error, findings: &[Finding]) -> Error {
     error.with_details(json!({ "findings": findings }))
 }
 
+/// Refuses to store a text that holds a secret.
+///
+/// # Errors
+/// `E_WORKFLOW_INVALID`.
+pub fn without_secrets(findings: &[Finding]) -> Result<()> {
+    let secrets: Vec<Finding> = findings.iter().filter(|found| found.code == Kind::SecretLiteral).cloned().collect();
+    if secrets.is_empty() {
+        return Ok(());
+    }
+    Err(with_findings(Error::new(Code::WorkflowInvalid, "The text holds a secret; nothing was stored"), &secrets))
+}
+
 /// Whether a text with these findings can be run.
 pub fn is_sound(findings: &[Finding]) -> bool {
     !has_errors(findings)
@@ -146,34 +157,19 @@ pub fn text(bytes: Vec<u8>) -> Result<String> {
         .map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
 }
 
-/// Returns bytes that a person gave as the text of a workflow.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` where they are not UTF-8, hold U+0000, or are more than a text may have.
-pub fn given(bytes: Vec<u8>) -> Result<String> {
-    if bytes.len() > yaml::MAX_BYTES {
-        let why = format!("The text has {} bytes; a workflow has at most {}", bytes.len(), yaml::MAX_BYTES);
-        return Err(Error::new(Code::InvalidArgument, why));
-    }
-    let text = String::from_utf8(bytes)
-        .map_err(|error| Error::new(Code::InvalidArgument, "The text is not UTF-8").with_source(error))?;
-    if text.contains('\0') {
-        return Err(Error::new(Code::InvalidArgument, "The text contains the character U+0000"));
-    }
-    Ok(text)
-}
+/// SHIM
+pub fn plan(_context: &Context, _model: &Model) -> Result<Value> { Ok(Value::Null) }
 
 /// Checks the name that a workflow shall have.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
 pub fn check_name(name: &str) -> Result<()> {
-    names::check("Workflow", name)?;
-    if crate::workflow::definition::is_identifier(name) {
+    if is_identifier(name) {
         return Ok(());
     }
-    let what = format!("Workflow name '{name}' begins with a letter or _, and has letters, digits, - and _, 64 at most");
-    Err(Error::new(Code::InvalidArgument, what))
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is no name of a workflow", name.escape_debug()))
+        .hint("a name has letters, digits, - and _, begins with a letter or _, and has 64 characters at most"))
 }
 
 /// Checks the message of a change or of a draft.

@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 
 use super::WORKFLOWS;
 use super::model::text;
-use crate::content::answer;
+use crate::content::answer::check_size;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
 use crate::store::{blobs, workflows};
-use crate::workflow::{GROUP, SHAPE};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, answer};
 
 /// Show a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -41,7 +42,8 @@ impl Operation for Show {
         &["mcpkg workflow show app_with_db", "mcpkg workflow show app_with_db --revision 2"];
     const ALIASES: &'static [&'static str] = &["get"];
     const EFFECT: Effect = Effect::Read;
-    const SHAPE: Shape = SHAPE;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = Shown;
@@ -64,11 +66,11 @@ impl Operation for Show {
             };
             let what = || format!("Workflow '{name}'");
             let how = || format!("mcpkg workflow export {name} --to FILE");
-            answer::check_size(size, context.max_answer, what, how)?;
+            check_size(size, context.max_answer, what, how)?;
             Ok((name, revision, blobs::show(db, blob)?))
         })?;
         let yaml = text(bytes)?;
-        let data = answer::serialize(&Shown { name, revision, yaml: yaml.clone() })?;
+        let data = answer::data(&Shown { name, revision, yaml: yaml.clone() })?;
         Ok(Reply::new(Body::Text(yaml), data))
     }
 }

@@ -1,0 +1,1 @@
+//! `mcpkg draft plan`: what a run of a draft would do.
