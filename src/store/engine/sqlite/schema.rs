@@ -31,7 +31,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
     "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
     "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
-    "0000000000000000000000000000000000000000000000000000000000000000",
+    "b7ba1b7ba1",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
