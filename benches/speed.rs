@@ -16,6 +16,8 @@ use std::process::{Command, ExitCode};
 
 #[path = "speed/builds.rs"]
 mod builds;
+#[path = "speed/commands.rs"]
+mod commands;
 #[path = "speed/data.rs"]
 mod data;
 #[path = "speed/deploys.rs"]
@@ -148,6 +150,7 @@ fn measure(quick: bool, filter: &str) {
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    commands::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
     #[cfg(feature = "gate-onnx")]

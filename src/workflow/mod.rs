@@ -11,7 +11,7 @@ pub mod expression;
 pub mod finding;
 mod from_schema;
 mod given;
-mod index;
+pub mod index;
 mod kept;
 pub mod limits;
 mod operations;

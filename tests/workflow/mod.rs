@@ -1,0 +1,3 @@
+//! Contract 004: commands and workflows.
+
+mod index;
