@@ -16,6 +16,8 @@ use std::process::{Command, ExitCode};
 
 #[path = "speed/builds.rs"]
 mod builds;
+#[path = "speed/catalogs.rs"]
+mod catalogs;
 #[path = "speed/commands.rs"]
 mod commands;
 #[path = "speed/data.rs"]
@@ -149,6 +151,7 @@ fn measure(quick: bool, filter: &str) {
     syncs::measure(&effort, &mut table);
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
+    catalogs::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
     commands::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);

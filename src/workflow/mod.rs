@@ -1,6 +1,7 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
 mod answer;
+pub mod api;
 pub mod check;
 pub mod commands;
 mod completions;
@@ -46,9 +47,10 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, saved::OPS, draft::OPS],
+    operations: &[OPS, api::OPS, saved::OPS, draft::OPS],
     commands: &[
         ("command", "Find commands of every source, and learn what they take and answer"),
+        ("catalog", "Import APIs, whose operations become commands"),
         ("workflow", "Keep, check and change workflows, which are made of commands"),
         ("workflow env", "Say which values workflows may read"),
         ("draft", "Propose workflows, and decide on what agents propose"),

@@ -80,4 +80,4 @@ CREATE TABLE workflow_setting (
 ) STRICT;
 
 -- In the transaction that migrates, so that the two never differ.
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;
