@@ -32,7 +32,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
     "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
     "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
-    "00",
+    "e1ef065634483e1bca7a7ab117a288a66c558fcf13a4b3f39a25e69b0bae4955",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
