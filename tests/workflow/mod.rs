@@ -2,4 +2,4 @@
 
 mod catalogs;
 mod index;
-mod saved;
+pub(crate) mod saved;
