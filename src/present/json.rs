@@ -31,6 +31,7 @@ impl Category {
             | Code::TemplateFailed
             | Code::Ambiguous
             | Code::SchemaVersion
+            | Code::WorkflowInvalid
             | Code::TooLarge => Self::Validation,
             Code::AlreadyExists
             | Code::ImportConflict

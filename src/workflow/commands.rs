@@ -12,6 +12,7 @@ use super::tools::Tools;
 use super::{contracts, resolve};
 use crate::error::Result;
 use crate::op::Context;
+use crate::store::workflows;
 
 /// Where commands come from, in the order of the documentation.
 pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Tools];
@@ -103,5 +104,9 @@ impl Commands for Reachable<'_> {
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>> {
         let Resolved::One(spec) = self.resolve(id)? else { return Ok(None) };
         Ok(contracts::provider(&spec).map(Arc::new))
+    }
+
+    fn variable(&self, name: &str) -> Result<Option<String>> {
+        self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
     }
 }

@@ -1,7 +1,9 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
 mod answer;
+pub mod answers;
 pub mod api;
+pub mod binding;
 pub mod check;
 pub mod commands;
 mod completions;
@@ -11,28 +13,32 @@ pub mod draft;
 pub mod expression;
 pub mod finding;
 mod from_schema;
-mod given;
+pub mod given;
+pub mod graph;
 pub mod index;
 mod kept;
 pub mod limits;
 mod operations;
+pub mod plan;
 mod providers;
 pub mod render;
 mod resolve;
 mod resource;
 pub mod saved;
+pub mod schema;
 mod search;
 mod show;
 pub mod source;
 pub mod span;
 pub mod spec;
+pub mod text;
 mod tools;
 mod words;
 pub mod yaml;
 
 use clap::ValueEnum;
 
-use crate::op::{Domain, Entry, Group, Listed};
+use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::drafts;
 
 /// The group of this domain.
@@ -44,10 +50,13 @@ pub const CONTRACT: &[&str] = &["search_commands", "get_command_spec", "list_pro
 /// The operations that look at the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
+/// How its tools answer: an object that begins with the version of the contract's forms.
+pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
+
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, api::OPS, saved::OPS, draft::OPS],
+    operations: &[OPS, api::OPS, text::OPS, saved::OPS, draft::OPS],
     commands: &[
         ("command", "Find commands of every source, and learn what they take and answer"),
         ("catalog", "Import APIs, whose operations become commands"),
@@ -61,9 +70,10 @@ pub const DOMAIN: Domain = Domain {
         within_project: true,
         named_over_network: false,
         instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
-            and answers.",
+            and answers. Workflows are YAML texts of commands: validate_workflow finds their mistakes, dry_run shows what \
+            they would do, propose_workflow gives one to the user.",
     }],
-    resources: &[resource::COMMAND, saved::resource::WORKFLOW, draft::resource::DRAFT],
+    resources: &[resource::COMMAND, text::resource::SCHEMA, saved::resource::WORKFLOW, draft::resource::DRAFT],
     growing: &[drafts::GROWING],
     ..Domain::EMPTY
 };

@@ -3,3 +3,4 @@
 mod catalogs;
 mod index;
 pub(crate) mod saved;
+mod text;

@@ -63,6 +63,15 @@ pub fn variable_names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>>
     db.all(sql, params![selection.named, selection.directory], |row| row.get(0))
 }
 
+/// Returns a value that workflows of the project that applies may read; `None` where it was not set.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn variable(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<String>> {
+    let sql = sql!("SELECT value FROM workflow_setting WHERE kind = 'env' AND name = ?3 AND project_id = ", resolved!());
+    db.one(sql, params![selection.named, selection.directory, name], |row| row.get(0))
+}
+
 /// Lets the project's workflows read a value; returns whether it was another one, or none.
 ///
 /// # Errors

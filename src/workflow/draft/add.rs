@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::kept::{Kept, base_at, base_of, short};
 use super::said::Said;
@@ -12,22 +12,20 @@ use crate::store::Db;
 use crate::store::drafts::{self, Base};
 use crate::store::projects::Project;
 use crate::store::workflows;
-use crate::workflow::given::{Object, Text, object};
-use crate::workflow::saved::WORKFLOWS;
 use crate::workflow::saved::model::{self, Model};
+use crate::workflow::text::argument::{Object, Text, object, text};
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::GROUP;
 
 /// Propose a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// The workflow's text; in the shell a file, or - for standard input
-    #[arg(value_name = "FILE", value_parser = Text::from_shell, required_unless_present = "draft")]
-    #[schemars(with = "Option<String>")]
+    /// The workflow's text, YAML or JSON
+    #[arg(value_name = "FILE", value_parser = text, required_unless_present = "draft")]
     yaml: Option<Text>,
     /// The workflow as an object, in place of its text
-    #[arg(long, value_name = "JSON", value_parser = object, conflicts_with = "yaml")]
-    #[schemars(with = "Option<Map<String, Value>>")]
+    #[arg(long, value_name = "FILE", value_parser = object, conflicts_with = "yaml")]
     draft: Option<Object>,
     /// Why, for the person who decides
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
@@ -45,7 +43,7 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["draft", "add"];
     const TITLE: &'static str = "Propose a workflow";
     const ABOUT: &'static str = "Propose a workflow, new or in place of one, for a person to approve";
-    const HELP: &'static str = "The draft is kept in the one form that workflows are written in. A person looks at it with `mcpkg draft \
+    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is kept in the one form that workflows are written in. A person looks at it with `mcpkg draft \
         show` and `diff`, and decides with `approve` or `reject`; nothing is run.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg draft add app_with_db.yaml -m 'Creates an app with its database'",
@@ -63,11 +61,12 @@ impl Operation for Add {
         self.replaces.clone().unwrap_or_default()
     }
 
-    fn run(self, context: &Context) -> Result<Reply> {
+    fn run(mut self, context: &Context) -> Result<Reply> {
         model::check_message(self.message.as_deref())?;
-        let text = match (&self.yaml, &self.draft) {
+        let (yaml, draft) = (self.yaml.take(), self.draft.take());
+        let text = match (yaml, draft) {
             (Some(text), None) => text.read()?,
-            (None, Some(Object(draft))) => Value::Object(draft.clone()).to_string(),
+            (None, Some(draft)) => Value::Object(draft.read()?).to_string(),
             _ => return Err(Error::new(Code::InvalidArgument, "Give either `yaml` or `draft`")),
         };
         let said = Said::of(context, model::written(&Model::of(&text)?.definition)?)?;

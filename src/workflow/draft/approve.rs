@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::DRAFTS;
 use super::kept::{Kept, overtaken, shown};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -13,6 +12,7 @@ use crate::workflow::finding::Finding;
 use crate::workflow::saved::model::{self, Model};
 use crate::workflow::saved::{changes, data};
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
 use crate::workflow::GROUP;
 
 /// Approve a draft
@@ -52,14 +52,14 @@ impl Operation for Approve {
             kept.unless_stale(db)?;
             Ok(kept)
         })?;
-        let (model, findings) = Model::checked(context, &kept.text)?;
-        if !model::is_sound(&findings) {
-            let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &findings);
+        let (model, checked) = Model::checked(context, &kept.text)?;
+        if checked.sound.is_none() {
+            let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &checked.findings);
             return Err(error.hint(format!("`mcpkg draft edit {}` mends them", super::kept::short(kept.draft.uuid))));
         }
         let number = kept.draft.base.map_or(1, |base| base.revision + 1);
         let question = format!("Make it revision {number} of workflow '{}'?", kept.draft.name);
-        (context.ask)(preview(&kept, &findings), &question)?;
+        (context.ask)(preview(&kept, &checked.findings), &question)?;
         let workflow = self.take(context, &kept, &model)?;
         let sentence = format!(
             "Approved draft {}: workflow '{}' of project '{}' is at revision {}",

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::DRAFTS;
 use super::kept::{Kept, shown};
 use crate::diff;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::workflow::saved::changes;
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
 use crate::workflow::GROUP;
 
 /// Show what a draft changes

@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::DRAFTS;
 use super::kept::{Kept, base_of, overtaken};
 use super::said::Said;
 use crate::editor;
@@ -12,7 +11,8 @@ use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Sha
 use crate::store::drafts::{self, State};
 use crate::workflow::saved::model;
 use crate::workflow::answer::VERSION;
-use crate::workflow::{GROUP, given};
+use crate::workflow::completions::DRAFTS;
+use crate::workflow::GROUP;
 
 /// Begins the lines that tell what was changed since, before the text.
 const TOLD: &str = "#|";
@@ -79,7 +79,7 @@ fn told(kept: &Kept, moved: &str) -> String {
 
 /// Keeps the edited text, where nobody edited or decided the draft meanwhile; it is made from what is there now.
 fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
-    let text = given::text(edited)?;
+    let text = model::given(edited)?;
     let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();
     let said = Said::of(context, text)?;
     let id = before.draft.uuid.to_string();

@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::DRAFTS;
 use super::kept::{Kept, overtaken};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts;
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
 use crate::workflow::GROUP;
 
 /// Reject a draft

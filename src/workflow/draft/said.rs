@@ -25,12 +25,10 @@ impl Said {
     /// # Errors
     /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow, or holds a secret.
     pub(super) fn of(context: &Context, text: String) -> Result<Self> {
-        let (model, findings) = Model::checked(context, &text)?;
-        model::without_secrets(&findings)?;
-        let plan = match model::is_sound(&findings) {
-            true => model::plan(context, &model).ok(),
-            false => None,
-        };
+        let (model, checked) = Model::checked(context, &text)?;
+        model::without_secrets(&checked.findings)?;
+        let plan = checked.sound.is_some().then(|| model::plan(context, &checked)).transpose()?;
+        let findings = checked.findings;
         let columns = (written(&json!(findings))?, plan.as_ref().map(written).transpose()?);
         Ok(Self { model, text, findings, columns })
     }

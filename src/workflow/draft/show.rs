@@ -3,12 +3,12 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::DRAFTS;
 use super::kept::{Kept, shown};
 use crate::content::answer::check_size;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
 use crate::workflow::GROUP;
 
 /// Show a draft

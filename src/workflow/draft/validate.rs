@@ -4,12 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::DRAFTS;
 use super::kept::{Kept, shown};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
 use crate::workflow::saved::model::{self, Model};
 
 /// Validate a draft
@@ -34,17 +34,17 @@ impl Operation for Validate {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let kept = context.read(|db, project| Kept::named(db, project, &self.id))?;
-        let (_, findings) = Model::checked(context, &kept.text)?;
-        let lines = model::lines(&findings);
+        let (_, checked) = Model::checked(context, &kept.text)?;
+        let lines = model::lines(&checked.findings);
         let body = match lines.is_empty() {
             true => Body::Sentence(format!("Draft {} has no findings", kept.draft.uuid)),
             false => Body::Text(shown(&lines.join("\n"))),
         };
         let data = json!({
             "id": kept.draft.uuid.to_string(), "workflow": kept.draft.name, "state": kept.draft.state.word(),
-            "findings": findings,
+            "findings": checked.findings,
         });
-        let failed = !model::is_sound(&findings);
+        let failed = checked.sound.is_none();
         Ok(Reply { failed, ..Reply::new(body, data) })
     }
 }

@@ -5,14 +5,15 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::model::{self, Model};
-use super::{WORKFLOWS, data};
+use super::data;
 use crate::editor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change, Workflow};
 use crate::workflow::finding::Finding;
 use crate::workflow::answer::VERSION;
-use crate::workflow::{GROUP, given};
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::GROUP;
 
 /// Edit a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -75,8 +76,9 @@ fn with(mut data: Value, findings: &[Finding]) -> Value {
 impl Edit {
     /// Writes the edited text, where nobody changed the workflow meanwhile.
     fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>)> {
-        let text = given::text(edited)?;
-        let (model, findings) = Model::checked(context, &text)?;
+        let text = model::given(edited)?;
+        let (model, checked) = Model::checked(context, &text)?;
+        let findings = checked.findings;
         model::without_secrets(&findings)?;
         if model.name != before.name {
             let what = format!("The text is of workflow '{}', and not of '{}'", model.name, before.name);

@@ -6,12 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::model;
-use super::{WORKFLOWS, data};
+use super::data;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows;
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::GROUP;
 
 /// Export a workflow

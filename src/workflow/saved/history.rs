@@ -6,13 +6,14 @@ use serde_json::json;
 
 use super::changes;
 use super::model::{self, Model};
-use super::{WORKFLOWS, data};
+use super::data;
 use crate::clock::rfc3339;
 use crate::diff;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::store::workflows::{self, Revision};
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::{GROUP, answer};
 
 /// Show the revisions of a workflow

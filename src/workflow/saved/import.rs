@@ -18,7 +18,7 @@ use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::workflows::{self, Action, Change};
 use crate::workflow::finding::Finding;
-use crate::workflow::given::Text;
+use crate::workflow::text::argument::Text;
 use crate::workflow::answer::VERSION;
 use crate::workflow::{GROUP, yaml};
 
@@ -164,11 +164,12 @@ fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut 
 impl File {
     fn of(context: &Context, path: String, text: String) -> Result<Self> {
         let Mended { text, notes } = mended(&text)?.unwrap_or(Mended { text, notes: Vec::new() });
-        let (model, findings) = Model::checked(context, &text).map_err(|error| {
+        let (model, checked) = Model::checked(context, &text).map_err(|error| {
             let what = format!("`{path}` cannot be read as a workflow; nothing was imported");
             let details = error.details().cloned().unwrap_or_default();
-            error.hints().iter().fold(Error::new(error.code(), what), |error, hint| error.hint(hint)).with_details(details)
+            error.hints().iter().cloned().fold(Error::new(error.code(), what), Error::hint).with_details(details)
         })?;
+        let findings = checked.findings;
         model::without_secrets(&findings).map_err(|error| error.hint(format!("it stands in `{path}`")))?;
         Ok(Self { path, text, model, notes, findings })
     }

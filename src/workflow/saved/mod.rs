@@ -18,8 +18,8 @@ pub(super) mod resource;
 
 use serde_json::{Value, json};
 
-use crate::op::{Entry, Names};
-use crate::store::workflows::{self, Workflow};
+use crate::op::Entry;
+use crate::store::workflows::Workflow;
 
 /// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[
@@ -38,12 +38,6 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<env::Unset>(),
     Entry::of::<env::List>(),
 ];
-
-/// The workflows of the project, as a shell completes them.
-pub(super) const WORKFLOWS: Names = Names::Stored(|typed| {
-    let names = workflows::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
-    Ok(names.into_iter().map(crate::op::Name::from).collect())
-});
 
 /// The data of a workflow.
 pub(super) fn data(project: &str, workflow: &Workflow) -> Value {

@@ -7,11 +7,14 @@ use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::plural;
 use crate::store::workflows::{New, Summary};
-use crate::store::{Db, blobs};
-use crate::workflow::check;
+use crate::store::{Db, blobs, projects};
+use crate::workflow::check::{Checked, checked, shaped};
+use crate::workflow::commands::reachable;
 use crate::workflow::definition::{Definition, is_identifier};
 use crate::workflow::finding::{Finding, Kind, Severity, has_errors};
-use crate::workflow::{render, yaml};
+use crate::workflow::plan::{Given, planned};
+use crate::workflow::render::{canonical, rendered};
+use crate::workflow::yaml;
 use crate::workflow::yaml::places::Places;
 
 /// The most bytes of a message.
@@ -35,25 +38,21 @@ impl Model {
     /// Reads a text.
     ///
     /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow.
+    /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow; `E_SCHEMA_VERSION`.
     pub fn of(text: &str) -> Result<Self> {
-        let shaped = check::shaped(text);
-        match shaped.definition {
-            Some(definition) => Self::with(definition, shaped.places),
-            None => Err(unreadable(&shaped.findings)),
-        }
+        let (definition, findings) = shaped(text)?;
+        let Some(definition) = definition.filter(|_| !has_errors(&findings)) else { return Err(unreadable(&findings)) };
+        check_name(&definition.workflow)?;
+        Self::with(definition, yaml::read(text).places)
     }
 
     /// Reads a text, and returns with it what is found in it, commands and all.
     ///
     /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow; `E_STORAGE` and its like.
-    pub fn checked(context: &Context, text: &str) -> Result<(Self, Vec<Finding>)> {
-        let checked = check::checked(text, context)?;
-        match checked.definition {
-            Some(definition) => Ok((Self::with(definition, checked.places)?, checked.findings)),
-            None => Err(unreadable(&checked.findings)),
-        }
+    /// As [`Model::of`]; `E_STORAGE` and its like.
+    pub fn checked(context: &Context, text: &str) -> Result<(Self, Checked)> {
+        let model = Self::of(text)?;
+        Ok((model, checked(text, &reachable(context))?))
     }
 
     fn with(definition: Definition, places: Places) -> Result<Self> {
@@ -62,7 +61,7 @@ impl Model {
         let summary = Summary {
             title: definition.title.clone(),
             description: definition.description.clone(),
-            model_hash: hash(&value),
+            model_hash: hash(&definition)?,
         };
         Ok(Self { name: definition.workflow.clone(), definition, value, places, summary })
     }
@@ -74,13 +73,9 @@ impl Model {
 }
 
 /// Returns the SHA-256 of what a workflow says: of its JSON with sorted keys, without the version of the form.
-fn hash(value: &Value) -> [u8; 32] {
-    let mut value = value.clone();
-    if let Some(fields) = value.as_object_mut() {
-        fields.shift_remove("schema_version");
-    }
-    value.sort_all_objects();
-    Sha256::digest(value.to_string()).into()
+fn hash(definition: &Definition) -> Result<[u8; 32]> {
+    let unversioned = Definition { schema_version: None, ..definition.clone() };
+    Ok(Sha256::digest(canonical(&unversioned)?.to_string()).into())
 }
 
 /// Returns the failure of a text that is none of a workflow.
@@ -102,7 +97,13 @@ const HINTED: usize = 10;
 fn with_findings(error: Error, findings: &[Finding]) -> Error {
     let errors: Vec<Finding> = findings.iter().filter(|found| found.severity == Severity::Error).cloned().collect();
     let error = lines(&errors).into_iter().take(HINTED).fold(error, Error::hint);
-    error.with_details(json!({ "findings": findings }))
+    error.with_details(split(findings))
+}
+
+/// Returns findings as the contract has them: errors and warnings.
+pub fn split(findings: &[Finding]) -> Value {
+    let of = |severity| findings.iter().filter(|found| found.severity == severity).collect::<Vec<_>>();
+    json!({ "errors": of(Severity::Error), "warnings": of(Severity::Warning) })
 }
 
 /// Refuses to store a text that holds a secret.
@@ -117,17 +118,13 @@ pub fn without_secrets(findings: &[Finding]) -> Result<()> {
     Err(with_findings(Error::new(Code::WorkflowInvalid, "The text holds a secret; nothing was stored"), &secrets))
 }
 
-/// Whether a text with these findings can be run.
-pub fn is_sound(findings: &[Finding]) -> bool {
-    !has_errors(findings)
-}
-
 /// Returns a line for each finding, as compilers write them.
 pub fn lines(findings: &[Finding]) -> Vec<String> {
     let line = |found: &Finding| {
-        let weight = if found.severity == Severity::Error { "error" } else { "warning" };
+        let word = if found.severity == Severity::Error { "error" } else { "warning" };
         let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        format!("{}:{}: {weight} {}: {}{hint}", found.span.line, found.span.column, found.code.name(), found.message)
+        let (line, column) = (found.span.line, found.span.column);
+        format!("{line}:{column}: {word}: {} [{}]{hint}", found.message, found.code.name())
     };
     findings.iter().map(line).collect()
 }
@@ -137,7 +134,7 @@ pub fn lines(findings: &[Finding]) -> Vec<String> {
 /// # Errors
 /// `E_INTERNAL` where it cannot be written.
 pub fn written(definition: &Definition) -> Result<String> {
-    Ok(render::rendered(definition)? + "\n")
+    Ok(rendered(definition)? + "\n")
 }
 
 /// Returns the stored text of a key.
@@ -157,8 +154,25 @@ pub fn text(bytes: Vec<u8>) -> Result<String> {
         .map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
 }
 
-/// SHIM
-pub fn plan(_context: &Context, _model: &Model) -> Result<Value> { Ok(Value::Null) }
+/// Returns the plan of a text that was checked, with nothing given, as JSON.
+///
+/// # Errors
+/// `E_WORKFLOW_INVALID` where it has errors; `E_STORAGE` and its like.
+pub fn plan(context: &Context, checked: &Checked) -> Result<Value> {
+    let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
+    let given = Given { project: project.map(|project| project.name), ..Given::default() };
+    let plan = planned(checked, &reachable(context), &given)?;
+    serde_json::to_value(plan).map_err(|error| Error::internal("a plan cannot be written as JSON").with_source(error))
+}
+
+/// Returns bytes that a person wrote as a text.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where they are not UTF-8.
+pub fn given(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes)
+        .map_err(|error| Error::new(Code::InvalidArgument, "The text is not UTF-8").with_source(error))
+}
 
 /// Checks the name that a workflow shall have.
 ///

@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::model::{self, Model};
-use super::{WORKFLOWS, data};
+use super::data;
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change};
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::GROUP;
 
 /// Rename a workflow

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WORKFLOWS;
 use super::model::text;
 use crate::content::answer::check_size;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
 use crate::store::{blobs, workflows};
 use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::{GROUP, answer};
 
 /// Show a workflow
