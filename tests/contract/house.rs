@@ -241,6 +241,7 @@ fn imports_go_down_only() {
             // requests are; texts are edited.
             "workflow" => &[
                 "op",
+                "schema",
                 "consent",
                 "approved",
                 "store",

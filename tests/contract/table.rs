@@ -104,12 +104,15 @@ fn skill(scratch: &Scratch) {
 }
 
 #[test]
-fn the_default_list_is_what_most_sessions_need_in_12_kib() {
+fn the_default_list_is_what_most_sessions_need_in_16_kib() {
     let scratch = Scratch::with_project();
     let (_, of_tools) = listed(&scratch, &["--groups", "registry"]);
     assert!(of_tools <= 4 << 10, "contract 002's tools are {of_tools} bytes");
+    let (_, of_commands) = listed(&scratch, &["--groups", "workflow"]);
+    assert!(of_commands <= 4 << 10, "contract 004's tools are {of_commands} bytes");
     let (names, bytes) = listed(&scratch, &[]);
-    assert!(bytes - of_tools <= 8 << 10, "tools/list is {bytes} bytes");
+    let of_others = bytes - of_tools - of_commands;
+    assert!(of_others <= 8 << 10 && bytes <= 16 << 10, "tools/list is {bytes} bytes, {of_others} of them others'");
     assert_eq!(names.iter().filter(|name| name.starts_with("enact__")).count(), 6);
     assert!(names.iter().any(|name| name == "create_prompt"));
     let skills: Vec<&str> = names.iter().map(String::as_str).filter(|name| name.contains("skill")).collect();
