@@ -1,4 +1,5 @@
-//! The commands that a caller may reach, of all sources: searched, listed, and found by their ids.
+//! The commands that a caller may reach, of all sources: searched, listed, and found by their ids. `resolve.rs` has the other
+//! ways to write one.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,10 +7,9 @@ use std::sync::Arc;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
-use super::source::{Brief, CommandSource, Commands, Resolved};
-use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
+use super::source::{Brief, CommandSource};
+use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
-use super::{contracts, resolve};
 use crate::error::Result;
 use crate::op::Context;
 use crate::store::workflows;
@@ -85,6 +85,14 @@ impl Reachable<'_> {
         Ok(format!("{stamps:?} {}", self.context.surface.read_only))
     }
 
+    /// Returns the value of a variable that the project allows its workflows to read.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn allowed(&self, name: &str) -> Result<Option<String>> {
+        self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
+    }
+
     fn index(&self, source: &dyn CommandSource) -> Result<Arc<Index>> {
         let key = (self.context.database().to_owned(), source.kind(), source.stamp(self.context)?);
         INDEXES.get(key, || Ok(Index::new(source.briefs(self.context)?)))
@@ -93,20 +101,5 @@ impl Reachable<'_> {
     /// Whether the caller may reach commands of this effect. By its group and name a source leaves out what it may not.
     fn reaches(&self, effect: CommandEffect) -> bool {
         effect == CommandEffect::Read || !self.context.surface.read_only
-    }
-}
-
-impl Commands for Reachable<'_> {
-    fn resolve(&self, typed: &str) -> Result<Resolved> {
-        resolve::resolve(self, typed)
-    }
-
-    fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>> {
-        let Resolved::One(spec) = self.resolve(id)? else { return Ok(None) };
-        Ok(contracts::provider(&spec).map(Arc::new))
-    }
-
-    fn variable(&self, name: &str) -> Result<Option<String>> {
-        self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use super::kept::Kept;
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
@@ -12,6 +14,10 @@ use crate::op::{Context, Effect, Entry, Surface};
 
 /// The group of these commands.
 pub const GROUP: &str = "mcpkg";
+
+/// What a list's pages follow each other by: an argument, and what stands beside its rows.
+const CURSOR: &str = "cursor";
+const NEXT_CURSOR: &str = "next_cursor";
 
 /// The operations that agents have as tools; those alone that the caller may reach by their names, too.
 pub struct Operations;
@@ -76,14 +82,19 @@ fn spec(entry: &Entry, id: String) -> CommandSpec {
     };
     let (summary, rest) = first_sentence(entry.about);
     let description = [rest, entry.help].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
-    let output_contract = entry.output_schema().map(|schema| from_schema::output(&schema, entry.lists));
+    let (input, output) = (entry.input_schema(), entry.output_schema());
+    let mut output_contract = output.map(|schema| from_schema::output(&schema, entry.lists)).unwrap_or_default();
+    if let Some(list) = entry.lists.filter(|_| input["properties"].get(CURSOR).is_some()) {
+        let pages = json!({ "style": "cursor", "items_path": list, "next_cursor_path": NEXT_CURSOR, "param": CURSOR });
+        output_contract.pagination = pages.as_object().cloned();
+    }
     CommandSpec {
         summary: summary.to_owned(),
         description: (!description.is_empty()).then_some(description),
         effect,
         idempotency,
-        flags: from_schema::flags(&entry.input_schema()),
-        output_contract: output_contract.unwrap_or_default(),
+        flags: from_schema::flags(&input),
+        output_contract,
         aliases: vec![entry.tool.to_owned()],
         ..CommandSpec::new(id, SourceKind::Operations)
     }
@@ -116,6 +127,9 @@ mod tests {
         assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
         // What is the shell's alone no agent has.
         assert!(!ids.contains("mcpkg:project:delete"));
+        let prompts = specs.iter().find(|spec| spec.id == "mcpkg:prompt:list").unwrap();
+        let pages = prompts.output_contract.pagination.as_ref().unwrap();
+        assert_eq!((&pages["param"], &pages["items_path"]), (&json!("cursor"), &json!("prompts")));
         for spec in specs.iter() {
             assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}", spec.id);
             assert!(Operations.spec(&context, &spec.id).unwrap().is_some());

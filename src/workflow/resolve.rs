@@ -5,23 +5,39 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::commands::Reachable;
+use super::contracts;
 use super::index::Index;
 use super::source::{Commands, Resolved};
-use super::spec::CommandSpec;
+use super::spec::{CommandSpec, ProviderContract};
 use crate::error::{Code, Error, Result};
 
 /// How many near ids are named where there is none of the one that was typed.
 const NEAR: usize = 3;
 
+/// Bytes of the longest text that is taken for a mistyped id.
+const LONGEST: usize = 255;
+
 /// How like the typed one an id has to be at least.
 const LIKENESS: f64 = 0.75;
 
+impl Commands for Reachable<'_> {
+    fn resolve(&self, typed: &str) -> Result<Resolved> {
+        resolve(self, typed)
+    }
+
+    fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>> {
+        let Resolved::One(spec) = self.resolve(id)? else { return Ok(None) };
+        Ok(contracts::provider(&spec).map(Arc::new))
+    }
+
+    fn variable(&self, name: &str) -> Result<Option<String>> {
+        self.allowed(name)
+    }
+}
+
 /// Returns what was typed stands for: an id `group:name`; `group name`, `group group:name`; an operationId or another alias;
 /// `METHOD /path`.
-///
-/// # Errors
-/// `E_STORAGE` and its like.
-pub fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
+fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
     let forms = forms(typed);
     for form in &forms {
         if let Some(spec) = commands.spec(form)? {
@@ -78,7 +94,8 @@ fn forms(typed: &str) -> Vec<String> {
 
 /// Returns the ids that are most like what was typed, the most like first.
 fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -> Vec<String> {
-    let typed: Vec<String> = forms.iter().map(|form| form.to_lowercase()).collect();
+    let typed: Vec<String> =
+        forms.iter().filter(|form| form.len() <= LONGEST).map(|form| form.to_lowercase()).collect();
     let likeness = |id: &str| {
         let like = typed.iter().map(|typed| strsim::jaro_winkler(typed, &id.to_lowercase()));
         like.fold(0.0, f64::max)
@@ -97,6 +114,34 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Knows no command for sure.
+    struct Unsure(Vec<String>);
+
+    impl Commands for Unsure {
+        fn resolve(&self, typed: &str) -> Result<Resolved> {
+            Ok(if typed == "list" { Resolved::Several(self.0.clone()) } else { Resolved::None(self.0.clone()) })
+        }
+
+        fn provider(&self, _: &str) -> Result<Option<Arc<ProviderContract>>> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn what_stands_for_several_lists_them_and_what_stands_for_none_names_the_nearest() {
+        let commands = Unsure(vec!["apps:list".to_owned(), "addons:list".to_owned()]);
+        let several = require(&commands, "list").unwrap_err();
+        assert_eq!((several.code(), several.message()), (Code::Ambiguous, "'list' stands for 2 commands"));
+        assert_eq!(several.hints(), ["say which one: apps:list, addons:list"]);
+        assert_eq!(several.details().unwrap()["ids"], json!(["apps:list", "addons:list"]));
+        let none = require(&commands, "lists").unwrap_err();
+        assert_eq!(
+            (none.code(), none.hints()),
+            (Code::NotFound, &["did you mean 'apps:list' or 'addons:list'?".to_owned()][..])
+        );
+        assert!(require(&Unsure(Vec::new()), "x").unwrap_err().hints()[0].contains("search_commands"));
+    }
 
     #[test]
     fn a_group_and_a_name_are_an_id() {

@@ -140,7 +140,7 @@ fn people(spec: &CommandSpec) -> Body {
         rows: field.collect(),
         empty: "What it answers is not described".to_owned(),
     };
-    Body::Several(vec![Body::Text(lines.join("\n")), Body::Table(arguments), Body::Table(answer)])
+    Body::Several(vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)])
 }
 
 #[cfg(test)]

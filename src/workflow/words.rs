@@ -1,5 +1,8 @@
 //! Words of commands: how texts are cut into them, and which ones mean the same.
 
+/// The most words of a query that are looked for: each costs a look at all commands.
+const MOST: usize = 32;
+
 /// Words that say nothing about what is looked for.
 const STOP: &[&str] = &[
     "a", "all", "an", "and", "any", "are", "as", "at", "be", "by", "do", "for", "from", "how", "i", "in", "into", "is",
@@ -58,10 +61,14 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns the words of a query, each once and without those that say nothing; with them where it has no others.
+/// Returns the words of a query, each once and without those that say nothing; with them where it has no others. Of a long text
+/// the first ones count.
 pub fn asked(query: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
     for word in words(query) {
+        if asked.len() == MOST {
+            break;
+        }
         if !asked.contains(&word) {
             asked.push(word);
         }
@@ -119,6 +126,8 @@ mod tests {
         assert_eq!(asked("Add a collaborator to the repo, add"), ["add", "collaborator", "repo"]);
         assert_eq!(asked("all of it"), ["all", "of", "it"]);
         assert!(asked("").is_empty());
+        let long: Vec<String> = (0..10_000).map(|number| format!("word{number}")).collect();
+        assert_eq!(asked(&long.join(" ")), long[..MOST]);
     }
 
     #[test]

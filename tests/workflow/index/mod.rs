@@ -1,6 +1,7 @@
 //! The index of commands: what is found, what is shown, and who reaches what.
 
 mod defects;
+mod queries;
 mod reach;
 mod shell;
 mod wire;
@@ -51,10 +52,10 @@ fn found(client: &mut Client, arguments: Value) -> Vec<String> {
 /// Installs a tool of two actions, one of which answers a list.
 fn install_lister(scratch: &Scratch) {
     let front = "---\nname: alice/hosting\nversion: 1.0.0\ndescription: Looks after apps\n\
-        actions:\n  \
-          apps:\n    description: Lists apps\n    command: [\"true\"]\n    annotations: {readOnlyHint: true}\n    \
+        scripts:\n  \
+          apps:\n    description: Lists apps\n    command: \"true\"\n    annotations: {readOnlyHint: true}\n    \
             outputSchema: {type: object, properties: {apps: {type: array, items: {type: object, properties: {id: {type: string}, name: {type: string}}}}}}\n  \
-          restart:\n    description: Restarts an app\n    command: [\"true\", \"{{app}}\"]\n    \
+          restart:\n    description: Restarts an app\n    command: \"true {{app}}\"\n    \
             inputSchema: {type: object, properties: {app: {type: string}}, required: [app]}\n\
         ---\n# Hosting\n";
     let file = scratch.file("packages/hosting/SKILL.md", front);

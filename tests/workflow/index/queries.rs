@@ -1,0 +1,54 @@
+//! Whatever is asked for, a search ends in order, and what is typed stands for something or for nothing.
+
+use mcpkg::workflow::commands::reachable;
+use mcpkg::workflow::index::Found;
+use mcpkg::workflow::source::Commands;
+use proptest::prelude::*;
+
+use crate::support::Scratch;
+
+/// Words of commands, mistyped ones, and anything else.
+fn query() -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("prompt".to_owned()),
+        Just("creat".to_owned()),
+        Just("mcpkg:".to_owned()),
+        Just("GET /".to_owned()),
+        ".{0,12}",
+        "[a-z:/_ ]{0,20}",
+    ];
+    proptest::collection::vec(word, 0..5).prop_map(|words| words.join(" "))
+}
+
+#[test]
+fn any_query_has_one_order() {
+    let scratch = Scratch::with_project();
+    let context = scratch.context();
+    let commands = reachable(&context);
+    let indexes = commands.indexes(None).expect("an index");
+    let config = ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() };
+    proptest!(config, |(query in query())| {
+        let ids = |reversed: bool| {
+            let mut found = commands.search(&indexes, &query, |_| true);
+            if reversed {
+                found.reverse();
+            }
+            found.sort_by(Found::order);
+            found.iter().map(|found| found.brief.id.clone()).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(ids(false), ids(true));
+        prop_assert!(commands.resolve(&query).is_ok());
+    });
+}
+
+#[test]
+fn a_query_of_a_megabyte_is_answered() {
+    let scratch = Scratch::with_project();
+    let context = scratch.context();
+    let commands = reachable(&context);
+    let indexes = commands.indexes(None).expect("an index");
+    let distinct: String = (0..100_000).map(|number| format!("word{number} ")).collect();
+    let long = format!("prompt {distinct}{}", "x".repeat(1 << 20));
+    assert!(!commands.search(&indexes, &long, |_| true).is_empty());
+    assert!(commands.resolve(&long).is_ok());
+}
