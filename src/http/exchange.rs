@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::num::NonZeroU32;
 use std::sync::LazyLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ::http::header::{
     ACCEPT_ENCODING, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
@@ -84,9 +84,11 @@ pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
             StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => retry_after(&answer.headers),
             _ => None,
         };
-        match wait {
-            Some(wait) if rules.repeats && attempts <= WAITS && wait <= LONGEST_WAIT => {
-                client.within(&rules.limits, tokio::time::sleep(wait))?;
+        // What would not be over in time is not waited for either.
+        let is_worth = |wait: &Duration| *wait <= LONGEST_WAIT && Instant::now() + *wait < rules.limits.until;
+        match wait.filter(is_worth) {
+            Some(wait) if rules.repeats && attempts <= WAITS => {
+                client.within(&rules.limits, async { tokio::time::sleep(wait).await })?;
             }
             _ => return Ok(Answer { attempts, ..answer }),
         }
@@ -130,7 +132,7 @@ fn once(client: &'static Client, outgoing: &Outgoing, url: &Url, rules: &Rules) 
         .map_err(broken)?;
     *request.headers_mut() = outgoing.headers.clone();
     request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    let mut response = client.send(request, rules.limits.clone(), url.reach(rules.reach)?)?;
+    let mut response = client.send(request, rules.limits.clone(), url.reach(rules.reach).map_err(Failure::Refused)?)?;
     let length = |name: &HeaderName| response.headers.get(name)?.to_str().ok()?.parse::<u64>().ok();
     if length(&CONTENT_LENGTH).is_some_and(|length| length > rules.limits.size) && outgoing.method != Method::HEAD {
         return Err(Failure::TooLarge(rules.limits.size));
@@ -146,7 +148,8 @@ fn wait_for_turn(client: &Client, url: &Url, limits: &Limits) -> Result<(), Fail
         return Ok(());
     }
     while let Err(until) = RATE.check_key(&url.host()) {
-        client.within(limits, tokio::time::sleep(until.wait_time_from(DefaultClock::default().now())))?;
+        let wait = until.wait_time_from(DefaultClock::default().now());
+        client.within(limits, async { tokio::time::sleep(wait).await })?;
     }
     Ok(())
 }
@@ -166,6 +169,14 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn twenty_calls_of_a_host_begin_at_once_and_then_they_wait() {
+        let begun = |host: &str| (0..30).filter(|_| RATE.check_key(&host.to_owned()).is_ok()).count();
+        // While they are counted, another tenth of a second may pass.
+        assert!((20..25).contains(&begun("busy.invalid")));
+        assert!((20..25).contains(&begun("other.invalid")));
+    }
 
     #[test]
     fn a_host_says_how_long_in_seconds_or_by_a_date() {

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::{Failure, Url};
+use super::url::Url;
 
 /// Which addresses a request may go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +22,14 @@ impl Url {
     /// Returns how names are to be looked up on the way to this URL.
     ///
     /// # Errors
-    /// [`Failure::Refused`] where it goes to others than this machine without TLS, or to an address that is not public.
-    pub(super) fn reach(&self, reach: Reach) -> Result<Reach, Failure> {
+    /// Why it is not asked: it goes to others than this machine without TLS, or to an address that is not public.
+    pub(super) fn reach(&self, reach: Reach) -> Result<Reach, String> {
         if !self.is_private() {
-            return Err(Failure::Refused(format!("{} would be asked without TLS; https is needed", self.host())));
+            return Err(format!("{} would be asked without TLS; https is needed", self.host()));
         }
         match (reach, self.ip()) {
             _ if self.is_loopback() => Ok(Reach::Anywhere),
-            (Reach::Public, Some(ip)) if !is_public(ip) => Err(Failure::Refused(PrivateName(self.host()).to_string())),
+            (Reach::Public, Some(ip)) if !is_public(ip) => Err(PrivateName(self.host()).to_string()),
             _ => Ok(reach),
         }
     }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_url_is_refused_before_anything_is_sent() {
-        let reach = |url: &str, reach| Url::parse(url).expect(url).reach(reach).map_err(|failure| failure.to_string());
+        let reach = |url: &str, reach| Url::parse(url).expect(url).reach(reach);
         for own in ["http://localhost:1/", "http://127.0.0.1:1/", "https://[::1]/"] {
             assert_eq!(reach(own, Reach::Public), Ok(Reach::Anywhere), "{own}");
         }

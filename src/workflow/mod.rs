@@ -75,6 +75,7 @@ pub const DOMAIN: Domain = Domain {
     }],
     resources: &[resource::COMMAND, text::resource::SCHEMA, saved::resource::WORKFLOW, draft::resource::DRAFT],
     growing: &[drafts::GROWING],
+    health: api::health,
     ..Domain::EMPTY
 };
 

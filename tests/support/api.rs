@@ -15,7 +15,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_rustls::TlsAcceptor;
@@ -167,6 +167,8 @@ async fn connection(mut stream: TcpStream, tls: Option<TlsAcceptor>, state: Arc<
         is_next.then(|| state.trouble.pop_front())
     };
     if garbage.is_some() {
+        // What speaks no HTTP waits for nothing, but a client has to have asked.
+        let _ = stream.read(&mut [0; 1024]).await;
         let _ = stream.write_all(b"220 mail.example ESMTP\r\n").await;
         tokio::time::sleep(Duration::from_millis(200)).await;
         return;

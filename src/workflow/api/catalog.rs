@@ -264,7 +264,7 @@ pub fn row(command: &Command, patch: &Patch) -> CommandRow {
         aliases: written(&aliases),
         effect: effect_word(spec.effect).to_owned(),
         deprecated: spec.deprecated,
-        lists: spec.output_contract.list.is_some(),
+        lists: spec.output_contract.list.is_some() && spec.effect == CommandEffect::Read && spec.runnable,
     }
 }
 

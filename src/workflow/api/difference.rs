@@ -54,6 +54,9 @@ impl Difference {
         }
         let new = after.iter().filter(|(operation, _)| !before.contains_key(*operation));
         difference.added = new.map(|(_, spec)| spec.id.clone()).collect();
+        difference.added.sort();
+        difference.removed.sort();
+        difference.changed.sort_by(|a, b| a.id.cmp(&b.id));
         difference
     }
 

@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::violation::{Fault, Rule, Violation, invalid};
+use super::places::{self, Format, Parsed};
+use super::violation::{Fault, Rule, Violation, invalid, placed};
 use crate::error::Result;
 
 /// The most bytes of a document in JSON.
@@ -19,15 +20,6 @@ const MOST_NODES: usize = 4_000_000;
 
 /// The deepest that values of a document in YAML lie in each other; serde_json has the same bound for JSON.
 const DEEPEST: usize = 128;
-
-/// How a document is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// As JSON.
-    Json,
-    /// As YAML.
-    Yaml,
-}
 
 /// A document that was read.
 #[derive(Debug)]
@@ -48,7 +40,7 @@ impl Document {
         let text = String::from_utf8(bytes).map_err(|error| {
             let good = error.utf8_error().valid_up_to();
             let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-            let (line, column) = super::places::at(&before, before.len());
+            let (line, column) = places::at(&before, before.len());
             refused(Violation::of_text(Rule::Syntax, "it is no UTF-8 text", line, column))
         })?;
         let text = match text.strip_prefix('\u{feff}') {
@@ -72,18 +64,13 @@ impl Document {
         let document = Self { value: value.map_err(refused)?, text, format };
         match document.version_fault() {
             None => Ok(document),
-            Some(fault) => Err(invalid(from, &super::violation::placed(&document, &[(fault, None)]))),
+            Some(fault) => Err(invalid(from, &placed(document.parsed(), &[(fault, None)]))),
         }
     }
 
-    /// Its text.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// How it is written.
-    pub fn format(&self) -> Format {
-        self.format
+    /// Its text with what it stands for.
+    pub fn parsed(&self) -> Parsed<'_> {
+        Parsed { text: &self.text, format: self.format, value: &self.value }
     }
 
     /// What it stands for.
@@ -156,7 +143,7 @@ fn yaml(text: &str) -> Result<Value, Violation> {
         // The reader's own words for the place stand first.
         let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
         let why = why.split(" at line ").next().unwrap_or(why);
-        let (line, column) = (number(place.line().into()), number(place.column().into()));
+        let (line, column) = (number(place.line()), number(place.column()));
         Violation::of_text(Rule::Syntax, format!("it is no YAML: {why}"), line, column)
     })
 }

@@ -101,7 +101,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
     let mut faults: Vec<(Fault<'_>, Option<String>)> = Vec::new();
     let operations = match operations(references, root, &mut faults) {
         Ok(operations) => operations,
-        Err(fault) => return Err(invalid(&wanted.from, &placed(document, &[(fault, None)]))),
+        Err(fault) => return Err(invalid(&wanted.from, &placed(document.parsed(), &[(fault, None)]))),
     };
     let schemes = security::schemes(references, root);
     let servers = servers::of(root, wanted.url.as_ref());
@@ -112,7 +112,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
             Err(fault) => faults.push((fault, Some(operation.name()))),
         }
     }
-    let left_out = if faults.is_empty() { Vec::new() } else { placed(document, &faults) };
+    let left_out = if faults.is_empty() { Vec::new() } else { placed(document.parsed(), &faults) };
     if made.is_empty() {
         return Err(invalid(&wanted.from, &left_out));
     }
@@ -190,9 +190,9 @@ fn command<'d>(
     let has_key =
         flags.iter().any(|flag| flag.r#in == Some(Place::Header) && flag.name.eq_ignore_ascii_case(IDEMPOTENCY_KEY));
     let required = security::required(root, value, schemes);
-    let own_servers = [*value, *item].map(|holder| servers::of(holder, from));
+    let (base_url, unknown) = own_server(root, &[value, item], from);
     let description = value["description"].as_str().or_else(|| item["description"].as_str());
-    let why_not = why_not.or(required.why_not);
+    let why_not = why_not.or(required.why_not).or(unknown);
     Ok(CommandSpec {
         id: String::new(),
         group: String::new(),
@@ -209,13 +209,26 @@ fn command<'d>(
         body,
         output_contract,
         auth: required.schemes,
-        base_url: own_servers.into_iter().flatten().next().map(|server| server.url),
+        base_url,
         provider_for: Vec::new(),
         aliases: value["operationId"].as_str().map(str::to_owned).into_iter().collect(),
         deprecated: value["deprecated"] == true,
         runnable: why_not.is_none(),
         why_not,
     })
+}
+
+/// Returns where an operation is served that has a server of its own, or its path has; else, where that is not known, why it
+/// cannot be run.
+fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
+    let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
+    let Some(holder) = holders.iter().find(has_own) else { return (None, None) };
+    // One that is told relative to the document may be told relative to the document's own as well.
+    let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
+    match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
+        Some(server) => (Some(server.url), None),
+        None => (None, Some("it has a server of its own, whose address is not known".to_owned())),
+    }
 }
 
 /// Returns what an operation is about, in one line.

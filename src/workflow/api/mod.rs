@@ -14,6 +14,7 @@ pub mod catalogs;
 pub mod difference;
 pub mod document;
 pub mod fetch;
+mod health;
 pub mod import;
 pub mod naming;
 mod operations;
@@ -28,4 +29,5 @@ pub mod servers;
 pub mod violation;
 mod written;
 
+pub use health::health;
 pub use operations::OPS;

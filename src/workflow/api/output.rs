@@ -61,6 +61,10 @@ fn list_path(schema: &Map<String, Value>, wrapped: bool) -> Option<String> {
         return Some(".".to_owned());
     }
     let properties = schema.get("properties").and_then(Value::as_object).filter(|_| wrapped)?;
+    // What has an id is one thing, whatever it has several of.
+    if properties.contains_key("id") {
+        return None;
+    }
     let arrays: Vec<&String> = properties
         .iter()
         .filter(|(_, schema)| schema.as_object().is_some_and(is_array))
@@ -145,6 +149,7 @@ mod tests {
             (json!({ "properties": { "total": { "type": "integer" }, "apps": array() } }), Some("apps"), &["id"]),
             (json!({ "properties": { "apps": array(), "data": array() } }), Some("data"), &["id"]),
             (json!({ "properties": { "apps": array(), "others": array() } }), None, &["apps", "others"]),
+            (json!({ "properties": { "id": {}, "apps": array() } }), None, &["id", "apps"]),
             (
                 json!({ "properties": { "owner": { "properties": { "id": {}, "plan": { "type": "object" } } } } }),
                 None,

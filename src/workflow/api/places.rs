@@ -7,7 +7,25 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
-use super::document::{Document, Format};
+/// How a document is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As JSON.
+    Json,
+    /// As YAML.
+    Yaml,
+}
+
+/// A text with the value that it stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Parsed<'d> {
+    /// The text.
+    pub text: &'d str,
+    /// How it is written.
+    pub format: Format,
+    /// The value.
+    pub value: &'d Value,
+}
 
 /// Returns the JSON pointer of a value that lies in `root`.
 pub fn pointer(root: &Value, wanted: &Value) -> Option<String> {
@@ -38,10 +56,10 @@ fn push(path: &mut String, key: &str) {
 }
 
 /// Returns line and column, each from 1, of the values that these JSON pointers name. One that is not found is left out.
-pub fn find(document: &Document, pointers: &[String]) -> HashMap<String, (usize, usize)> {
-    match document.format() {
-        Format::Json => in_json(document.text(), pointers),
-        Format::Yaml => in_yaml(document.text(), pointers),
+pub fn find(parsed: Parsed<'_>, pointers: &[String]) -> HashMap<String, (usize, usize)> {
+    match parsed.format {
+        Format::Json => in_json(parsed.text, pointers),
+        Format::Yaml => in_yaml(parsed.text, pointers),
     }
 }
 
@@ -131,12 +149,13 @@ mod tests {
     fn both_forms_give_the_place_of_a_value() {
         let json = "{\"openapi\": \"3.0.0\",\n \"pa/th\": {\"é\": [1, {\"x\": \"ö\", \"y\": true}]}}";
         let yaml = "openapi: 3.0.0\npa/th:\n  é:\n  - 1\n  - x: ö\n    y: true\n";
-        for (text, place) in [(json, (2, 37)), (yaml, (6, 8))] {
-            let document = Document::read("x", text.as_bytes().to_vec()).expect("a document");
-            let value = &document.value()["pa/th"]["é"][1]["y"];
-            let path = pointer(document.value(), value).expect("a pointer");
-            assert_eq!(path, "/pa~1th/é/1/y");
-            assert_eq!(find(&document, &[path.clone()]).get(&path), Some(&place), "{text}");
+        let value: Value = serde_json::from_str(json).expect("JSON");
+        let wanted = &value["pa/th"]["é"][1]["y"];
+        let path = pointer(&value, wanted).expect("a pointer");
+        assert_eq!(path, "/pa~1th/é/1/y");
+        for (text, format, place) in [(json, Format::Json, (2, 37)), (yaml, Format::Yaml, (6, 8))] {
+            let parsed = Parsed { text, format, value: &value };
+            assert_eq!(find(parsed, std::slice::from_ref(&path)).get(&path), Some(&place), "{text}");
         }
     }
 

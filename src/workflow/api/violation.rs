@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::document::Document;
-use super::places;
+use super::places::{self, Parsed};
 use crate::error::{Code, Error};
 
 /// A rule that a document can break.
@@ -96,10 +95,10 @@ impl Violation {
 }
 
 /// Returns faults with their places, by these; `operation` says for each what was left out for it.
-pub fn placed(document: &Document, faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
+pub fn placed(parsed: Parsed<'_>, faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
     let pointers: Vec<String> =
-        faults.iter().map(|(fault, _)| places::pointer(document.value(), fault.at).unwrap_or_default()).collect();
-    let found = places::find(document, &pointers);
+        faults.iter().map(|(fault, _)| places::pointer(parsed.value, fault.at).unwrap_or_default()).collect();
+    let found = places::find(parsed, &pointers);
     let mut violations: Vec<Violation> = faults
         .iter()
         .zip(pointers)

@@ -33,7 +33,30 @@ fn each_operation_has_its_name() {
             format!("{} = {} {}{why}", command.spec.id, command.method, command.path)
         })
         .collect();
-    insta::assert_snapshot!(names.join("\n"), @"");
+    insta::assert_snapshot!(names.join("\n"), @"
+    hosting:apps:addons:create = POST /apps/{id}/addons
+    hosting:apps:addons:list = GET /apps/addons
+    hosting:apps:addons:list-for-app = GET /apps/{id}/addons
+    hosting:apps:create = POST /apps
+    hosting:apps:delete = DELETE /apps/{id}
+    hosting:apps:info = GET /apps/{id}
+    hosting:apps:list = GET /apps
+    hosting:apps:logs:create = POST /apps/{id}/logs
+    hosting:apps:logs:list = GET /apps/{id}/logs
+    hosting:apps:replace = PUT /apps/{id}
+    hosting:apps:slug:create = POST /apps/{id}/slug (its body is multipart)
+    hosting:apps:slug:update = PUT /apps/{id}/slug
+    hosting:apps:update = PATCH /apps/{id}
+    hosting:databases:create = POST /databases
+    hosting:databases:info = GET /databases/{id}
+    hosting:databases:list = GET /databases
+    hosting:databases:search:create = POST /databases/search
+    hosting:pipelines:create = POST /pipelines
+    hosting:pipelines:list = GET /pipelines
+    hosting:pipelines:promotions:info = GET /pipelines/{pipeline_id}/promotions/{name}.json (`session` is sent in a cookie)
+    hosting:stacks:info = GET /stacks/{id} (`id` is written in the style label)
+    hosting:uploads:create = POST /uploads
+    ");
     let literal = super::imported(hosting().to_string(), "").expect("an import");
     let create =
         literal.commands.iter().find(|command| command.spec.id == "apps:create").expect("the contract's own id");
@@ -120,6 +143,25 @@ fn effects_and_repetition_go_by_the_method_unless_the_document_says_it() {
     ] {
         assert_eq!(of(id), expected, "{id}");
     }
+}
+
+#[test]
+fn an_operation_may_have_a_server_of_its_own() {
+    let serving = |url: &str| json!({ "get": { "servers": [{ "url": url }], "responses": {} } });
+    let document = |general: &str| {
+        json!({ "openapi": "3.0.0", "servers": [{ "url": general }], "paths": {
+        "/a": { "get": { "responses": {} } }, "/b": serving("https://b.example.com/x/"), "/c": serving("/other"), "/d": serving("https://{t}.example.com"),
+    } })
+    };
+    let served = |general: &str| -> Vec<(Option<String>, bool)> {
+        let imported = imported(document(general).to_string(), "t").expect("an import");
+        imported.commands.into_iter().map(|command| (command.spec.base_url, command.spec.runnable)).collect()
+    };
+    let b = (Some("https://b.example.com/x".to_owned()), true);
+    let c = (Some("https://a.example.com/other".to_owned()), true);
+    assert_eq!(served("https://a.example.com/v1"), [(None, true), b.clone(), c, (None, false)]);
+    // Nothing says what it is relative to.
+    assert_eq!(served("/v1"), [(None, true), b, (None, false), (None, false)]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn an_api_is_asked_and_its_answers_are_read() {
     let seen = ground.api.seen();
     assert_eq!(seen[0].headers["accept-encoding"], "identity");
     assert_eq!(seen[0].headers["content-type"], "application/json");
-    assert_eq!(seen[0].body, b"{\"region\":\"eu\",\"name\":\"web\"}");
+    assert_eq!(seen[0].body, b"{\"name\":\"web\",\"region\":\"eu\"}");
     assert_eq!(ground.api.count("POST /api/v1/apps"), 1);
 }
 
@@ -163,6 +163,10 @@ fn a_busy_server_is_waited_for_where_sending_twice_does_no_harm() {
         ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
     }
     assert_eq!(ground.api.count("POST /api/v1/apps"), 4);
+    // Nor beyond the time that the call has.
+    ground.scratch.ok(&["catalog", "set", "hosting", "--timeout", "20"]);
+    ground.api.trouble([Trouble::Status(503, vec![("retry-after", "30".to_owned())], "")]);
+    ground.refused("apps:list", json!({}), Code::HttpFailed, "answered 503");
 }
 
 #[test]
@@ -285,6 +289,27 @@ fn somebody_elses_catalog_is_not_asked() {
         assert!(ran.status == 1 && ran.stdout.contains("E_UNAPPROVED"), "{ran}");
     }
     assert_eq!(ground.api.seen().len(), 0);
+}
+
+#[test]
+fn doctor_tells_what_keeps_a_catalog_from_being_asked() {
+    let ground = Ground::new();
+    let told = |ground: &Ground| {
+        let printed = ground.scratch.run(&["--json", "doctor"]).stdout;
+        let printed: Value = serde_json::from_str(&printed).expect("JSON");
+        let all = printed.to_string();
+        [
+            "never used on this machine as it is",
+            "it is not known where 'hosting' is served",
+            "a secret of 'hosting' is missing",
+        ]
+        .map(|what| all.contains(what))
+    };
+    assert_eq!(told(&ground), [false, false, false]);
+    ground.scratch.ok(&["catalog", "set", "hosting", "--auth", "token=env:MCPKG_NO_SUCH_SECRET"]);
+    assert_eq!(told(&ground), [false, false, true]);
+    std::fs::remove_dir_all(ground.scratch.state()).expect("the records");
+    assert_eq!(told(&ground), [true, false, false]);
 }
 
 #[test]

@@ -36,13 +36,23 @@ fn change(document: &mut Value) {
 fn a_refresh_shows_what_changed_and_asks() {
     let (scratch, mut document) = ground();
     let current = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
-    assert_eq!((current.status, current.stdout.as_str()), (0, "The commands of 'hosting' are current.\n"), "{current}");
+    assert_eq!((current.status, current.stdout.as_str()), (0, "The commands of 'hosting' are current\n"), "{current}");
     change(&mut document);
     scratch.file("api.json", document.to_string());
     let before = scratch.json(&["catalog", "show", "hosting"]);
     let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
     assert_eq!(shown.status, 3, "{shown}");
-    insta::assert_snapshot!(shown.stdout, @"");
+    insta::assert_snapshot!(shown.stdout, @"
+    + hosting:stacks:list
+    - hosting:pipelines:promotions:info
+    ~ hosting:apps:create: `size` is new
+    ! hosting:apps:list: `region` is required now; `region` takes other values; `limit` is gone
+    ~ hosting:apps:logs:list: its words or details changed
+    ! hosting:databases:create: `plan` is gone; the answer's `plan` is gone
+    ! hosting:databases:info: the answer's `plan` is gone
+    ! hosting:databases:list: the answer's `plan` is gone
+    ! hosting:databases:search:create: the answer's `plan` is gone
+    ");
     let unasked = scratch.run(&["catalog", "refresh", "hosting"]);
     assert!(unasked.status == 1 && unasked.stderr.contains("needs to be confirmed"), "{unasked}");
     assert_eq!(scratch.json(&["catalog", "show", "hosting"]), before, "nothing was written");
@@ -52,7 +62,7 @@ fn a_refresh_shows_what_changed_and_asks() {
         (&json!(true), &json!("2.0.0"), &json!(true))
     );
     let again = scratch.run(&["catalog", "refresh", "hosting"]);
-    assert_eq!((again.status, again.stdout.as_str()), (0, "The catalog 'hosting' is current.\n"), "{again}");
+    assert_eq!((again.status, again.stdout.as_str()), (0, "The catalog 'hosting' is current\n"), "{again}");
     let ids = scratch.json(&["catalog", "show", "hosting"])["commands"].to_string();
     assert!(ids.contains("hosting:stacks:list") && !ids.contains("promotions"));
 }
@@ -100,6 +110,11 @@ fn what_a_person_corrected_survives() {
     assert_eq!(made["patch"]["id"], "hosting:databases:make");
     scratch.ok(&["catalog", "patch", "hosting:databases:make", "--clear"]);
     command(&scratch.context(), "hosting:databases:create");
+    // A newcomer does not take an id that a person gave.
+    scratch.ok(&["catalog", "patch", "hosting:apps:list", "--name", "teams:list"]);
+    document["paths"]["/teams"] = json!({ "get": { "responses": {} } });
+    scratch.file("api.json", document.to_string());
+    assert_eq!(scratch.json(&["catalog", "refresh", "hosting", "--yes"])["added"], json!(["hosting:teams:list-get"]));
     // With a command that is gone goes what was corrected of it, and that is told.
     scratch.ok(&["catalog", "patch", "hosting:stacks:list", "--effect", "write"]);
     document["paths"].as_object_mut().expect("paths").shift_remove("/stacks");

@@ -1,7 +1,5 @@
 //! `mcpkg catalog import`.
 
-use std::collections::HashMap;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -87,7 +85,7 @@ impl Operation for Import {
         let prefix = self.prefix.clone().unwrap_or_else(|| read.name());
         let given_name = self.name.clone().or_else(|| Some(prefix.clone()).filter(|prefix| !prefix.is_empty()));
         let name = given_name.unwrap_or_else(|| read.name());
-        let imported = read.commands(&name, &prefix, HashMap::new())?;
+        let imported = read.commands(&name, &prefix, &[])?;
         let is_asked = |server: &&crate::workflow::api::servers::Server| {
             Url::parse(&server.url).is_some_and(|url| url.is_private())
         };

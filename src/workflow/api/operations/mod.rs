@@ -22,7 +22,7 @@ use crate::error::{Code, Error, Result};
 use crate::http::{Reach, Url};
 use crate::op::{Changes, Context, Entry, Names};
 use crate::store::Db;
-use crate::store::catalogs;
+use crate::store::catalogs::{self, CommandRow};
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
@@ -71,15 +71,17 @@ impl Read {
         Ok(Self { place, document, sha256 })
     }
 
-    /// Makes commands of it, whose operations keep the ids that they have.
-    fn commands(&self, name: &str, prefix: &str, kept: HashMap<(String, String), String>) -> Result<Imported> {
+    /// Makes commands of it. Operations keep the ids that they got before, and no other takes one that a person gave.
+    fn commands(&self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<Imported> {
+        let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
+        let taken = before.iter().map(|row| row.id.clone()).collect();
         let wanted = Wanted {
             from: self.place.text(),
             url: self.place.url().cloned(),
             prefix: prefix.to_owned(),
             fallback: name.to_owned(),
             kept,
-            ..Wanted::default()
+            taken,
         };
         commands(&self.document, &wanted)
     }
@@ -157,8 +159,9 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     if catalog.base_url.is_none() {
         hints.push(format!("it is not known where the API is served: `mcpkg catalog set {name} --base-url URL`"));
     }
-    let used = |scheme: &&String| imported.commands.iter().any(|command| command.spec.auth.contains(scheme));
-    if let Some(scheme) = catalog.schemes.keys().filter(used).find(|scheme| !catalog.auth.contains_key(*scheme)) {
+    let used = |scheme: &String| imported.commands.iter().filter(|command| command.spec.auth.contains(scheme)).count();
+    let lacking = catalog.schemes.keys().filter(|scheme| !catalog.auth.contains_key(*scheme));
+    if let Some((_, scheme)) = lacking.map(|scheme| (used(scheme), scheme)).max().filter(|(used, _)| *used > 0) {
         hints.push(format!(
             "commands take the security scheme '{scheme}': `mcpkg catalog set {name} --auth {scheme}=env:NAME` says where its secret is kept"
         ));
@@ -176,13 +179,13 @@ fn left_out(violations: &[Violation]) -> Vec<String> {
 }
 
 /// Returns how many commands cannot be run.
-fn not_runnable(catalog: &Catalog, rows: &[catalogs::CommandRow]) -> Result<usize> {
+fn not_runnable(catalog: &Catalog, rows: &[CommandRow]) -> Result<usize> {
     let specs = rows.iter().map(|row| catalog.command(row)).collect::<Result<Vec<_>>>()?;
     Ok(specs.iter().filter(|spec| !spec.runnable).count())
 }
 
 /// Returns the rows of commands with what a person corrected of them before.
-fn rows(imported: &Imported, before: &[catalogs::CommandRow]) -> Result<Vec<catalogs::CommandRow>> {
+fn rows(imported: &Imported, before: &[CommandRow]) -> Result<Vec<CommandRow>> {
     let patches = before
         .iter()
         .map(|row| Ok(((row.method.as_str(), row.path.as_str()), catalog::patch(row)?)))

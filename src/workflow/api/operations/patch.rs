@@ -35,11 +35,11 @@ pub struct PatchCommand {
     name: Option<String>,
     /// What it does to what is there
     #[arg(long, value_enum)]
-    #[serde(default)]
+    #[serde(skip)]
     effect: Option<CommandEffect>,
     /// What a second call with the same arguments does
     #[arg(long, value_enum)]
-    #[serde(default)]
+    #[serde(skip)]
     idempotency: Option<Idempotency>,
     /// Where the list stands in its answer, such as data.items; `.` is the answer itself, none that it is no list
     #[arg(long, value_name = "PATH")]

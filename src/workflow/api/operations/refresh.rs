@@ -65,8 +65,7 @@ impl Operation for Refresh {
         approval::check(context, &before)?;
         let stored = context.store.read(|db| catalogs::commands(db, before.id))?;
         let read = Read::from(context, Place::of(self.from.as_deref().unwrap_or(&before.source))?, before.reach())?;
-        let kept = stored.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
-        let imported = read.commands(&before.name, &before.prefix, kept)?;
+        let imported = read.commands(&before.name, &before.prefix, &stored)?;
         let after = Catalog {
             title: imported.title.clone(),
             version: imported.version.clone(),

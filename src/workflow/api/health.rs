@@ -1,0 +1,51 @@
+//! Whether the commands of catalogs can be run, as far as that is seen without asking anybody.
+
+use super::approval;
+use super::catalog::Catalog;
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::secret::Reference;
+use crate::store::catalogs;
+
+/// The name of the area.
+const AREA: &str = "catalogs";
+
+/// Returns what is to be known of each catalog; nothing of one that is as it should be.
+pub fn health(context: &Context) -> Vec<Finding> {
+    // Where the database cannot be read, its own finding says so.
+    let rows = context.store.read(catalogs::list).unwrap_or_default();
+    let looked = rows.into_iter().map(|row| Catalog::of(row).and_then(|catalog| look(context, &catalog)));
+    let told = looked
+        .map(|found| found.unwrap_or_else(|error| vec![Finding::new(AREA, Health::Problem, error.public_message())]));
+    told.flatten().collect()
+}
+
+fn look(context: &Context, catalog: &Catalog) -> Result<Vec<Finding>> {
+    let name = &catalog.name;
+    if !approval::is_approved(context, catalog)? {
+        let what = format!("'{name}' was never used on this machine as it is");
+        return Ok(vec![
+            Finding::new(AREA, Health::Note, what)
+                .action(format!("`mcpkg catalog refresh {name}` at a terminal asks whether to use it")),
+        ]);
+    }
+    let mut findings = Vec::new();
+    if catalog.base_url.is_none() {
+        let finding = Finding::new(AREA, Health::Note, format!("it is not known where '{name}' is served"));
+        findings.push(finding.action(format!("`mcpkg catalog set {name} --base-url URL` says it")));
+    }
+    for reference in catalog.headers.values().chain(catalog.auth.values()) {
+        // A look starts no program.
+        let reference = reference.parse::<Reference>()?;
+        if !matches!(reference, Reference::Command(_))
+            && let Err(error) = reference.resolve(&context.cancelled)
+        {
+            let what = format!("a secret of '{name}' is missing: {}", error.message());
+            findings.push(
+                Finding::new(AREA, Health::Problem, what)
+                    .action(format!("`mcpkg catalog show {name}` says where each is kept")),
+            );
+        }
+    }
+    Ok(findings)
+}
