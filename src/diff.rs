@@ -75,7 +75,10 @@ mod tests {
         assert_eq!(hunks[0].lines, [" 1", "-2", "+two", " 3", " 4", " 5"]);
         let text = unified(&before, &after, "a", "b");
         for (hunk, (old, lines, new, more)) in hunks.iter().zip(heads) {
-            assert!(text.contains(&format!("@@ -{old},{lines} +{new},{more} @@\n{}\n", hunk.lines.join("\n"))), "{text}");
+            assert!(
+                text.contains(&format!("@@ -{old},{lines} +{new},{more} @@\n{}\n", hunk.lines.join("\n"))),
+                "{text}"
+            );
         }
         assert_eq!(super::hunks("a", "a"), []);
         assert_eq!(super::hunks("", "a\n")[0].old_start, 0);

@@ -31,8 +31,8 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
     let program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
     match program.run_in_terminal() {
         Ok(status) if status.success() => {
-            let edited = file::read(scratch.path(), file::WHOLE)
-                .map_err(|error| Error::file("read", scratch.path(), error))?;
+            let edited =
+                file::read(scratch.path(), file::WHOLE).map_err(|error| Error::file("read", scratch.path(), error))?;
             Ok((scratch, edited))
         }
         Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),

@@ -15,12 +15,7 @@ use crate::store::revisions::Kind;
 ///
 /// # Errors
 /// `E_TOO_LARGE`.
-pub fn check_size(
-    size: i64,
-    limit: u64,
-    what: impl FnOnce() -> String,
-    how: impl FnOnce() -> String,
-) -> Result<()> {
+pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: impl FnOnce() -> String) -> Result<()> {
     let size = u64::try_from(size).unwrap_or(0);
     if size <= limit {
         return Ok(());

@@ -199,8 +199,7 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
                                    findings = ?8, plan = ?9, edited_at = ?10
           WHERE uuid = ?1 AND blob_id = ?2 AND state = 'open'"
     );
-    let values =
-        params![uuid, was, said.name, item, revision, base_blob, blob, said.findings, said.plan, now];
+    let values = params![uuid, was, said.name, item, revision, base_blob, blob, said.findings, said.plan, now];
     Ok(db.run(sql, values)? == 1)
 }
 
@@ -208,13 +207,7 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn decide(
-    db: &Db<'_>,
-    uuid: Uuid,
-    shown: i64,
-    approved: bool,
-    (actor, now): (&str, Millis),
-) -> Result<bool> {
+pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, approved: bool, (actor, now): (&str, Millis)) -> Result<bool> {
     let word = if approved { State::Approved } else { State::Rejected }.word();
     let sql = sql!(
         "UPDATE workflow_draft SET state = ?3, decided_by = ?4, decided_at = ?5

@@ -446,8 +446,16 @@ fn every_command_keeps_to_the_schema() {
     }
     // A request is made by an agent alone, and consent and trust need a terminal.
     // What it is that Sigstore's bundles are checked against depends on a feature of cargo's.
-    let unseen = ["draft-approve", "consent-show", "consent-approve", "consent-deny", "tool-trust-add", "tool-trust-root", "tool-allow"]
-        .map(str::to_owned);
+    let unseen = [
+        "draft-approve",
+        "consent-show",
+        "consent-approve",
+        "consent-deny",
+        "tool-trust-add",
+        "tool-trust-root",
+        "tool-allow",
+    ]
+    .map(str::to_owned);
     let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);
     let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
     assert!(missed.is_empty(), "not tried: {missed:?}");

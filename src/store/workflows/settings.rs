@@ -42,12 +42,9 @@ pub fn set_policy(db: &Db<'_>, project: i64, word: &str, now: Millis) -> Result<
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn variables(db: &Db<'_>, project: i64) -> Result<Vec<Variable>> {
-    let sql = sql!(
-        "SELECT name, value, set_at FROM workflow_setting WHERE project_id = ?1 AND kind = 'env' ORDER BY name"
-    );
-    db.all(sql, params![project], |row| {
-        Ok(Variable { name: row.get(0)?, value: row.get(1)?, set_at: row.get(2)? })
-    })
+    let sql =
+        sql!("SELECT name, value, set_at FROM workflow_setting WHERE project_id = ?1 AND kind = 'env' ORDER BY name");
+    db.all(sql, params![project], |row| Ok(Variable { name: row.get(0)?, value: row.get(1)?, set_at: row.get(2)? }))
 }
 
 /// Returns the names of the values that workflows of the project that applies may read.
@@ -55,11 +52,8 @@ pub fn variables(db: &Db<'_>, project: i64) -> Result<Vec<Variable>> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn variable_names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>> {
-    let sql = sql!(
-        "SELECT name FROM workflow_setting WHERE kind = 'env' AND project_id = ",
-        resolved!(),
-        " ORDER BY name"
-    );
+    let sql =
+        sql!("SELECT name FROM workflow_setting WHERE kind = 'env' AND project_id = ", resolved!(), " ORDER BY name");
     db.all(sql, params![selection.named, selection.directory], |row| row.get(0))
 }
 
@@ -68,7 +62,8 @@ pub fn variable_names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>>
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn variable(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<String>> {
-    let sql = sql!("SELECT value FROM workflow_setting WHERE kind = 'env' AND name = ?3 AND project_id = ", resolved!());
+    let sql =
+        sql!("SELECT value FROM workflow_setting WHERE kind = 'env' AND name = ?3 AND project_id = ", resolved!());
     db.one(sql, params![selection.named, selection.directory, name], |row| row.get(0))
 }
 

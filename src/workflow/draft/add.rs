@@ -12,11 +12,11 @@ use crate::store::Db;
 use crate::store::drafts::{self, Base};
 use crate::store::projects::Project;
 use crate::store::workflows;
-use crate::workflow::saved::model::{self, Model};
-use crate::workflow::text::argument::{Object, Text, object, text};
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::GROUP;
+use crate::workflow::saved::model::{self, Model};
+use crate::workflow::text::argument::{Object, Text, object, text};
 
 /// Propose a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -86,7 +86,9 @@ impl Operation for Add {
         let (id, name) = (short(uuid), &kept.draft.name);
         let of_base = kept.draft.base.map(|base| format!(", made from revision {}", base.revision)).unwrap_or_default();
         let reply = Reply::sentence(sentence, kept.data()).warn(model::lines(&said.findings));
-        Ok(reply.hint(format!("`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; `mcpkg draft approve {id}` takes it")))
+        Ok(reply.hint(format!(
+            "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; `mcpkg draft approve {id}` takes it"
+        )))
     }
 }
 

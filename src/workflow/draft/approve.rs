@@ -8,12 +8,12 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts;
 use crate::store::workflows::{self, Action, Change, Workflow};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
 use crate::workflow::finding::Finding;
 use crate::workflow::saved::model::{self, Model};
 use crate::workflow::saved::{changes, data};
-use crate::workflow::answer::VERSION;
-use crate::workflow::completions::DRAFTS;
-use crate::workflow::GROUP;
 
 /// Approve a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

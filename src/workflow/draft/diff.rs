@@ -8,10 +8,10 @@ use super::kept::{Kept, shown};
 use crate::diff;
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::workflow::saved::changes;
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::DRAFTS;
-use crate::workflow::GROUP;
+use crate::workflow::saved::changes;
 
 /// Show what a draft changes
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -26,7 +26,8 @@ impl Operation for Diff {
     const CLI: &'static [&'static str] = &["draft", "diff"];
     const TITLE: &'static str = "Show what a draft changes";
     const ABOUT: &'static str = "Show what a draft changes: as a unified diff, and by what it means";
-    const HELP: &'static str = "With --json each change has its places in both texts: lines and columns from 1, ends exclusive.";
+    const HELP: &'static str =
+        "With --json each change has its places in both texts: lines and columns from 1, ends exclusive.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft diff 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(Some(VERSION));

@@ -9,10 +9,10 @@ use crate::editor;
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts::{self, State};
-use crate::workflow::saved::model;
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::DRAFTS;
-use crate::workflow::GROUP;
+use crate::workflow::saved::model;
 
 /// Begins the lines that tell what was changed since, before the text.
 const TOLD: &str = "#|";

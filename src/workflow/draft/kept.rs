@@ -82,7 +82,10 @@ impl Kept {
         let name = &self.draft.name;
         let why = match (self.draft.base, &self.now) {
             (Some(base), Some(now)) => {
-                format!("Workflow '{}' was changed since: it is at revision {}, and the draft was made from {}", now.name, now.revision, base.revision)
+                format!(
+                    "Workflow '{}' was changed since: it is at revision {}, and the draft was made from {}",
+                    now.name, now.revision, base.revision
+                )
             }
             (Some(_), None) => format!("Workflow '{name}' was deleted since the draft was made"),
             (None, _) => format!("A workflow '{name}' was made since the draft was"),
@@ -95,7 +98,10 @@ impl Kept {
             "diff": moved,
         });
         Err(Error::new(Code::DraftStale, why)
-            .hint(format!("`mcpkg draft edit {}` shows what was changed, and proposes the draft anew", short(self.draft.uuid)))
+            .hint(format!(
+                "`mcpkg draft edit {}` shows what was changed, and proposes the draft anew",
+                short(self.draft.uuid)
+            ))
             .with_details(details))
     }
 
@@ -103,7 +109,8 @@ impl Kept {
     pub(super) fn moved(&self, db: &Db<'_>) -> Result<String> {
         let name = &self.draft.name;
         let now = self.now.as_ref().map(|now| model::stored(db, now.blob)).transpose()?.unwrap_or_default();
-        let revision = |number: Option<i64>| number.map_or_else(|| "/dev/null".to_owned(), |number| format!("{name} {number}"));
+        let revision =
+            |number: Option<i64>| number.map_or_else(|| "/dev/null".to_owned(), |number| format!("{name} {number}"));
         let (old, new) = (self.draft.base.map(|base| base.revision), self.now.as_ref().map(|now| now.revision));
         Ok(diff::unified(&self.base, &now, &revision(old), &revision(new)))
     }
@@ -111,7 +118,8 @@ impl Kept {
     /// Returns what people read before its text.
     pub(super) fn head(&self) -> String {
         let Draft { uuid, name, state, message, base, actor, created_at, .. } = &self.draft;
-        let of = base.map_or_else(|| "a new workflow".to_owned(), |base| format!("made from revision {}", base.revision));
+        let of =
+            base.map_or_else(|| "a new workflow".to_owned(), |base| format!("made from revision {}", base.revision));
         let mut lines = vec![
             format!("Draft {uuid} of workflow '{name}' in project '{}': {}, {of}", self.project, state.word()),
             format!("Proposed by {actor} at {}", rfc3339(*created_at)),
@@ -185,9 +193,12 @@ pub(super) fn decided(draft: &Draft) -> Error {
 
 /// Returns the failure of a draft that somebody edited or decided in this very moment.
 pub(super) fn overtaken(id: Uuid) -> Error {
-    Error::new(Code::DraftStale, format!("Draft {id} was edited or decided by somebody else meanwhile; nothing was changed"))
-        .hint(format!("`mcpkg draft show {}` shows what became of it", short(id)))
-        .with_details(json!({ "draft": id.to_string() }))
+    Error::new(
+        Code::DraftStale,
+        format!("Draft {id} was edited or decided by somebody else meanwhile; nothing was changed"),
+    )
+    .hint(format!("`mcpkg draft show {}` shows what became of it", short(id)))
+    .with_details(json!({ "draft": id.to_string() }))
 }
 
 fn find(db: &Db<'_>, project: &Project, id: &str) -> Result<Option<Draft>> {

@@ -7,9 +7,9 @@ use super::kept::{Kept, overtaken};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts;
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::DRAFTS;
-use crate::workflow::GROUP;
 
 /// Reject a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -41,5 +41,6 @@ impl Said {
 }
 
 fn written(value: &Value) -> Result<String> {
-    serde_json::to_string(value).map_err(|error| Error::internal("a draft cannot be written as JSON").with_source(error))
+    serde_json::to_string(value)
+        .map_err(|error| Error::internal("a draft cannot be written as JSON").with_source(error))
 }

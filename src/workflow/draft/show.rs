@@ -7,9 +7,9 @@ use super::kept::{Kept, shown};
 use crate::content::answer::check_size;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::DRAFTS;
-use crate::workflow::GROUP;
 
 /// Show a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::model::Model;
+use crate::consent::request::plain;
 use crate::op::Body;
 use crate::workflow::span::Span;
 use crate::workflow::yaml::places::{Place, Places, below};
@@ -68,7 +69,9 @@ pub fn between(before: &Model, after: &Model) -> Vec<Change> {
     sides.named("input", "inputs", [&old, &new], &mut changes);
     sides.named("step", "steps", [&old, &new], &mut changes);
     let output = |map: &Map<String, Value>| {
-        map.get("final_output").cloned().map_or_else(Map::new, |value| Map::from_iter([("final_output".to_owned(), value)]))
+        map.get("final_output")
+            .cloned()
+            .map_or_else(Map::new, |value| Map::from_iter([("final_output".to_owned(), value)]))
     };
     sides.fields(("output", None), ["", ""], [&output(&old), &output(&new)], None, &mut changes);
     changes
@@ -81,7 +84,7 @@ pub fn of_texts(before: &str, after: &str) -> Option<Vec<Change>> {
 
 /// Returns what people see of a difference: what it means, a line each, and the unified diff.
 pub fn body(diff: String, changes: &Option<Vec<Change>>) -> Body {
-    let lines: String = changes.iter().flatten().map(|change| format!("{change}\n")).collect();
+    let lines: String = changes.iter().flatten().map(|change| plain(&change.to_string()) + "\n").collect();
     match lines.is_empty() {
         true => Body::Diff(diff),
         false => Body::Several(vec![Body::Text(lines), Body::Diff(diff)]),
@@ -96,13 +99,7 @@ struct Sides<'a> {
 
 impl Sides<'_> {
     /// Compares the inputs or the steps.
-    fn named(
-        &self,
-        what: &'static str,
-        key: &str,
-        [old, new]: [&Map<String, Value>; 2],
-        changes: &mut Vec<Change>,
-    ) {
+    fn named(&self, what: &'static str, key: &str, [old, new]: [&Map<String, Value>; 2], changes: &mut Vec<Change>) {
         let (old, new) = (entries(old.get(key), key), entries(new.get(key), key));
         let common = |own: &[Entry<'_>], other: &[Entry<'_>]| {
             let is_there = |entry: &&Entry<'_>| other.iter().any(|found| found.name == entry.name);

@@ -7,9 +7,9 @@ use super::data;
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows;
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::GROUP;
 
 /// Delete a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

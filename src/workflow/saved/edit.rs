@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::model::{self, Model};
 use super::data;
+use super::model::{self, Model};
 use crate::editor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change, Workflow};
-use crate::workflow::finding::Finding;
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::GROUP;
+use crate::workflow::finding::Finding;
 
 /// Edit a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -59,8 +59,7 @@ impl Operation for Edit {
             let sentence = format!("Left workflow '{}' in project '{project}' as it was", self.name);
             return Ok(Reply::sentence(sentence, with(data(&project, &before), &[])));
         }
-        let (workflow, findings) =
-            self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
+        let (workflow, findings) = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
         let sentence = format!("Updated workflow '{}' in project '{project}'", workflow.name);
         let reply = Reply::sentence(sentence, with(data(&project, &workflow), &findings));
         Ok(reply.warn(model::lines(&findings)))

@@ -10,8 +10,8 @@ use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Op
 use crate::redact;
 use crate::secret;
 use crate::store::workflows::{self, Variable};
-use crate::workflow::answer::VERSION;
 use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
 
 /// The most bytes of a value.
 const MAX_VALUE: usize = 64 << 10;
@@ -154,9 +154,13 @@ fn check(name: &str, value: &str) -> Result<()> {
         return refuse(format!("The value of {name} has {} bytes; it has at most {MAX_VALUE}", value.len()));
     }
     if redact::holds_token(value) || redact::redacted(value) != value {
-        return refuse(format!("The value of {name} looks like a secret; nothing was stored")).map_err(|error: Error| {
-            error.hint("a secret is named where its API or plugin is set up, as env:NAME, file:PATH or command:PROGRAM")
-        });
+        return refuse(format!("The value of {name} looks like a secret; nothing was stored")).map_err(
+            |error: Error| {
+                error.hint(
+                    "a secret is named where its API or plugin is set up, as env:NAME, file:PATH or command:PROGRAM",
+                )
+            },
+        );
     }
     Ok(())
 }

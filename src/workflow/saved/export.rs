@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::model;
 use super::data;
+use super::model;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows;
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::GROUP;
 
 /// Export a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]

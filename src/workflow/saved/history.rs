@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::changes;
-use super::model::{self, Model};
 use super::data;
+use super::model::{self, Model};
 use crate::clock::rfc3339;
 use crate::diff;
 use crate::error::{Code, Error, Result};
@@ -84,8 +84,7 @@ impl Operation for Diff {
     const TOOL: &'static str = "workflow_diff";
     const CLI: &'static [&'static str] = &["workflow", "diff"];
     const TITLE: &'static str = "Compare revisions of a workflow";
-    const ABOUT: &'static str =
-        "Show the last change of a workflow, or the difference of two revisions: as a unified diff, and by what it means";
+    const ABOUT: &'static str = "Show the last change of a workflow, or the difference of two revisions: as a unified diff, and by what it means";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow diff app_with_db", "mcpkg workflow diff app_with_db 1 3"];
     const EFFECT: Effect = Effect::Read;

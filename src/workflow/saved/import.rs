@@ -17,9 +17,9 @@ use crate::store::Db;
 use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::workflows::{self, Action, Change};
+use crate::workflow::answer::VERSION;
 use crate::workflow::finding::Finding;
 use crate::workflow::text::argument::Text;
-use crate::workflow::answer::VERSION;
 use crate::workflow::{GROUP, yaml};
 
 /// Import workflows
@@ -88,9 +88,10 @@ impl Operation for Import {
             false => context.write("workflow.import", &self.subject(), |db, project, author| {
                 let (done, name) = look(db, project)?;
                 let message = self.message.as_deref();
-                files.iter().zip(&done).try_for_each(|(file, standing)| {
-                    file.write(context, db, project, author, message, *standing)
-                })?;
+                files
+                    .iter()
+                    .zip(&done)
+                    .try_for_each(|(file, standing)| file.write(context, db, project, author, message, *standing))?;
                 Ok((done, name))
             })?,
         };
@@ -240,7 +241,12 @@ impl Import {
 
 fn table(files: &[File], done: &[Standing]) -> Table {
     let row = |(file, standing): (&File, &Standing)| {
-        vec![file.model.name.clone(), standing.word().to_owned(), file.model.definition.steps.len().to_string(), file.path.clone()]
+        vec![
+            file.model.name.clone(),
+            standing.word().to_owned(),
+            file.model.definition.steps.len().to_string(),
+            file.path.clone(),
+        ]
     };
     Table {
         columns: &["NAME", "ACTION", "STEPS", "FILE"],

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::rfc3339;
 use crate::error::Result;
-use crate::op::{Body, PAGE, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use crate::op::{Body, Context, Effect, Faces, Operation, PAGE, Rate, Reply, Shape, Table, cell};
 use crate::store::workflows::{self, Workflow};
 use crate::workflow::answer::VERSION;
 use crate::workflow::{GROUP, answer};

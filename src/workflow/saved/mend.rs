@@ -50,10 +50,9 @@ pub fn mended(text: &str) -> Result<Option<Mended>> {
 /// Returns the inputs or steps with their names: those of a mapping, or those of a list that name themselves.
 fn named<'v>(value: Option<&'v mut Value>, key: &str) -> Vec<(String, &'v mut Map<String, Value>)> {
     match value {
-        Some(Value::Object(values)) => values
-            .iter_mut()
-            .filter_map(|(name, value)| Some((name.clone(), value.as_object_mut()?)))
-            .collect(),
+        Some(Value::Object(values)) => {
+            values.iter_mut().filter_map(|(name, value)| Some((name.clone(), value.as_object_mut()?))).collect()
+        }
         Some(Value::Array(values)) => values
             .iter_mut()
             .filter_map(Value::as_object_mut)
@@ -73,13 +72,17 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
     };
     let gone: Vec<String> = fields
         .iter()
-        .filter(|(key, value)| value.is_null() || (empty(value) && !matches!(key.as_str(), "inputs" | "steps" | "body")))
+        .filter(|(key, value)| {
+            value.is_null() || (empty(value) && !matches!(key.as_str(), "inputs" | "steps" | "body"))
+        })
         .map(|(key, _)| key.clone())
         .collect();
     for key in &gone {
         fields.shift_remove(key);
     }
-    for (key, value) in fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body")) {
+    for (key, value) in
+        fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body"))
+    {
         if let Value::Object(fields) = value {
             without_nulls(fields, &format!("{key} of {what}"), notes);
         }

@@ -150,8 +150,7 @@ pub fn stored(db: &Db<'_>, blob: i64) -> Result<String> {
 /// # Errors
 /// `E_DAMAGED`.
 pub fn text(bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes)
-        .map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
+    String::from_utf8(bytes).map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error))
 }
 
 /// Returns the plan of a text that was checked, with nothing given, as JSON.

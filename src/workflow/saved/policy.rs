@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::{Db, blobs, workflows};
-use crate::workflow::answer::VERSION;
 use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
 
 /// Whether workflows of a project are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
@@ -77,7 +77,9 @@ impl Operation for Policy {
         if (now, rule) == (Rule::Deny, Rule::Confirm) {
             if context.confirmation != Confirmation::Ask {
                 let why = "Only a person at a terminal lets workflows be run again; there is no --yes for it";
-                return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
+                return Err(
+                    Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes")
+                );
             }
             let text = format!("Project '{project}': workflows are not run now.\n");
             (context.ask)(Body::Text(text), "Let them be run where a person confirms the plan?")?;

@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::model::{self, Model};
 use super::data;
+use super::model::{self, Model};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change};
+use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::GROUP;
 
 /// Rename a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -27,7 +27,8 @@ impl Operation for Rename {
     const CLI: &'static [&'static str] = &["workflow", "rename"];
     const TITLE: &'static str = "Rename a workflow";
     const ABOUT: &'static str = "Rename a workflow; its history stays with it";
-    const HELP: &'static str = "A workflow's name is the one in its text, where it is written anew; the rest of the text stays.";
+    const HELP: &'static str =
+        "A workflow's name is the one in its text, where it is written anew; the rest of the text stays.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow rename app_with_db app_with_postgres"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::NO_LIST;

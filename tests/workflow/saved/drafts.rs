@@ -16,15 +16,31 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
     let id = propose(&scratch, json!({ "yaml": changed(), "message": "A second note", "replaces": "keep_note" }));
     let end = &id[id.len() - 12..];
     let listed = scratch.ok(&["draft", "list"]);
-    assert!(listed.contains(&format!("{end}\tkeep_note\topen\t1\t")) && listed.contains("mcp:test-client\tA second note"), "{listed}");
+    assert!(
+        listed.contains(&format!("{end}\tkeep_note\topen\t1\t")) && listed.contains("mcp:test-client\tA second note"),
+        "{listed}"
+    );
     let shown = scratch.ok(&["draft", "show", end]);
-    let head = format!("Draft {id} of workflow 'keep_note' in project 'p': open, made from revision 1\nProposed by mcp:test-client at ");
-    assert!(shown.starts_with(&head) && shown.contains("\n  A second note\n") && shown.contains("name: second"), "{shown}");
+    let head = format!(
+        "Draft {id} of workflow 'keep_note' in project 'p': open, made from revision 1\nProposed by mcp:test-client at "
+    );
+    assert!(
+        shown.starts_with(&head) && shown.contains("\n  A second note\n") && shown.contains("name: second"),
+        "{shown}"
+    );
     let diff = scratch.ok(&["draft", "diff", end]);
-    assert!(diff.starts_with("step 'keep': with.name changed: \"note\" -> \"second\"\n--- keep_note 1\n+++ keep_note (draft)\n"), "{diff}");
+    assert!(
+        diff.starts_with(
+            "step 'keep': with.name changed: \"note\" -> \"second\"\n--- keep_note 1\n+++ keep_note (draft)\n"
+        ),
+        "{diff}"
+    );
     let data = scratch.json(&["draft", "diff", end]);
     let change = &data["changes"][0];
-    assert_eq!((&change["change"], &change["what"], &change["field"]), (&json!("changed"), &json!("step"), &json!("with.name")));
+    assert_eq!(
+        (&change["change"], &change["what"], &change["field"]),
+        (&json!("changed"), &json!("step"), &json!("with.name"))
+    );
     // The line of NOTE, and that of the text as it is rendered.
     assert_eq!((&change["was_at"]["line"], &change["was_at"]["column"]), (&json!(14), &json!(7)), "{data:#}");
     let yaml = scratch.json(&["draft", "show", end])["yaml"].as_str().expect("a text").to_owned();
@@ -37,13 +53,19 @@ fn a_draft_is_proposed_looked_at_and_approved_at_a_terminal() {
         assert!(ran.status == 1 && ran.stderr.contains("Only a person at a terminal approves a draft"), "{ran}");
     }
     let Some((shown, done)) = answered(&scratch, &["draft", "approve", end], "n\n") else { return };
-    assert!(!done && shown.contains("Make it revision 2 of workflow 'keep_note'?") && shown.contains("name: second"), "{shown}");
+    assert!(
+        !done && shown.contains("Make it revision 2 of workflow 'keep_note'?") && shown.contains("name: second"),
+        "{shown}"
+    );
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE);
     let (shown, done) = answered(&scratch, &["draft", "approve", end], "y\n").expect("a terminal");
     assert!(done, "{shown}");
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), yaml);
     let newest = &scratch.json(&["workflow", "history", "keep_note"])["revisions"][0];
-    assert_eq!((&newest["draft"], &newest["message"], &newest["actor"]), (&json!(id), &json!("A second note"), &json!("shell")));
+    assert_eq!(
+        (&newest["draft"], &newest["message"], &newest["actor"]),
+        (&json!(id), &json!("A second note"), &json!("shell"))
+    );
     assert_eq!(scratch.json(&["draft", "show", end])["state"], "approved");
     assert!(scratch.json(&["draft", "list"])["drafts"].as_array().expect("drafts").is_empty());
     for command in ["approve", "reject", "edit"] {
@@ -99,7 +121,11 @@ fn a_draft_with_errors_is_kept_and_not_approved_until_it_is_mended() {
     let id = propose(&scratch, json!({ "yaml": NOTE.replace("mcpkg:prompt:list", "mcpkg:prompt:lst") }));
     let shown = scratch.json(&["draft", "show", &id]);
     let found = &shown["findings"][0];
-    assert_eq!((&shown["errors"], &found["code"], &found["line"]), (&json!(1), &json!("unknown_command"), &json!(8)), "{shown:#}");
+    assert_eq!(
+        (&shown["errors"], &found["code"], &found["line"]),
+        (&json!(1), &json!("unknown_command"), &json!(8)),
+        "{shown:#}"
+    );
     assert_eq!(shown.get("plan"), None, "what has errors has no plan");
     let validated = scratch.run(&["draft", "validate", &id]);
     assert!(validated.status == 1 && validated.stdout.contains("unknown_command"), "{validated}");
@@ -184,7 +210,10 @@ fn a_draft_says_what_it_replaces_and_may_rename_it() {
     assert_eq!(late["code"], "E_DRAFT_STALE");
     assert!(late["details"]["diff"].as_str().is_some_and(|diff| diff.contains("+      name: second")), "{late:#}");
     client.finish();
-    assert!(scratch.json(&["draft", "list", "--all"])["drafts"].as_array().expect("drafts").is_empty(), "nothing was kept");
+    assert!(
+        scratch.json(&["draft", "list", "--all"])["drafts"].as_array().expect("drafts").is_empty(),
+        "nothing was kept"
+    );
     let renamed = NOTE.replace("workflow: keep_note", "workflow: keep_one");
     let id = propose(&scratch, json!({ "yaml": renamed, "replaces": "keep_note", "revision": 2 }));
     run(&agreeing(&scratch), &["draft", "approve"], json!({ "id": id })).expect("it is approved");
@@ -199,7 +228,10 @@ fn a_draft_is_of_its_project_and_a_key_that_only_reads_proposes_nothing() {
     scratch.ok(&["project", "create", "q"]);
     for command in ["show", "diff", "validate", "plan", "reject"] {
         let ran = scratch.run(&["-p", "q", "draft", command, &id]);
-        assert!(ran.status == 1 && ran.stderr.contains(&format!("Project 'q' has no draft '{id}'")), "{command}: {ran}");
+        assert!(
+            ran.status == 1 && ran.stderr.contains(&format!("Project 'q' has no draft '{id}'")),
+            "{command}: {ran}"
+        );
     }
     let made = scratch.json(&["access", "create", "reader", "--read-only"]);
     let key = format!("Bearer {}", made["key"].as_str().expect("a key"));

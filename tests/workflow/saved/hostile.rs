@@ -15,9 +15,14 @@ fn a_draft_moves_no_cursor_and_turns_no_line_around() {
         let shown = format!("{body:?}");
         assert!(!shown.contains("\\u{1b}") && !shown.contains("\\u{202e}"), "{shown}");
     });
-    for arguments in [&["draft", "show", &id][..], &["draft", "diff", &id], &["draft", "validate", &id], &["draft", "list"]] {
+    for arguments in
+        [&["draft", "show", &id][..], &["draft", "diff", &id], &["draft", "validate", &id], &["draft", "list"]]
+    {
         let ran = scratch.run(arguments);
-        assert!(!ran.stdout.contains('\u{1b}') && !ran.stdout.contains('\u{202e}') || arguments[1] == "list", "{arguments:?}: {ran}");
+        assert!(
+            !ran.stdout.contains('\u{1b}') && !ran.stdout.contains('\u{202e}') || arguments[1] == "list",
+            "{arguments:?}: {ran}"
+        );
         assert!(!ran.stdout.contains('\u{1b}'), "{arguments:?}: {ran}");
     }
     super::run(&context, &["draft", "approve"], json!({ "id": id })).expect("it is approved");
@@ -45,7 +50,17 @@ fn what_is_no_text_or_too_large_is_refused() {
 fn arguments_are_data() {
     let scratch = kept();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-11-25");
-    for id in ["", "x", "' OR 1=1 --", "%", "____", "0000", "../../etc/passwd", "\u{0}", "00000000-0000-0000-0000-000000000000"] {
+    for id in [
+        "",
+        "x",
+        "' OR 1=1 --",
+        "%",
+        "____",
+        "0000",
+        "../../etc/passwd",
+        "\u{0}",
+        "00000000-0000-0000-0000-000000000000",
+    ] {
         let (text, failed) = client.call("get_draft", json!({ "id": id }));
         let answer: Value = serde_json::from_str(&text).expect("JSON");
         assert!(failed && answer["error"]["code"] == "E_NOT_FOUND", "{id:?}: {text}");

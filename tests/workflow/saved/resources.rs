@@ -13,12 +13,16 @@ fn they_are_named_read_and_completed() {
     let templates = client.result("resources/templates/list", json!({}))["resourceTemplates"].to_string();
     assert!(templates.contains("mcpkg://workflow/{name}") && templates.contains("mcpkg://draft/{id}"), "{templates}");
     let read = client.result("resources/read", json!({ "uri": "mcpkg://workflow/keep_note" }));
-    assert_eq!((&read["contents"][0]["text"], &read["contents"][0]["mimeType"]), (&json!(NOTE), &json!("application/yaml")));
+    assert_eq!(
+        (&read["contents"][0]["text"], &read["contents"][0]["mimeType"]),
+        (&json!(NOTE), &json!("application/yaml"))
+    );
     let read = client.result("resources/read", json!({ "uri": format!("mcpkg://draft/{id}") }));
     let draft: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
     assert_eq!((&draft["workflow"], &draft["state"]), (&json!("keep_note"), &json!("open")));
     let mut complete = |uri: &str, name: &str, value: &str| {
-        let params = json!({ "ref": { "type": "ref/resource", "uri": uri }, "argument": { "name": name, "value": value } });
+        let params =
+            json!({ "ref": { "type": "ref/resource", "uri": uri }, "argument": { "name": name, "value": value } });
         client.result("completion/complete", params)["completion"]["values"].clone()
     };
     assert_eq!(complete("mcpkg://workflow/{name}", "name", "keep"), json!(["keep_note"]));

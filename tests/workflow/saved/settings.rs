@@ -23,7 +23,12 @@ fn a_policy_is_tightened_by_anybody_and_loosened_at_a_terminal() {
     assert!(answered(&scratch, &["workflow", "policy", "confirm"], "y\n").is_some_and(|(_, done)| done));
     assert_eq!(scratch.ok(&["workflow", "policy"]), "confirm\n");
     let events = scratch.json(&["events"]);
-    let kinds: Vec<_> = events["events"].as_array().expect("events").iter().map(|e| (e["kind"].clone(), e["outcome"].clone())).collect();
+    let kinds: Vec<_> = events["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|e| (e["kind"].clone(), e["outcome"].clone()))
+        .collect();
     let of = |outcome: &str| kinds.iter().filter(|(kind, found)| kind == "workflow.policy" && found == outcome).count();
     // What was so already did not happen; what was refused stands in the trail.
     assert_eq!((of("ok"), of("E_TERMINAL_REQUIRED"), of("E_CONFIRM_REQUIRED")), (2, 2, 1), "{kinds:?}");
@@ -36,7 +41,11 @@ fn values_are_of_a_project_and_no_secrets() {
     scratch.ok(&["workflow", "env", "set", "REGION", "us"]);
     scratch.ok(&["workflow", "env", "set", "EMPTY", ""]);
     let set = scratch.json(&["workflow", "env", "list"]);
-    assert_eq!((&set["variables"][1]["name"], &set["variables"][1]["value"]), (&"REGION".into(), &"us".into()), "{set:#}");
+    assert_eq!(
+        (&set["variables"][1]["name"], &set["variables"][1]["value"]),
+        (&"REGION".into(), &"us".into()),
+        "{set:#}"
+    );
     scratch.ok(&["project", "create", "q"]);
     assert_eq!(scratch.json(&["-p", "q", "workflow", "env", "list"])["variables"].as_array().map(Vec::len), Some(0));
     for (name, value, says) in [

@@ -20,7 +20,9 @@ fn of_two_who_approve_a_draft_one_wins() {
                     let barrier = Arc::clone(&both_were_asked);
                     let context = asking(&scratch, move |_| drop(barrier.wait()));
                     let id = &id;
-                    scope.spawn(move || run(&context, &["draft", "approve"], json!({ "id": id })).map_err(|error| error.code().name()))
+                    scope.spawn(move || {
+                        run(&context, &["draft", "approve"], json!({ "id": id })).map_err(|error| error.code().name())
+                    })
                 })
                 .collect();
             won.extend(people.into_iter().map(|person| person.join().expect("no panic").map(drop)));
@@ -38,7 +40,8 @@ fn what_was_changed_while_a_person_read_is_not_approved() {
     let id = propose(&scratch, json!({ "yaml": changed, "replaces": "keep_note" }));
     let (of_ask, of_id) = (Arc::clone(&scratch), id.clone());
     let context = asking(&scratch, move |_| {
-        let edit = of_ask.finish(of_ask.command().env("EDITOR", "sed -i s/second/third/").args(["draft", "edit", &of_id]));
+        let edit =
+            of_ask.finish(of_ask.command().env("EDITOR", "sed -i s/second/third/").args(["draft", "edit", &of_id]));
         assert_eq!(edit.status, 0, "{edit}");
     });
     let error = run(&context, &["draft", "approve"], json!({ "id": id })).expect_err("it was edited");
