@@ -24,16 +24,16 @@ pub struct Add {
     /// The workflow's text, YAML or JSON
     #[arg(value_name = "FILE", value_parser = text, required_unless_present = "draft")]
     yaml: Option<Text>,
-    /// The workflow as an object, in place of its text
+    /// The same as an object
     #[arg(long, value_name = "FILE", value_parser = object, conflicts_with = "yaml")]
     draft: Option<Object>,
-    /// Why, for the person who decides
+    /// Why
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     message: Option<String>,
-    /// The workflow that it takes the place of; a new one where none is named
+    /// The workflow that it takes the place of, where it is no new one
     #[arg(long, value_name = "NAME", add = WORKFLOWS)]
     replaces: Option<String>,
-    /// The revision that it was made from [default: the newest]
+    /// The revision that it was made from
     #[arg(long, value_name = "N", requires = "replaces")]
     revision: Option<i64>,
 }
