@@ -95,8 +95,10 @@ codes! {
     ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 -32000 Caller  "consent_required" ["ask_user" "retry_command"] "A person has to consent first; details.consent is the id of the request that was stored, details.command what the person runs.";
     ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
     ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 -32000 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
-    TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent wait for a person already that no other is stored; nothing was changed.";
+    TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent, or drafts, wait for a person already that no other is stored; nothing was changed.";
     TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 -32000 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
+    WorkflowInvalid      "E_WORKFLOW_INVALID"              1 -32602 -32000 Caller  "workflow_invalid" ["fix_workflow" "retry_command"] "A workflow has errors; details.errors and details.warnings have each finding with its place.";
+    DraftStale           "E_DRAFT_STALE"                   1 -32602 -32000 Caller  "draft_stale" ["ask_user"] "What a draft was made from was changed since, or the draft was decided or edited meanwhile; details.diff has the change. Nothing was changed.";
     AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 -32000 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be changed or deleted.";
     DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 -32000 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";
     DeployUndone         "E_DEPLOY_UNDONE"                 1 -32603 -32000 Machine "deploy_undone" ["fix_permissions" "retry_command"] "An apply failed in the middle, and what it had written was put back; details.kept names what was changed meanwhile and left.";
@@ -196,7 +198,6 @@ codes! {
     CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is no OpenAPI description that commands can be made of; details.violations has each finding with its place.";
     HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A request was not sent, or its redirect not followed: it would have gone where the catalog does not allow; the message names the host.";
     HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, answered with another status than 2xx, or with what cannot be read; details have the status and the beginning of the answer.";
-    WorkflowInvalid      "E_WORKFLOW_INVALID"              1 -32602 -32000 Caller  "workflow_invalid" ["fix_workflow" "retry_command"] "A workflow has errors; details.errors and details.warnings have each finding with its place.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

@@ -15,6 +15,7 @@ pub mod database;
 pub mod deploy;
 pub mod diff;
 pub mod disk;
+pub mod editor;
 pub mod error;
 pub mod file;
 pub mod git;

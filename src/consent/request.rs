@@ -303,7 +303,7 @@ fn shortened(effects: &[String]) -> Vec<String> {
 }
 
 /// Returns a line of what a person is shown: without characters that move a terminal's cursor or turn a line around.
-fn plain(line: &str) -> String {
+pub fn plain(line: &str) -> String {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     line.chars().take(1_000).map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }

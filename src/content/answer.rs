@@ -12,12 +12,10 @@ use crate::store::prompts::Argument;
 use crate::store::revisions::Kind;
 
 /// Refuses content that is too large for one answer, before it is read.
-pub(super) fn check_size(
-    size: i64,
-    limit: u64,
-    what: impl FnOnce() -> String,
-    how: impl FnOnce() -> String,
-) -> Result<()> {
+///
+/// # Errors
+/// `E_TOO_LARGE`.
+pub fn check_size(size: i64, limit: u64, what: impl FnOnce() -> String, how: impl FnOnce() -> String) -> Result<()> {
     let size = u64::try_from(size).unwrap_or(0);
     if size <= limit {
         return Ok(());

@@ -1,16 +1,13 @@
 //! `mcpkg prompt edit`: the user's editor on a prompt's text.
 
-use std::io::Write;
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{GROUP, answer, argument, prompts as prompt_ops};
 use crate::content::completions::PROMPTS;
+use crate::editor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
-use crate::process::{Environment, Program};
 use crate::store::{blobs, prompts};
 
 /// Edit a prompt
@@ -48,16 +45,13 @@ impl Operation for Edit {
         })?;
         let (prompt, text, project) = before;
         let old = prompt.attributes.front_matter.clone().unwrap_or_default() + &text;
-        let (file, edited) = edit(&self.name, &old)?;
+        let hint = "set EDITOR, or use `mcpkg prompt update NAME --content @FILE`";
+        let (file, edited) = editor::edit(&self.name, "md", &old, hint)?;
         if edited == old.as_bytes() {
             let sentence = format!("Left prompt '{}' in project '{project}' as it was", self.name);
             return Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)));
         }
-        let prompt = self.keep(context, &prompt, edited).map_err(|error| match file.keep() {
-            // What the user wrote must not be lost because it was refused.
-            Ok((_, path)) => error.hint(format!("what you wrote is kept in `{}`", path.display())),
-            Err(_) => error,
-        })?;
+        let prompt = self.keep(context, &prompt, edited).map_err(|error| editor::keep(file, error))?;
         let sentence = format!("Updated prompt '{}' in project '{project}'", prompt.name);
         Ok(Reply::sentence(sentence, prompt_ops::data(&project, &prompt)))
     }
@@ -90,64 +84,5 @@ impl Edit {
             prompt_ops::check(&current.attributes, &text)?;
             prompts::update(db, author, project, current, "update", &text)
         })
-    }
-}
-
-/// Runs the editor on a scratch file and returns the file with what it left there.
-fn edit(name: &str, text: &str) -> Result<(tempfile::NamedTempFile, Vec<u8>)> {
-    let failed = |what: String| Error::new(Code::EditorFailed, what);
-    let editor = ["VISUAL", "EDITOR"]
-        .iter()
-        .find_map(|variable| std::env::var(variable).ok().filter(|editor| !editor.trim().is_empty()))
-        .ok_or_else(|| {
-            failed("No editor is set".to_owned()).hint("set EDITOR, or use `mcpkg prompt update NAME --content @FILE`")
-        })?;
-    let mut file = tempfile::Builder::new()
-        .prefix(&format!("{name}-"))
-        .suffix(".md")
-        .tempfile()
-        .map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
-    file.write_all(text.as_bytes()).map_err(|error| Error::file("write", file.path(), error))?;
-    let (program, args) = words(&editor)
-        .ok_or_else(|| failed(format!("The editor `{editor}` cannot be split into words: a quote is open")))?;
-    let program = Program::new(program).args(args).args([file.path()]).environment(Environment::Whole);
-    match program.run_in_terminal() {
-        Ok(status) if status.success() => {
-            let edited = crate::file::read(file.path(), crate::file::WHOLE)
-                .map_err(|error| Error::file("read", file.path(), error))?;
-            Ok((file, edited))
-        }
-        Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
-        Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),
-    }
-}
-
-/// Returns the program and the arguments that an editor's variable holds: a path, which may have blanks in it, or words as
-/// a shell splits them. No shell runs, so `~` and variables are not filled in.
-fn words(editor: &str) -> Option<(String, Vec<String>)> {
-    if Path::new(editor).is_file() {
-        return Some((editor.to_owned(), Vec::new()));
-    }
-    // A path there has backslashes, which the shell's rules take for quotes.
-    let words =
-        if cfg!(windows) { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
-    let mut words = words.into_iter();
-    Some((words.next()?, words.collect()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_editor_has_arguments_or_is_a_path_with_blanks() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("my editor");
-        std::fs::write(&path, "").expect("a file");
-        let path = path.to_str().expect("UTF-8");
-        assert_eq!(words(path), Some((path.to_owned(), Vec::new())));
-        let code = ("code".to_owned(), vec!["--wait".to_owned(), "a b".to_owned()]);
-        assert_eq!(words("code --wait 'a b'"), Some(code));
-        assert_eq!(words("vim 'x"), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Contract 001: projects, prompts and resources, and what goes with keeping them.
 //!
-//! Other domains may use [`command`] (a prompt as a slash command's file, or as a skill's), [`files`] (files that were
-//! edited on disk), [`completions`] (names that a shell completes), [`formats`] (what agents' files look like), [`names`],
-//! [`proposals`] (changes from elsewhere that wait for a person), [`skills`] (what a skill has to be) and [`uri`].
+//! Other domains may use [`answer`] (sizes of answers), [`command`] (a prompt as a slash command's file, or as a
+//! skill's), [`files`] (files that were edited on disk), [`completions`] (names that a shell completes), [`formats`] (what
+//! agents' files look like), [`names`], [`proposals`] (changes from elsewhere that wait for a person), [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod agent_files;
 pub mod answer;

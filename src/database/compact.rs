@@ -9,16 +9,16 @@ use crate::clock::{Millis, span};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Changes, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reach, Reply};
 use crate::plural;
-use crate::store::revisions::{self, Outdated};
+use crate::store::revisions::Outdated;
 
 /// Shrink the database
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Compact {
-    /// Delete old revisions too: of each prompt and resource so many of the newest stay
+    /// Delete old revisions too: of each prompt, resource and workflow so many of the newest stay
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     #[serde(default)]
     keep_revisions: Option<u32>,
-    /// Delete revisions that are older than this too, such as 90d, but for the newest of each prompt and resource
+    /// Delete revisions that are older than this too, such as 90d, but for the newest of each
     #[arg(long, value_name = "AGE")]
     #[serde(default)]
     older_than: Option<String>,
@@ -55,7 +55,7 @@ impl Operation for Compact {
         let outdated = self.outdated(context.clock.now())?;
         let store = &context.store;
         let count = match outdated {
-            Some(outdated) => store.read(|db| revisions::outdated(db, outdated))?,
+            Some(outdated) => store.outdated_revisions(outdated)?,
             None => 0,
         };
         let revisions = plural::count(count, "revision");

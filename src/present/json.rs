@@ -33,9 +33,11 @@ impl Category {
             | Code::SchemaVersion
             | Code::WorkflowInvalid
             | Code::TooLarge => Self::Validation,
-            Code::AlreadyExists | Code::ImportConflict | Code::DesiredStateConflict | Code::PlanChanged => {
-                Self::Conflict
-            }
+            Code::AlreadyExists
+            | Code::ImportConflict
+            | Code::DesiredStateConflict
+            | Code::DraftStale
+            | Code::PlanChanged => Self::Conflict,
             Code::NotFound | Code::NoProject | Code::SnapshotNotFound | Code::ConfigMissing => Self::NotFound,
             _ => match code.blame() {
                 Blame::Caller => Self::Refused,

@@ -301,7 +301,11 @@ macro_rules! unreferenced {
                             AND NOT EXISTS (SELECT 1 FROM tool_package WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM tool_build WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM build_row WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM gate_model WHERE blob_id = blob.id)"
+                            AND NOT EXISTS (SELECT 1 FROM gate_model WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM workflow WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM workflow_revision WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM workflow_draft WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM workflow_draft WHERE base_blob = blob.id)"
     };
 }
 

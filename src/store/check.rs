@@ -10,7 +10,8 @@ use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::revisions::{Kind, revision_columns};
 use super::servers::server_columns;
 use super::text::legible;
-use super::{Db, blobs, prompts, resources, revisions, servers, skills};
+use super::workflows::{workflow_columns, workflow_revision_columns};
+use super::{Db, blobs, prompts, resources, revisions, servers, skills, workflows};
 use crate::error::{Code, Result};
 
 /// What was found, a line each.
@@ -166,6 +167,16 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         users.push(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0)));
         Ok(())
     })?;
+    let texts = sql!("SELECT DISTINCT name, number FROM workflow_revision WHERE blob_id = ?1");
+    db.each(texts, params![blob], |row| {
+        users.push(format!("workflow '{}' revision {}", legible(row, 0), row.get::<i64>(1)?));
+        Ok(())
+    })?;
+    let drafts = sql!("SELECT uuid FROM workflow_draft WHERE blob_id = ?1 OR base_blob = ?1");
+    db.each(drafts, params![blob], |row| {
+        users.push(format!("draft {}", row.get::<Uuid>(0)?));
+        Ok(())
+    })?;
     let packages = sql!("SELECT name, version, registry FROM tool_package WHERE blob_id = ?1");
     db.each(packages, params![blob], |row| {
         let [name, version, registry] = [0, 1, 2].map(|column| legible(row, column));
@@ -204,11 +215,13 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
     Ok(users)
 }
 
-/// The checksums of prompts, resources and revisions, and the attributes of these.
+/// The checksums of prompts, resources, servers, workflows and revisions, and the attributes of these.
 fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     look_at(db, sql!(prompt_columns!()), faults, |row| prompts::from_row(row).map(drop))?;
     look_at(db, sql!(resource_columns!()), faults, |row| resources::from_row(row).map(drop))?;
     look_at(db, sql!(server_columns!()), faults, |row| servers::from_row(row).map(drop))?;
+    look_at(db, sql!(workflow_columns!()), faults, |row| workflows::from_row(row).map(drop))?;
+    look_at(db, sql!(workflow_revision_columns!()), faults, |row| workflows::revision_from_row(row).map(drop))?;
     look_at(db, sql!(revision_columns!()), faults, |row| {
         let revision = revisions::from_row(row)?;
         let read = match Kind::named(row.get(1)?) {
@@ -238,7 +251,10 @@ fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&R
 /// last one says whether it lives.
 fn histories(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let compacted = revisions::forgot_revisions(db)?;
-    let sql = sql!("SELECT item, max(name), min(number), max(number), count(*) FROM revision GROUP BY item");
+    let sql = sql!(
+        "SELECT item, max(name), min(number), max(number), count(*) FROM revision GROUP BY item
+         UNION ALL SELECT item, max(name), min(number), max(number), count(*) FROM workflow_revision GROUP BY item"
+    );
     look_at(db, sql, faults, |row| {
         let (first, last, count): (i64, i64, i64) = (row.get(2)?, row.get(3)?, row.get(4)?);
         if (first == 1 || compacted) && last - first + 1 == count {
@@ -266,7 +282,7 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         };
     }
     let prompt = (
-        Kind::Prompt,
+        Kind::Prompt.word(),
         sql!("SELECT i.name FROM prompt", differs_from_its_revision!(), " OR v.kind <> 'prompt'"),
         sql!(
             last_of_what_lives!(),
@@ -274,15 +290,29 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
         ),
     );
     let resource = (
-        Kind::Resource,
+        Kind::Resource.word(),
         sql!("SELECT i.name FROM resource", differs_from_its_revision!(), " OR v.kind <> 'resource'"),
         sql!(
             last_of_what_lives!(),
             " AND v.kind = 'resource' AND NOT EXISTS (SELECT 1 FROM resource i WHERE i.uuid = v.item)"
         ),
     );
-    for (kind, differs, gone) in [prompt, resource] {
-        let kind = kind.word();
+    let workflow = (
+        "workflow",
+        sql!(
+            "SELECT w.name FROM workflow w LEFT JOIN workflow_revision v ON v.item = w.uuid AND v.number = w.revision
+              WHERE v.item IS NULL OR v.action = 'delete' OR v.project_id <> w.project_id OR v.name <> w.name
+                 OR v.blob_id <> w.blob_id
+                 OR EXISTS (SELECT 1 FROM workflow_revision later WHERE later.item = w.uuid AND later.number > w.revision)"
+        ),
+        sql!(
+            "SELECT v.name FROM workflow_revision v
+              WHERE v.action <> 'delete' AND NOT EXISTS (SELECT 1 FROM workflow w WHERE w.uuid = v.item)
+                AND NOT EXISTS (SELECT 1 FROM workflow_revision later
+                                 WHERE later.item = v.item AND later.number > v.number)"
+        ),
+    );
+    for (kind, differs, gone) in [prompt, resource, workflow] {
         look_at(db, differs, faults, |row| {
             Err(damaged(format!("{kind} '{}' is not what its last revision says", legible(row, 0))))
         })?;
@@ -297,7 +327,9 @@ fn items(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
 fn names(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let sql = sql!(
         "SELECT 'project', name, uuid FROM project UNION ALL SELECT 'prompt', name, uuid FROM prompt
-         UNION ALL SELECT 'resource', name, uuid FROM resource UNION ALL SELECT kind, name, item FROM revision"
+         UNION ALL SELECT 'resource', name, uuid FROM resource UNION ALL SELECT kind, name, item FROM revision
+         UNION ALL SELECT 'workflow', name, uuid FROM workflow
+         UNION ALL SELECT 'workflow', name, item FROM workflow_revision"
     );
     look_at(db, sql, faults, |row| {
         row.get::<Uuid>(2)?;

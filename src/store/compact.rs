@@ -2,26 +2,37 @@
 
 use super::revisions::{self, Outdated};
 use super::search::reserved;
-use super::{Store, blobs};
+use super::{Store, blobs, workflows};
 use crate::error::Result;
 
 /// Rows that one transaction deletes: others who write wait for no longer than that takes.
 const AT_ONCE: u32 = 1000;
 
 impl Store {
+    /// Returns how many revisions are outdated.
+    ///
+    /// # Errors
+    /// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn outdated_revisions(&self, outdated: Outdated) -> Result<u64> {
+        self.read(|db| Ok(revisions::outdated(db, outdated)? + workflows::outdated(db, outdated)?))
+    }
+
     /// Deletes outdated revisions, a thousand in a transaction, and returns how many.
     ///
     /// # Errors
     /// As [`Store::write`]; what was deleted by then stays so.
     pub fn forget_revisions(&self, outdated: Outdated) -> Result<u64> {
         let mut forgotten = 0;
-        loop {
-            let deleted = self.write(|db| revisions::forget(db, outdated, AT_ONCE))?;
-            forgotten += deleted;
-            if deleted < AT_ONCE.into() {
-                return Ok(forgotten);
+        for forget in [revisions::forget, workflows::forget] {
+            loop {
+                let deleted = self.write(|db| forget(db, outdated, AT_ONCE))?;
+                forgotten += deleted;
+                if deleted < AT_ONCE.into() {
+                    break;
+                }
             }
         }
+        Ok(forgotten)
     }
 
     /// Deletes the content that nothing refers to and the words that were indexed for nothing, and gives what is free

@@ -12,6 +12,7 @@ pub mod catalogs;
 pub mod check;
 pub mod consents;
 pub mod deploys;
+pub mod drafts;
 pub mod events;
 pub mod flow_runs;
 pub mod gate;
@@ -39,6 +40,7 @@ pub mod tasks;
 pub mod tools;
 pub mod validators;
 pub mod watch;
+pub mod workflows;
 pub mod workspaces;
 
 mod ahead;

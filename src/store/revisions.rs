@@ -18,8 +18,8 @@ mod kind;
 mod outdated;
 
 pub use kind::Kind;
-pub use outdated::{Outdated, outdated};
-pub(super) use outdated::{forget, forgot_revisions};
+pub use outdated::Outdated;
+pub(super) use outdated::{forget, forgot_revisions, outdated};
 
 /// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
 macro_rules! revision_columns {

@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Code, Error, Result};
+use crate::op::{Context, PAGE};
+use crate::store::page::Page;
 
 /// The version that every answer and every failure begins with.
 pub const VERSION: &str = "1.0";
@@ -96,6 +98,37 @@ pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result
             .hint("use the cursor that the page before gave, or leave it out to begin anew")
             .with_details(json!({ "cursor": cursor }))
     })
+}
+
+/// Returns the page of a list of a project's that a call asks for: everything from the shell, a hundred for an agent, unless
+/// it says.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` for a limit of 0, and for a cursor that this list of this project never gave out.
+pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, context: &Context) -> Result<Page> {
+    let mut page = match limit {
+        None if context.is_shell() => Page::all(),
+        None => Page::first(PAGE),
+        Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
+        Some(limit) => Page::first(limit as usize),
+    };
+    if let Some(after) = after {
+        let (of, last) = place::<(i64, String)>(list, after)?;
+        if of != project {
+            return Err(Error::new(Code::InvalidArgument, "The cursor belongs to another project")
+                .hint("another project was selected meanwhile; leave the cursor out to begin anew"));
+        }
+        page.after = last;
+    }
+    Ok(page)
+}
+
+/// Returns the cursor of the page behind a row of a project's list; `None` where there is no such row.
+///
+/// # Errors
+/// `E_INTERNAL` where it cannot be written as JSON.
+pub fn next(list: &str, project: i64, last: Option<&str>) -> Result<Option<String>> {
+    last.map(|last| cursor(list, &(project, last))).transpose()
 }
 
 /// Returns a text of at most so many bytes, cut at the end of a word where it can be.

@@ -13,6 +13,7 @@ use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
 use crate::error::Result;
 use crate::op::Context;
+use crate::store::workflows;
 
 /// Where commands come from, in the order of the documentation.
 pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools];
@@ -83,6 +84,14 @@ impl Reachable<'_> {
     pub fn stamp(&self) -> Result<String> {
         let stamps = SOURCES.iter().map(|source| source.stamp(self.context)).collect::<Result<Vec<_>>>()?;
         Ok(format!("{stamps:?} {}", self.context.surface.read_only))
+    }
+
+    /// Returns the value of a variable that the project allows its workflows to read.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn allowed(&self, name: &str) -> Result<Option<String>> {
+        self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
     }
 
     fn index(&self, source: &dyn CommandSource) -> Result<Arc<Index>> {

@@ -1,10 +1,26 @@
-//! Names that complete an argument of the commands about commands.
+//! Names that complete an argument of the commands about commands, workflows and drafts.
 
 use super::{operations, tools};
-use crate::op::Names;
+use crate::op::{Name, Names};
+use crate::store::page::Page;
+use crate::store::{drafts, workflows};
 
 /// The groups that there are without any that somebody imported.
 pub const GROUPS: Names = Names::Known(|| [operations::GROUP, tools::GROUP].map(str::to_owned).into());
 
 /// The ids of mcpkg's own commands.
 pub const IDS: Names = Names::Known(operations::ids);
+
+/// The workflows of the project.
+pub const WORKFLOWS: Names = Names::Stored(|typed| {
+    let names = workflows::names(typed.db, typed.selection, typed.prefix, typed.limit)?;
+    Ok(names.into_iter().map(Name::from).collect())
+});
+
+/// The drafts that wait for a person.
+pub const DRAFTS: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    let waiting = drafts::list(typed.db, project.id, true, &Page::all())?.rows;
+    let named = waiting.into_iter().map(|draft| Name { name: draft.uuid.to_string(), about: Some(draft.name) });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
+});

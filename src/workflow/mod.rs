@@ -9,6 +9,7 @@ pub mod commands;
 mod completions;
 pub mod contracts;
 pub mod definition;
+pub mod draft;
 pub mod expression;
 pub mod finding;
 mod from_schema;
@@ -23,6 +24,7 @@ mod providers;
 pub mod render;
 mod resolve;
 mod resource;
+pub mod saved;
 pub mod schema;
 mod search;
 mod show;
@@ -37,12 +39,10 @@ pub mod yaml;
 use clap::ValueEnum;
 
 use crate::op::{Domain, Entry, Group, Listed, Shape};
+use crate::store::drafts;
 
 /// The group of this domain.
 pub const GROUP: &str = "workflow";
-
-/// How its tools answer: an object that begins with the version of the contract's forms.
-pub const SHAPE: Shape = Shape::Json(Some("1.0"));
 
 /// The tools of contract 004 that there are, which a server shows that stands in for it.
 pub const CONTRACT: &[&str] =
@@ -51,14 +51,19 @@ pub const CONTRACT: &[&str] =
 /// The operations that look at the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
+/// How its tools answer: an object that begins with the version of the contract's forms.
+pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
+
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, api::OPS, text::OPS],
+    operations: &[OPS, api::OPS, text::OPS, saved::OPS, draft::OPS],
     commands: &[
         ("command", "Find commands of every source, and learn what they take and answer"),
         ("catalog", "Import APIs, whose operations become commands"),
-        ("workflow", "Check, plan and write workflows"),
+        ("workflow", "Keep, check and change workflows, which are made of commands"),
+        ("workflow env", "Say which values workflows may read"),
+        ("draft", "Propose workflows, and decide on what agents propose"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -67,9 +72,10 @@ pub const DOMAIN: Domain = Domain {
         named_over_network: false,
         instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
             and answers. Workflows are YAML texts of commands: validate_workflow finds their mistakes, dry_run shows what \
-            they would do.",
+            they would do, propose_workflow gives one to the user.",
     }],
-    resources: &[resource::COMMAND, text::resource::SCHEMA],
+    resources: &[resource::COMMAND, text::resource::SCHEMA, saved::resource::WORKFLOW, draft::resource::DRAFT],
+    growing: &[drafts::GROWING],
     health: api::health,
     ..Domain::EMPTY
 };

@@ -29,6 +29,10 @@ impl Commands for Reachable<'_> {
         let Resolved::One(spec) = self.resolve(id)? else { return Ok(None) };
         Ok(contracts::provider(&spec).map(Arc::new))
     }
+
+    fn variable(&self, name: &str) -> Result<Option<String>> {
+        self.allowed(name)
+    }
 }
 
 /// Returns what was typed stands for: an id `group:name`; `group name`, `group group:name`; an operationId or another alias;

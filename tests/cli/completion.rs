@@ -41,6 +41,9 @@ fn names_of_every_kind_are_completed() {
     let root = root.to_str().expect("a path");
     scratch.ok(&["deploy", "--root", root, "--target", "codex", "--apply", "--yes"]);
     scratch.ok(&["mcp", "add", "github", "--url", "https://mcp.example/"]);
+    scratch.file("note.yaml", crate::workflow::saved::NOTE);
+    scratch.ok(&["workflow", "import", "note.yaml"]);
+    scratch.ok(&["workflow", "env", "set", "REGION", "eu"]);
     let snapshot = scratch.json(&["snapshot", "list", "--root", root]);
     let snapshot = snapshot["data"]["snapshots"][0]["id"].as_str().expect("an id").to_owned();
     for (words, expected) in [
@@ -66,6 +69,8 @@ fn names_of_every_kind_are_completed() {
         (&["plan", "--target", "co"], &["codex", "copilot"]),
         (&["target", "enable", "g"], &["gemini"]),
         (&["mcp", "show", "git"], &["github"]),
+        (&["workflow", "show", "keep"], &["keep_note"]),
+        (&["workflow", "env", "unset", "RE"], &["REGION"]),
         (&["client", "show", "claude-c"], &["claude-code"]),
         (&["serve", "--groups", "content,dep"], &["content,deploy"]),
         (&["rollback", "--to", "pri"], &["pristine"]),
@@ -127,6 +132,7 @@ fn every_argument_that_names_something_says_so() {
         "add_registry name",
         "new_tool_key name",
         "set_tool_env name",
+        "set_workflow_env name",
         "smctl_spec_new name",
         "smctl_workspace_init name",
         "smctl_flow_feature_start name",

@@ -64,7 +64,7 @@ fn used(text: &str) -> Vec<String> {
 /// file in the store, its migration, and its line.
 const NAMED_BY: &[(&str, &[&str])] = &[
     // What a project holds is what MCP calls prompts, resources and skills, and what is deployed.
-    ("content", &["access/", "client/", "deploy/", "mcp/"]),
+    ("content", &["access/", "client/", "deploy/", "mcp/", "workflow/"]),
     // Contract 000's own identity.
     ("deploy", &["mcp/config.rs", "registry/installed/"]),
     // Contract 002's.
@@ -76,7 +76,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
-    ("consent", &["deploy/", "mcp/", "registry/", "workspace/"]),
+    ("consent", &["deploy/", "mcp/", "registry/", "workflow/", "workspace/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.
@@ -140,6 +140,7 @@ fn imports_go_down_only() {
             "store" => &["error", "clock", "file"],
             "error" => &["redact"],
             "file" | "redact" => &[],
+            "editor" => &["error", "file", "process"],
             "process" => &["file"],
             room if ANYWHERE.contains(&room) => &[],
             "secret" => &["disk", "error", "file", "process"],
@@ -222,12 +223,13 @@ fn imports_go_down_only() {
                 "error",
                 "file",
                 "clock",
-                "process",
+                "editor",
                 "git",
                 "approved",
                 "redact",
                 "disk",
                 "mcp_servers",
+                "process",
                 "secret",
             ],
             // Repositories, which are changed by git and under this user's records; commands of builds; gates elsewhere.
@@ -235,20 +237,24 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
-            // Commands are what agents have as tools: every operation, and every tool that is data. APIs are imported from
-            // files and other hosts, approved on this machine, and asked with secrets, which a text is searched for.
+            // Commands are what agents have as tools: every operation, and every tool that is data. Drafts are approved as
+            // requests are; texts are edited.
             "workflow" => &[
                 "op",
+                "schema",
+                "consent",
                 "approved",
                 "store",
                 "error",
                 "file",
                 "clock",
+                "process",
+                "redact",
                 "disk",
+                "editor",
                 "http",
                 "secret",
-                "schema",
-                "redact",
+                "content::answer",
                 "operations",
                 "DOMAINS",
             ],

@@ -214,6 +214,7 @@ fn every_command_keeps_to_the_schema() {
     ];
     scratch.file("kit/skills/a/SKILL.md", "---\nname: a\ndescription: A.\n---\nA\n");
     scratch.file("work/.cursorignore", "*.pem\n");
+    scratch.file("note.yaml", crate::workflow::saved::NOTE);
     let steps = steps.iter().chain::<&[&[&str]]>(&[
         &["source", "add", "kit", "--yes"],
         &["source", "list"],
@@ -234,6 +235,22 @@ fn every_command_keeps_to_the_schema() {
         &["agent-file", "list"],
         &["agent-file", "show", ".cursorignore"],
         &["agent-file", "remove", ".cursorignore", "--yes"],
+        &["workflow", "import", "note.yaml"],
+        &["workflow", "list"],
+        &["workflow", "show", "keep_note"],
+        &["workflow", "edit", "keep_note"],
+        &["workflow", "rename", "keep_note", "other"],
+        &["workflow", "history", "other"],
+        &["workflow", "diff", "other"],
+        &["workflow", "export", "other"],
+        &["workflow", "restore", "other", "1"],
+        &["workflow", "policy"],
+        &["workflow", "env", "set", "REGION", "eu"],
+        &["workflow", "env", "list"],
+        &["workflow", "env", "unset", "REGION"],
+        &["draft", "add", "note.yaml"],
+        &["draft", "list"],
+        &["workflow", "delete", "other"],
         &["target", "enable", "gemini"],
         &["target", "list"],
         &["target", "disable", "gemini"],
@@ -423,10 +440,22 @@ fn every_command_keeps_to_the_schema() {
     ] {
         run(step);
     }
+    let draft = run(&["draft", "list"])["drafts"][0]["id"].as_str().expect("an id").to_owned();
+    for command in ["show", "diff", "validate", "plan", "edit", "reject"] {
+        run(&["draft", command, &draft]);
+    }
     // A request is made by an agent alone, and consent and trust need a terminal.
     // What it is that Sigstore's bundles are checked against depends on a feature of cargo's.
-    let unseen = ["consent-show", "consent-approve", "consent-deny", "tool-trust-add", "tool-trust-root", "tool-allow"]
-        .map(str::to_owned);
+    let unseen = [
+        "draft-approve",
+        "consent-show",
+        "consent-approve",
+        "consent-deny",
+        "tool-trust-add",
+        "tool-trust-root",
+        "tool-allow",
+    ]
+    .map(str::to_owned);
     let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);
     let missed: Vec<String> = all.filter(|key| !done.contains(key) && !unseen.contains(key)).collect();
     assert!(missed.is_empty(), "not tried: {missed:?}");

@@ -15,25 +15,27 @@ const LISTS: [(&str, &str); 3] = [
 ];
 
 /// What is subscribed to.
-const URIS: [&str; 6] = [
+const URIS: [&str; 7] = [
     "file:///doc",
     "mcpkg://prompt/greet",
     "mcpkg://resource/doc",
     "mcpkg://history/prompt/greet",
     "mcpkg://events",
     "skill://tidy/SKILL.md",
+    "mcpkg://workflow/keep_note",
 ];
 
 /// In which nothing more may come; longer than the watch takes to look many times over.
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 9] = [
+const ELSEWHERE: [(&[&str], &str); 10] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
+    (&["draft", "approve"], "needs a terminal; `tests/workflow/saved` hears of it"),
     (&["source", "install"], "writes as `source add` does"),
     (&["tool", "trust", "add"], "needs a terminal"),
     (&["tool", "trust", "root"], "the same"),
@@ -141,6 +143,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     std::fs::create_dir(&many).expect("a folder");
     let many = many.display().to_string();
     let api = format!("{}/tests/fixtures/api/hosting.json", env!("CARGO_MANIFEST_DIR"));
+    let note = crate::workflow::saved::NOTE.replace("Keeps a note", "Keeps it again");
+    let note = ground.scratch.file("note.yaml", note).display().to_string();
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -260,6 +264,19 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["catalog", "patch", "hosting:apps:list", "--list", "none"],
         vec!["catalog", "refresh", "hosting", "--yes"],
         vec!["catalog", "remove", "hosting", "--yes"],
+        vec!["workflow", "import", &note],
+        vec!["workflow", "import", &note],
+        vec!["workflow", "edit", "keep_note"],
+        vec!["workflow", "rename", "keep_note", "other"],
+        vec!["workflow", "rename", "other", "keep_note"],
+        vec!["draft", "add", &note, "--replaces", "keep_note"],
+        vec!["draft", "edit", "DRAFT"],
+        vec!["draft", "reject", "DRAFT"],
+        vec!["workflow", "delete", "keep_note"],
+        vec!["workflow", "restore", "keep_note", "1"],
+        vec!["workflow", "policy", "deny"],
+        vec!["workflow", "env", "set", "REGION", "eu"],
+        vec!["workflow", "env", "unset", "REGION"],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],
@@ -287,8 +304,13 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
             continue;
         }
         let newest = || ground.data(&["snapshot", "list"])["snapshots"][0]["id"].as_str().expect("an id").to_owned();
-        let words: Vec<String> =
-            step.iter().map(|word| if *word == "SNAPSHOT" { newest() } else { (*word).to_owned() }).collect();
+        let draft = || ground.scratch.json(&["draft", "list"])["drafts"][0]["id"].as_str().expect("an id").to_owned();
+        let word = |word: &&str| match *word {
+            "SNAPSHOT" => newest(),
+            "DRAFT" => draft(),
+            word => word.to_owned(),
+        };
+        let words: Vec<String> = step.iter().map(word).collect();
         let ran = ground.scratch.finish(ground.command().env("EDITOR", "sed -i s/again/edited/").args(&words));
         assert_eq!(ran.status, 0, "mcpkg {}\n{ran}", step.join(" "));
         walked.insert(step.iter().skip_while(|word| ["-p", "p", "q"].contains(*word)).copied().collect::<Vec<_>>());

@@ -2,4 +2,5 @@
 
 mod catalogs;
 mod index;
+pub(crate) mod saved;
 mod text;

@@ -11,7 +11,7 @@ const FORGOT: &str = "revisions_forgotten";
 /// Which revisions go.
 #[derive(Clone, Copy, Debug)]
 pub struct Outdated {
-    /// How many of the newest of each prompt and resource stay; at least one does.
+    /// How many of the newest of each prompt, resource and workflow stay; at least one does.
     pub keep: u32,
     /// Only those from before this time, and none that comes after one that stays.
     pub before: Millis,
@@ -26,11 +26,11 @@ macro_rules! outdated {
     };
 }
 
-/// Returns how many revisions are outdated.
+/// Returns how many revisions of prompts and resources are outdated.
 ///
 /// # Errors
 /// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
+pub(in crate::store) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
     let sql = sql!("SELECT count(*) FROM revision WHERE ", outdated!());
     db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
 }

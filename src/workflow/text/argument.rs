@@ -10,13 +10,16 @@ use serde_json::{Map, Value};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::op::Context;
+use crate::store::{blobs, workflows};
+use crate::workflow::definition::is_identifier;
 use crate::workflow::finding::has_errors;
 use crate::workflow::limits::MAX_BYTES;
 use crate::workflow::yaml;
 
 /// Where a text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Text {
+pub(in crate::workflow) enum Text {
     /// An agent's argument is the text itself.
     Agent(String),
     /// A file that a person names.
@@ -27,7 +30,7 @@ pub(super) enum Text {
 
 /// A JSON object: an agent's argument, or what a file that a person names holds as JSON or YAML.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Object {
+pub(in crate::workflow) enum Object {
     /// The object itself.
     Agent(Map<String, Value>),
     /// What has it.
@@ -38,7 +41,7 @@ pub(super) enum Object {
 ///
 /// # Errors
 /// None: what cannot be read is not a matter of how the command was written.
-pub(super) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
+pub(in crate::workflow) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
     Ok(match argument {
         "-" => Text::Input,
         path => Text::File(PathBuf::from(path)),
@@ -49,7 +52,7 @@ pub(super) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
 ///
 /// # Errors
 /// As [`text`].
-pub(super) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
+pub(in crate::workflow) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
     text(argument).map(Object::Shell)
 }
 
@@ -58,7 +61,7 @@ impl Text {
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is not UTF-8.
-    pub(super) fn read(&self) -> Result<String> {
+    pub(in crate::workflow) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
             Self::File(path) => {
@@ -85,16 +88,41 @@ impl Text {
         }
     }
 
-    /// The file, where it is one.
-    pub(super) fn path(&self) -> Option<&Path> {
+    /// Reads it as [`Text::read`] does, or the workflow of the project that has this name, where there is no such file.
+    ///
+    /// # Errors
+    /// As [`Text::read`]; `E_NOT_FOUND` with the name that was probably meant.
+    pub(in crate::workflow) fn read_or_saved(&self, context: &Context) -> Result<String> {
+        let name = match self {
+            Self::File(path) if !path.exists() => path.to_str().filter(|name| is_identifier(name)),
+            _ => None,
+        };
+        let Some(name) = name else { return self.read() };
+        let saved = context.read(|db, project| {
+            let workflow = workflows::get(db, project, name)?;
+            blobs::get(db, workflow.blob)
+        });
+        match saved {
+            Ok(bytes) => String::from_utf8(bytes)
+                .map_err(|error| blobs::damaged_value("a workflow's text is not UTF-8").with_source(error)),
+            Err(error) if error.code() == Code::NoProject => self.read(),
+            Err(error) if error.code() == Code::NotFound => {
+                Err(error.hint(format!("there is no file `{name}` either")))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file, where it is one that is there.
+    pub(in crate::workflow) fn path(&self) -> Option<&Path> {
         match self {
-            Self::File(path) => Some(path),
+            Self::File(path) => Some(path.as_path()).filter(|path| path.exists()),
             Self::Agent(_) | Self::Input => None,
         }
     }
 
     /// What findings name it by.
-    pub(super) fn name(&self) -> Cow<'_, str> {
+    pub(in crate::workflow) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Agent(_) => "workflow".into(),
             Self::File(path) => path.to_string_lossy(),
@@ -114,7 +142,7 @@ impl Object {
     ///
     /// # Errors
     /// As [`Text::read`]; `E_INVALID_ARGUMENT` where it is no mapping.
-    pub(super) fn read(self) -> Result<Map<String, Value>> {
+    pub(in crate::workflow) fn read(self) -> Result<Map<String, Value>> {
         let text = match self {
             Self::Agent(map) => return Ok(map),
             Self::Shell(text) => text,

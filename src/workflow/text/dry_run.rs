@@ -11,6 +11,7 @@ use crate::plural;
 use crate::store::projects;
 use crate::workflow::check::{Checked, checked};
 use crate::workflow::commands::reachable;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::finding::Finding;
 use crate::workflow::given::typed;
 use crate::workflow::plan::{Given, Plan, WillRun, planned};
@@ -20,8 +21,16 @@ use crate::workflow::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct DryRun {
     /// The workflow's text, YAML or JSON
-    #[arg(value_name = "FILE", value_parser = text)]
+    #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
+    #[command(flatten)]
+    #[serde(flatten)]
+    known: Known,
+}
+
+/// What is known before a run.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub(in crate::workflow) struct Known {
     /// Values of inputs by name
     #[arg(long = "input", value_name = "NAME=VALUE", value_parser = sample)]
     #[serde(default, deserialize_with = "samples")]
@@ -84,7 +93,7 @@ impl Operation for DryRun {
         steps can be given with --step-outputs or --fixture, whose `expect` is not looked at here.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow plan app.yaml",
-        "mcpkg workflow plan app.yaml --input region=us",
+        "mcpkg workflow plan app_with_db --input region=us",
         "mcpkg workflow plan app.yaml --fixture ready.yaml --json",
     ];
     const EFFECT: Effect = Effect::Read;
@@ -96,9 +105,18 @@ impl Operation for DryRun {
     type Output = Planned;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let text = self.yaml.read()?;
+        self.known.reply(context, &self.yaml.read_or_saved(context)?)
+    }
+}
+
+impl Known {
+    /// Plans a text and returns what a run of it would do.
+    ///
+    /// # Errors
+    /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for values that the inputs do not take.
+    pub(in crate::workflow) fn reply(self, context: &Context, text: &str) -> Result<Reply> {
         let commands = reachable(context);
-        let checked = checked(&text, &commands)?;
+        let checked = checked(text, &commands)?;
         let given = self.given(context, &checked)?;
         let plan = planned(&checked, &commands, &given)?;
         let warnings: Vec<&Finding> = checked.warnings().collect();
@@ -108,9 +126,7 @@ impl Operation for DryRun {
         }
         Ok(Reply::new(body(&plan), data))
     }
-}
 
-impl DryRun {
     fn given(self, context: &Context, checked: &Checked) -> Result<Given> {
         let mut fixture = self.fixture.map(Object::read).transpose()?.unwrap_or_default();
         let mut part = |key: &str| match fixture.remove(key) {

@@ -1,7 +1,7 @@
 //! The text of workflows: checked, written anew, planned.
 
-mod argument;
-mod dry_run;
+pub(in crate::workflow) mod argument;
+pub(in crate::workflow) mod dry_run;
 mod render;
 pub mod resource;
 mod validate;

@@ -8,6 +8,7 @@ use super::argument::{Object, Text, object, text};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::workflow::check::shaped;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::definition::{Definition, Form};
 use crate::workflow::finding::{Finding, Kind, Severity};
 use crate::workflow::render::rendered;
@@ -17,7 +18,8 @@ use crate::workflow::{GROUP, SHAPE};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Render {
     /// The workflow's text, YAML or JSON
-    #[arg(value_name = "FILE", value_parser = text, required_unless_present = "draft", conflicts_with = "draft")]
+    #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
+    #[arg(required_unless_present = "draft", conflicts_with = "draft")]
     yaml: Option<Text>,
     /// The workflow as an object, in place of its text
     #[arg(long, value_name = "FILE", value_parser = object)]
@@ -49,9 +51,9 @@ impl Operation for Render {
     const ALWAYS_LISTED: bool = true;
     type Output = Rendered;
 
-    fn run(self, _context: &Context) -> Result<Reply> {
+    fn run(self, context: &Context) -> Result<Reply> {
         let text = match (self.yaml, self.draft) {
-            (Some(text), None) => text.read()?,
+            (Some(text), None) => text.read_or_saved(context)?,
             (None, Some(draft)) => Value::Object(draft.read()?).to_string(),
             _ => {
                 let error = Error::new(Code::InvalidArgument, "Either `yaml` or `draft` has to be given, and not both");

@@ -13,6 +13,7 @@ use crate::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply,
 use crate::plural;
 use crate::workflow::check::{Checked, checked};
 use crate::workflow::commands::reachable;
+use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::finding::{Finding, Severity, mended};
 use crate::workflow::{GROUP, SHAPE};
 
@@ -23,7 +24,7 @@ const ROUNDS: usize = 8;
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Validate {
     /// The workflow's text, YAML or JSON
-    #[arg(value_name = "FILE", value_parser = text)]
+    #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
     yaml: Text,
     /// Write the file anew with every fix that is certain
     #[arg(long)]
@@ -47,12 +48,13 @@ impl Operation for Validate {
     const CLI: &'static [&'static str] = &["workflow", "validate"];
     const TITLE: &'static str = "Check a workflow";
     const ABOUT: &'static str = "Check a workflow's text: every mistake with line, column, hint and fix";
-    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The commands that it runs are looked for among those that \
+    const HELP: &'static str = "FILE is YAML or JSON, - is standard input, and NAME a workflow of the project. The commands that it runs are looked for among those that \
         `mcpkg command search` finds, and held against their contracts. Exits with 1 where there is an error. --fix applies the fixes that are \
         certain, and shows what is left. docs/reference/findings.md has every code.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow validate app.yaml",
         "mcpkg workflow validate app.yaml --fix",
+        "mcpkg workflow validate app_with_db",
         "mcpkg workflow validate - < app.yaml",
     ];
     const EFFECT: Effect = Effect::Read;
@@ -68,7 +70,7 @@ impl Operation for Validate {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let mut text = self.yaml.read()?;
+        let mut text = self.yaml.read_or_saved(context)?;
         let commands = reachable(context);
         let mut checked = checked(&text, &commands)?;
         let mut fixed = 0;

@@ -1,0 +1,79 @@
+//! The user's own editor on a text: `$VISUAL`, else `$EDITOR`.
+
+use std::io::Write;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::process::{Environment, Program};
+
+/// Runs the editor on a scratch file called after `name`, and returns the file with what it left there. `otherwise` says what
+/// to do where no editor is set.
+///
+/// # Errors
+/// `E_EDITOR_FAILED`, `E_FILE_FAILED`, `E_DISK_FULL`.
+pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<(NamedTempFile, Vec<u8>)> {
+    let failed = |what: String| Error::new(Code::EditorFailed, what);
+    let editor = ["VISUAL", "EDITOR"]
+        .iter()
+        .find_map(|variable| std::env::var(variable).ok().filter(|editor| !editor.trim().is_empty()))
+        .ok_or_else(|| failed("No editor is set".to_owned()).hint(otherwise))?;
+    let mut scratch = tempfile::Builder::new()
+        .prefix(&format!("{name}-"))
+        .suffix(&format!(".{extension}"))
+        .tempfile()
+        .map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
+    scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
+    let (program, args) = words(&editor)
+        .ok_or_else(|| failed(format!("The editor `{editor}` cannot be split into words: a quote is open")))?;
+    let program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
+    match program.run_in_terminal() {
+        Ok(status) if status.success() => {
+            let edited =
+                file::read(scratch.path(), file::WHOLE).map_err(|error| Error::file("read", scratch.path(), error))?;
+            Ok((scratch, edited))
+        }
+        Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
+        Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),
+    }
+}
+
+/// Keeps the scratch file of a text that was refused, and says where: what the user wrote must not be lost.
+pub fn keep(scratch: NamedTempFile, refused: Error) -> Error {
+    match scratch.keep() {
+        Ok((_, path)) => refused.hint(format!("what you wrote is kept in `{}`", path.display())),
+        Err(_) => refused,
+    }
+}
+
+/// Returns the program and the arguments that an editor's variable holds: a path, which may have blanks in it, or words as
+/// a shell splits them. No shell runs, so `~` and variables are not filled in.
+fn words(editor: &str) -> Option<(String, Vec<String>)> {
+    if Path::new(editor).is_file() {
+        return Some((editor.to_owned(), Vec::new()));
+    }
+    // A path there has backslashes, which the shell's rules take for quotes.
+    let words =
+        if cfg!(windows) { editor.split_whitespace().map(str::to_owned).collect() } else { shlex::split(editor)? };
+    let mut words = words.into_iter();
+    Some((words.next()?, words.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_editor_has_arguments_or_is_a_path_with_blanks() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("my editor");
+        std::fs::write(&path, "").expect("a file");
+        let path = path.to_str().expect("UTF-8");
+        assert_eq!(words(path), Some((path.to_owned(), Vec::new())));
+        let code = ("code".to_owned(), vec!["--wait".to_owned(), "a b".to_owned()]);
+        assert_eq!(words("code --wait 'a b'"), Some(code));
+        assert_eq!(words("vim 'x"), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! Drafts: what somebody proposes for a workflow, until a person decides.
+//!
+//! A draft knows what it was made from, its base, with the base's text. Where the workflow moved on since, or another took its
+//! name, the draft is stale: that is found whenever it is read, and stands in no column.
+
+use uuid::Uuid;
+
+use super::engine::{Row, damaged, params, sql};
+use super::limits::{Growing, Limits};
+use super::page::{Page, Slice};
+use super::text::plain;
+use super::{Db, blobs};
+use crate::clock::Millis;
+use crate::error::Result;
+
+/// The table. One that waits stays, and so many wait in a project at most.
+pub const GROWING: Growing = Growing {
+    name: "drafts",
+    about: "drafts of workflows, of each project; one that waits for a person stays",
+    usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(500) },
+    beyond,
+    delete,
+};
+
+/// What became of a draft.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It waits for a person.
+    Open,
+    /// It waits, and what it was made from moved on.
+    Stale,
+    /// It became a revision.
+    Approved,
+    /// It did not.
+    Rejected,
+}
+
+impl State {
+    /// Returns the word for people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            State::Open => "open",
+            State::Stale => "stale",
+            State::Approved => "approved",
+            State::Rejected => "rejected",
+        }
+    }
+
+    /// Whether a person may still decide.
+    pub const fn waits(self) -> bool {
+        matches!(self, State::Open | State::Stale)
+    }
+}
+
+/// The revision that a draft was made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The workflow.
+    pub item: Uuid,
+    /// The number.
+    pub revision: i64,
+    /// The key of its text.
+    pub blob: i64,
+}
+
+/// What a draft says: its text, and what was found in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// The workflow's name, by the text.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// What was found in it, as JSON.
+    pub findings: &'a str,
+    /// The plan, as JSON, where there is one.
+    pub plan: Option<&'a str>,
+    /// What it was made from; `None` for a new workflow.
+    pub base: Option<Base>,
+}
+
+/// A draft's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// Its id.
+    pub uuid: Uuid,
+    /// The workflow's name, by the text.
+    pub name: String,
+    /// What became of it.
+    pub state: State,
+    /// Why it is proposed, in the words of who does.
+    pub message: Option<String>,
+    /// What it was made from; `None` for a new workflow.
+    pub base: Option<Base>,
+    /// The key of its text.
+    pub blob: i64,
+    /// Bytes of its text.
+    pub size: i64,
+    /// What was found in it when it was proposed or last edited, as JSON.
+    pub findings: String,
+    /// Its plan at that time, as JSON; `None` where there was none.
+    pub plan: Option<String>,
+    /// Who proposed it.
+    pub actor: String,
+    /// When.
+    pub created_at: Millis,
+    /// When a person edited it.
+    pub edited_at: Option<Millis>,
+    /// Who decided.
+    pub decided_by: Option<String>,
+    /// When.
+    pub decided_at: Option<Millis>,
+}
+
+/// The query whose rows [`from_row`] reads, without its conditions.
+macro_rules! drafts {
+    () => {
+        "SELECT d.uuid, d.name, d.state, d.message, d.base_item, d.base_revision, d.base_blob, d.blob_id, b.size,
+                d.findings, d.plan, d.actor, d.created_at, d.edited_at, d.decided_by, d.decided_at,
+                CASE WHEN d.base_item IS NULL
+                     THEN EXISTS (SELECT 1 FROM workflow w WHERE w.project_id = d.project_id AND w.name = d.name)
+                     ELSE NOT EXISTS (SELECT 1 FROM workflow w WHERE w.uuid = d.base_item AND w.revision = d.base_revision)
+                END
+           FROM workflow_draft d JOIN blob b ON b.id = d.blob_id"
+    };
+}
+
+/// The drafts that are beyond the limits: `?1` is the moment before which they have to have been decided, `?2` how many of a
+/// project stay.
+macro_rules! beyond {
+    () => {
+        "SELECT id FROM (SELECT id, state, decided_at, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) AS place
+                           FROM workflow_draft) AS ranked
+          WHERE state <> 'open' AND (decided_at < ?1 OR place > ?2)"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![limits.before(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!("DELETE FROM workflow_draft WHERE id IN (", beyond!(), " LIMIT ?3)");
+    db.run(sql, params![limits.before(now), limits.most(), most])
+}
+
+/// Keeps a draft. Returns false, and keeps nothing, where as many of the project wait for a person as may.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn insert(
+    db: &Db<'_>,
+    project: i64,
+    uuid: Uuid,
+    (actor, now): (&str, Millis),
+    message: Option<&str>,
+    said: Said<'_>,
+) -> Result<bool> {
+    let most = GROWING.limits(db)?.most();
+    let waiting = sql!("SELECT 1 FROM workflow_draft WHERE project_id = ?1 AND state = 'open' LIMIT ?2");
+    let waiting = db.all(waiting, params![project, most], |_| Ok(()))?.len();
+    if i64::try_from(waiting).unwrap_or(i64::MAX) >= most {
+        return Ok(false);
+    }
+    let blob = blobs::put(db, said.text.as_bytes())?;
+    let sql = sql!(
+        "INSERT INTO workflow_draft (uuid, project_id, name, state, message, base_item, base_revision, base_blob, blob_id,
+                                     findings, plan, actor, created_at)
+         VALUES (?1, ?2, ?3, 'open', ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    );
+    let ((item, revision, base_blob), actor) = (columns(said.base), plain(actor));
+    let values = params![
+        uuid,
+        project,
+        said.name,
+        message,
+        item,
+        revision,
+        base_blob,
+        blob,
+        said.findings,
+        said.plan,
+        actor,
+        now
+    ];
+    db.run(sql, values)?;
+    Ok(true)
+}
+
+/// Gives an open draft another text and another base; returns whether it was still open, with the text of the key `was`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> Result<bool> {
+    let blob = blobs::put(db, said.text.as_bytes())?;
+    let (item, revision, base_blob) = columns(said.base);
+    let sql = sql!(
+        "UPDATE workflow_draft SET name = ?3, base_item = ?4, base_revision = ?5, base_blob = ?6, blob_id = ?7,
+                                   findings = ?8, plan = ?9, edited_at = ?10
+          WHERE uuid = ?1 AND blob_id = ?2 AND state = 'open'"
+    );
+    let values = params![uuid, was, said.name, item, revision, base_blob, blob, said.findings, said.plan, now];
+    Ok(db.run(sql, values)? == 1)
+}
+
+/// Says what a person decided about an open draft with the text of the key `shown`; returns whether it was still that.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn decide(db: &Db<'_>, uuid: Uuid, shown: i64, approved: bool, (actor, now): (&str, Millis)) -> Result<bool> {
+    let word = if approved { State::Approved } else { State::Rejected }.word();
+    let sql = sql!(
+        "UPDATE workflow_draft SET state = ?3, decided_by = ?4, decided_at = ?5
+          WHERE uuid = ?1 AND blob_id = ?2 AND state = 'open'"
+    );
+    Ok(db.run(sql, params![uuid, shown, word, plain(actor), now])? == 1)
+}
+
+/// Returns the draft of a project with this id, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Draft>> {
+    db.one(sql!(drafts!(), " WHERE d.uuid = ?1 AND d.project_id = ?2"), params![uuid, project], from_row)
+}
+
+/// Returns a page of a project's drafts by id, which is the order in which they were proposed; `waiting` has only those that
+/// wait for a person.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, project: i64, waiting: bool, page: &Page) -> Result<Slice<Draft>> {
+    let sql = sql!(
+        drafts!(),
+        " WHERE d.project_id = ?1 AND d.uuid > ?2 AND (?3 = 0 OR d.state = 'open') ORDER BY d.uuid LIMIT ?4"
+    );
+    let after = Uuid::parse_str(&page.after).unwrap_or(Uuid::nil());
+    Ok(page.slice(db.all(sql, params![project, after, waiting, page.fetch()], from_row)?))
+}
+
+fn columns(base: Option<Base>) -> (Option<Uuid>, Option<i64>, Option<i64>) {
+    (base.map(|base| base.item), base.map(|base| base.revision), base.map(|base| base.blob))
+}
+
+fn from_row(row: &Row<'_>) -> Result<Draft> {
+    let is_moved: bool = row.get(16)?;
+    let state = match (row.get(2)?, is_moved) {
+        ("open", false) => State::Open,
+        ("open", true) => State::Stale,
+        ("approved", _) => State::Approved,
+        ("rejected", _) => State::Rejected,
+        _ => return Err(damaged("a draft is in no known state")),
+    };
+    let base = match (row.get(4)?, row.get(5)?, row.get(6)?) {
+        (Some(item), Some(revision), Some(blob)) => Some(Base { item, revision, blob }),
+        (None, None, None) => None,
+        _ => return Err(damaged("a draft has half a base")),
+    };
+    Ok(Draft {
+        uuid: row.get(0)?,
+        name: row.get(1)?,
+        state,
+        message: row.get(3)?,
+        base,
+        blob: row.get(7)?,
+        size: row.get(8)?,
+        findings: row.get(9)?,
+        plan: row.get(10)?,
+        actor: row.get(11)?,
+        created_at: row.get(12)?,
+        edited_at: row.get(13)?,
+        decided_by: row.get(14)?,
+        decided_at: row.get(15)?,
+    })
+}

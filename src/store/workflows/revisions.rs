@@ -1,0 +1,285 @@
+//! Every state that a workflow was in.
+
+use std::ops::Range;
+
+use serde::{Serialize, Serializer};
+use uuid::Uuid;
+
+use super::read::missing;
+use super::workflow::{Change, Workflow};
+use crate::clock::{self, Millis};
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::engine::{Row, Unique, params, sql};
+use crate::store::projects::Project;
+use crate::store::revisions::{Author, Outdated};
+use crate::store::sums::{checksum, intact};
+use crate::store::text::{legible, plain};
+
+/// The query whose rows [`revision_from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
+macro_rules! workflow_revision_columns {
+    () => {
+        "SELECT v.project_id, v.item, v.number, v.action, v.restored, v.name, v.message, v.draft, v.model_hash, b.sha256,
+                v.actor, v.at, v.row_sum, v.blob_id, b.size
+           FROM workflow_revision v JOIN blob b ON b.id = v.blob_id"
+    };
+}
+pub(in crate::store) use workflow_revision_columns;
+
+const NUMBER: Unique = Unique::new("workflow_revision", &["item", "number"]);
+const SUMMED: Range<usize> = 0..12;
+
+/// A revision's row. As data it has no content.
+#[derive(Clone, Debug, Serialize)]
+pub struct Revision {
+    /// The workflow that it is of.
+    #[serde(skip)]
+    pub item: Uuid,
+    /// 1 for the first, then up by one.
+    #[serde(rename = "revision")]
+    pub number: i64,
+    /// create, update, rename, delete or restore.
+    pub action: String,
+    /// The number that a restore came from.
+    pub restored: Option<i64>,
+    /// The name that it had.
+    pub name: String,
+    /// Why it was made, in the author's words.
+    pub message: Option<String>,
+    /// The draft that was approved.
+    #[serde(serialize_with = "as_id")]
+    pub draft: Option<Uuid>,
+    /// The SHA-256 of what the text says.
+    #[serde(serialize_with = "as_hex")]
+    pub model_hash: [u8; 32],
+    /// The key of the text.
+    #[serde(skip)]
+    pub blob: i64,
+    /// Bytes of the text.
+    pub size: i64,
+    /// When.
+    #[serde(serialize_with = "clock::as_rfc3339")]
+    pub at: Millis,
+    /// Who made it.
+    pub actor: String,
+}
+
+fn as_hex<S: Serializer>(hash: &[u8; 32], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&crate::hex::encode(hash))
+}
+
+fn as_id<S: Serializer>(id: &Option<Uuid>, serializer: S) -> Result<S::Ok, S::Error> {
+    match id {
+        Some(id) => serializer.collect_str(id),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Keeps the state that a workflow has now as its revision `workflow.revision`.
+///
+/// # Errors
+/// `E_DB_BUSY` where another process wrote that revision meanwhile.
+pub(super) fn keep(
+    db: &Db<'_>,
+    author: Author<'_>,
+    project: &Project,
+    workflow: &Workflow,
+    change: Change<'_>,
+) -> Result<()> {
+    let (action, actor) = (change.action.word(), plain(author.actor));
+    let hash = workflow.summary.model_hash;
+    let row_sum = checksum(params![
+        project.id,
+        workflow.uuid,
+        workflow.revision,
+        action,
+        change.restored,
+        workflow.name,
+        change.message,
+        change.draft,
+        hash,
+        workflow.sha256,
+        actor,
+        author.now
+    ]);
+    let sql = sql!(
+        "INSERT INTO workflow_revision (project_id, item, number, action, restored, name, message, draft, model_hash,
+                                        blob_id, actor, at, row_sum)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+    );
+    let columns = params![
+        project.id,
+        workflow.uuid,
+        workflow.revision,
+        action,
+        change.restored,
+        workflow.name,
+        change.message,
+        change.draft,
+        hash,
+        workflow.blob,
+        actor,
+        author.now,
+        row_sum
+    ];
+    db.run(sql, columns).map(drop).map_err(|error| {
+        if !NUMBER.is_violated_by(&error) {
+            return error;
+        }
+        Error::new(Code::Busy, format!("Workflow '{}' was changed meanwhile", workflow.name))
+            .hint("try again; nothing was changed")
+            .with_source(error)
+    })
+}
+
+/// Returns the revisions of the workflow that has or last had `name`, newest first; empty where none ever had it. One that
+/// is damaged has the action `damaged` and nothing but its number.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn history(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
+    last(db, project, name, usize::MAX)
+}
+
+/// Returns the newest `limit` of the revisions that [`history`] returns.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn last(db: &Db<'_>, project: i64, name: &str, limit: usize) -> Result<Vec<Revision>> {
+    let Some(item) = item(db, project, name)? else {
+        return Ok(Vec::new());
+    };
+    let sql = sql!(workflow_revision_columns!(), " WHERE v.item = ?1 ORDER BY v.number DESC LIMIT ?2");
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    db.all(sql, params![item, limit], |row| revision_from_row(row).or_else(|error| placeholder(row, error)))
+}
+
+/// Returns revision `number` of the workflow that has or last had `name`.
+///
+/// # Errors
+/// `E_NOT_FOUND` where there is no such workflow or revision; `E_DAMAGED`.
+pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<Revision> {
+    let item = item(db, project.id, name)?.ok_or_else(|| missing(db, project, name))?;
+    let sql = sql!(workflow_revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
+    let found = db.one(sql, params![item, number], revision_from_row)?;
+    // The index may lead to another row.
+    if found.as_ref().is_some_and(|found| found.item != item || found.number != number) {
+        return Err(super::row::damaged(name));
+    }
+    found.ok_or_else(|| {
+        Error::new(Code::NotFound, format!("Workflow '{name}' has no revision {number}"))
+            .hint(format!("`mcpkg workflow history {name}` shows those there are"))
+    })
+}
+
+/// Returns the number of a workflow's oldest revision that is kept, 0 where there is none.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
+    let sql = sql!("SELECT coalesce(min(number), 0) FROM workflow_revision WHERE item = ?1");
+    db.single(sql, params![item], |row| row.get(0))
+}
+
+/// Returns the newest number that a workflow reached, 0 where it has none.
+pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
+    let sql = sql!("SELECT coalesce(max(number), 0) FROM workflow_revision WHERE item = ?1");
+    db.single(sql, params![item], |row| row.get(0))
+}
+
+/// Returns the deleted workflow that last had `name`: one made anew under the name goes on with its history, so that what
+/// was deleted can still be restored.
+pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
+    let sql = sql!(
+        "SELECT v.item FROM workflow_revision v
+          WHERE v.project_id = ?1 AND v.name = ?2 AND NOT EXISTS (SELECT 1 FROM workflow WHERE uuid = v.item)
+          ORDER BY v.id DESC LIMIT 1"
+    );
+    db.one(sql, params![project, name], |row| row.get(0))
+}
+
+/// The workflow that has the name now goes before one that had it; of those the last written, whatever the clock said.
+fn item(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
+    let has = sql!("SELECT uuid FROM workflow WHERE project_id = ?1 AND name = ?2");
+    if let Some(found) = db.one(has, params![project, name], |row| row.get(0))? {
+        return Ok(Some(found));
+    }
+    let had = sql!("SELECT item FROM workflow_revision WHERE project_id = ?1 AND name = ?2 ORDER BY id DESC LIMIT 1");
+    db.one(had, params![project, name], |row| row.get(0))
+}
+
+/// Reads a row of the query `workflow_revision_columns!`.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub(in crate::store) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
+    if !intact(row, SUMMED)? {
+        let what = format!("Revision {} of the workflow '{}' is damaged", row.get::<i64>(2)?, legible(row, 5));
+        return Err(Error::new(Code::Damaged, what)
+            .hint("it was not served; use another revision, or `mcpkg restore FILE`, which brings back a backup"));
+    }
+    Ok(Revision {
+        item: row.get(1)?,
+        number: row.get(2)?,
+        action: row.get(3)?,
+        restored: row.get(4)?,
+        name: row.get(5)?,
+        message: row.get(6)?,
+        draft: row.get(7)?,
+        model_hash: row.get(8)?,
+        blob: row.get(13)?,
+        size: row.get(14)?,
+        actor: row.get(10)?,
+        at: row.get(11)?,
+    })
+}
+
+/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
+    if error.code() != Code::Damaged {
+        return Err(error);
+    }
+    Ok(Revision {
+        item: Uuid::nil(),
+        number: row.get(2)?,
+        action: "damaged".to_owned(),
+        restored: None,
+        name: legible(row, 5),
+        message: None,
+        draft: None,
+        model_hash: [0; 32],
+        blob: 0,
+        size: 0,
+        at: 0,
+        actor: String::new(),
+    })
+}
+
+/// The condition on a row of `workflow_revision` that is outdated: `?1` is the time, `?2` how many stay. What stays has no
+/// gap.
+macro_rules! outdated {
+    () => {
+        "workflow_revision.number <= (SELECT max(newest.number) FROM workflow_revision newest
+                                       WHERE newest.item = workflow_revision.item) - ?2
+         AND NOT EXISTS (SELECT 1 FROM workflow_revision older
+                          WHERE older.item = workflow_revision.item AND older.number <= workflow_revision.number
+                            AND older.at >= ?1)"
+    };
+}
+
+/// Returns how many revisions are outdated.
+pub(in crate::store) fn outdated(db: &Db<'_>, outdated: Outdated) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM workflow_revision WHERE ", outdated!());
+    db.single(sql, params![outdated.before, outdated.keep.max(1)], |row| row.get(0))
+}
+
+/// Deletes outdated revisions, at most `limit` and the oldest first, and returns how many. What an open draft was made from
+/// stays with the draft.
+pub(in crate::store) fn forget(db: &Db<'_>, outdated: Outdated, limit: u32) -> Result<u64> {
+    let sql = sql!(
+        "DELETE FROM workflow_revision WHERE id IN (SELECT id FROM workflow_revision WHERE ",
+        outdated!(),
+        " ORDER BY item, number LIMIT ?3)"
+    );
+    db.run(sql, params![outdated.before, outdated.keep.max(1), limit])
+}

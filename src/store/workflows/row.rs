@@ -1,0 +1,80 @@
+//! Rows of workflows, and the checksum that shows whether one is what was written.
+
+use std::ops::Range;
+
+use uuid::Uuid;
+
+use super::workflow::{Summary, Workflow};
+use crate::error::{Code, Error, Result};
+use crate::store::engine::{Row, params};
+use crate::store::sums::{DAMAGED, checksum, intact};
+use crate::store::text::legible;
+
+/// The query whose rows [`from_row`] reads, without its conditions: what the checksum is over, that, and the rest.
+macro_rules! workflow_columns {
+    () => {
+        "SELECT w.project_id, w.uuid, w.name, w.title, w.description, w.model_hash, b.sha256, w.revision, w.created_at,
+                w.updated_at, w.row_sum, w.id, w.blob_id, b.size
+           FROM workflow w JOIN blob b ON b.id = w.blob_id"
+    };
+}
+pub(in crate::store) use workflow_columns;
+
+const SUMMED: Range<usize> = 0..10;
+
+/// Returns the checksum of a row.
+pub(super) fn sum(project: i64, workflow: &Workflow) -> i64 {
+    let Workflow { uuid, name, summary, sha256, revision, created_at, updated_at, .. } = workflow;
+    let Summary { title, description, model_hash } = summary;
+    checksum(params![project, uuid, name, title, description, model_hash, sha256, revision, created_at, updated_at])
+}
+
+/// Reads a row of the query `workflow_columns!`.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Workflow> {
+    if !intact(row, SUMMED)? {
+        return Err(damaged(&legible(row, 2)));
+    }
+    Ok(Workflow {
+        id: row.get(11)?,
+        uuid: row.get(1)?,
+        name: row.get(2)?,
+        summary: Summary { title: row.get(3)?, description: row.get(4)?, model_hash: row.get(5)? },
+        blob: row.get(12)?,
+        size: row.get(13)?,
+        sha256: row.get(6)?,
+        revision: row.get(7)?,
+        created_at: row.get(8)?,
+        updated_at: row.get(9)?,
+    })
+}
+
+/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Workflow> {
+    if error.code() != Code::Damaged {
+        return Err(error);
+    }
+    Ok(Workflow {
+        id: row.get(11)?,
+        uuid: Uuid::nil(),
+        name: legible(row, 2),
+        summary: Summary { description: Some(DAMAGED.to_owned()), ..Summary::default() },
+        blob: 0,
+        size: 0,
+        sha256: [0; 32],
+        revision: 0,
+        created_at: 0,
+        updated_at: 0,
+    })
+}
+
+/// Returns the failure of a row that is not as it was written.
+pub(super) fn damaged(name: &str) -> Error {
+    Error::new(Code::Damaged, format!("Workflow '{name}' is damaged: its row does not match its checksum"))
+        .with_details(serde_json::json!({ "name": name }))
+        .hint(format!(
+            "it was not served; `mcpkg workflow history {name}` shows earlier states, which `mcpkg workflow restore` brings back"
+        ))
+}

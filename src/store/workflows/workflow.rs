@@ -1,0 +1,100 @@
+//! A workflow's row, and what is written into one.
+
+use uuid::Uuid;
+
+use crate::clock::Millis;
+
+/// A workflow's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workflow {
+    /// The key inside the database.
+    pub id: i64,
+    /// The id that users see.
+    pub uuid: Uuid,
+    /// Unique in its project.
+    pub name: String,
+    /// What its text says of itself.
+    pub summary: Summary,
+    /// The key of its text.
+    pub blob: i64,
+    /// Bytes of its text.
+    pub size: i64,
+    /// The SHA-256 of its text.
+    pub sha256: [u8; 32],
+    /// How often it was written.
+    pub revision: i64,
+    /// When it was made.
+    pub created_at: Millis,
+    /// When it was last written.
+    pub updated_at: Millis,
+}
+
+/// What a text says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Its title.
+    pub title: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The SHA-256 of what it says, whatever its layout and its comments.
+    pub model_hash: [u8; 32],
+}
+
+/// A text to be stored, with what it says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// The name of the workflow.
+    pub name: &'a str,
+    /// The text.
+    pub text: &'a str,
+    /// What it says of itself.
+    pub summary: &'a Summary,
+}
+
+/// What makes a revision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// The workflow is made.
+    Create,
+    /// Its text changes.
+    Update,
+    /// Its name does, and so its text.
+    Rename,
+    /// It goes.
+    Delete,
+    /// An earlier text comes back.
+    Restore,
+}
+
+impl Action {
+    /// Returns the word for rows, people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Action::Create => "create",
+            Action::Update => "update",
+            Action::Rename => "rename",
+            Action::Delete => "delete",
+            Action::Restore => "restore",
+        }
+    }
+}
+
+/// What made a revision, and why.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// What was done.
+    pub action: Action,
+    /// The number that a restore came from.
+    pub restored: Option<i64>,
+    /// Why, in the author's words.
+    pub message: Option<&'a str>,
+    /// The draft that was approved.
+    pub draft: Option<Uuid>,
+}
+
+impl Change<'_> {
+    /// Returns the change of a person who gave no reason.
+    pub const fn plain(action: Action) -> Self {
+        Self { action, restored: None, message: None, draft: None }
+    }
+}

@@ -1,0 +1,123 @@
+//! `propose_workflow`, `mcpkg draft add`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::kept::{Kept, base_at, base_of, short};
+use super::said::Said;
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
+use crate::store::Db;
+use crate::store::drafts::{self, Base};
+use crate::store::projects::Project;
+use crate::store::workflows;
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::saved::model::{self, Model};
+use crate::workflow::text::argument::{Object, Text, object, text};
+
+/// Propose a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// The workflow's text, YAML or JSON
+    #[arg(value_name = "FILE", value_parser = text, required_unless_present = "draft")]
+    yaml: Option<Text>,
+    /// The same as an object
+    #[arg(long, value_name = "FILE", value_parser = object, conflicts_with = "yaml")]
+    draft: Option<Object>,
+    /// Why
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+    /// The workflow that it takes the place of, where it is no new one
+    #[arg(long, value_name = "NAME", add = WORKFLOWS)]
+    replaces: Option<String>,
+    /// The revision that it was made from
+    #[arg(long, value_name = "N", requires = "replaces")]
+    revision: Option<i64>,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "propose_workflow";
+    const CLI: &'static [&'static str] = &["draft", "add"];
+    const TITLE: &'static str = "Propose a workflow";
+    const ABOUT: &'static str = "Propose a workflow, new or in place of one, for a person to approve";
+    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is kept in the one form that workflows are written in. A person looks at it with `mcpkg draft \
+        show` and `diff`, and decides with `approve` or `reject`; nothing is run.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg draft add app_with_db.yaml -m 'Creates an app with its database'",
+        "mcpkg draft add smaller.yaml --replaces app_with_db",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.replaces.clone().unwrap_or_default()
+    }
+
+    fn run(mut self, context: &Context) -> Result<Reply> {
+        model::check_message(self.message.as_deref())?;
+        let (yaml, draft) = (self.yaml.take(), self.draft.take());
+        let text = match (yaml, draft) {
+            (Some(text), None) => text.read()?,
+            (None, Some(draft)) => Value::Object(draft.read()?).to_string(),
+            _ => return Err(Error::new(Code::InvalidArgument, "Give either `yaml` or `draft`")),
+        };
+        let said = Said::of(context, model::written(&Model::of(&text)?.definition)?)?;
+        let uuid = context.clock.uuid();
+        let kept = context.write("draft.add", &uuid.to_string(), |db, project, author| {
+            let base = self.base(db, project, &said.model.name)?;
+            let who = (author.actor, author.now);
+            if !drafts::insert(db, project.id, uuid, who, self.message.as_deref(), said.stored(base))? {
+                return Err(too_many(project));
+            }
+            let kept = Kept::named(db, project, &uuid.to_string())?;
+            // Made from what is not there any more, it would wait for nothing.
+            kept.unless_stale(db)?;
+            Ok(kept)
+        })?;
+        let sentence = format!("Proposed workflow '{}' in project '{}' as draft {uuid}", kept.draft.name, kept.project);
+        let (id, name) = (short(uuid), &kept.draft.name);
+        let of_base = kept.draft.base.map(|base| format!(", made from revision {}", base.revision)).unwrap_or_default();
+        let reply = Reply::sentence(sentence, kept.data()).warn(model::lines(&said.findings));
+        Ok(reply.hint(format!(
+            "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; `mcpkg draft approve {id}` takes it"
+        )))
+    }
+}
+
+impl Add {
+    /// Returns what the draft is made from.
+    fn base(&self, db: &Db<'_>, project: &Project, name: &str) -> Result<Option<Base>> {
+        let Some(replaces) = &self.replaces else {
+            if workflows::find(db, project.id, name)?.is_some() {
+                let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
+                return Err(Error::new(Code::AlreadyExists, what)
+                    .hint(format!("say that the draft replaces it: replaces is '{name}', and revision the one that it was made from"))
+                    .with_details(serde_json::json!({ "name": name })));
+            }
+            return Ok(None);
+        };
+        let workflow = workflows::get(db, project, replaces)?;
+        if name != workflow.name && workflows::find(db, project.id, name)?.is_some() {
+            let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
+            return Err(Error::new(Code::AlreadyExists, what).with_details(serde_json::json!({ "name": name })));
+        }
+        match self.revision {
+            Some(number) if number != workflow.revision => base_at(db, project, replaces, number).map(Some),
+            _ => Ok(Some(base_of(&workflow))),
+        }
+    }
+}
+
+/// Returns the failure of a draft that is not stored since too many wait.
+fn too_many(project: &Project) -> Error {
+    Error::new(Code::TooMany, format!("As many drafts of project '{}' wait for a person as may be", project.name))
+        .hint("a person decides on them with `mcpkg draft list`, `approve` and `reject`")
+}

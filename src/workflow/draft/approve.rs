@@ -1,0 +1,100 @@
+//! `mcpkg draft approve`: a person at a terminal makes a revision of a draft.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kept::{Kept, overtaken, shown};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::drafts;
+use crate::store::workflows::{self, Action, Change, Workflow};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
+use crate::workflow::finding::Finding;
+use crate::workflow::saved::model::{self, Model};
+use crate::workflow::saved::{changes, data};
+
+/// Approve a draft
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Approve {
+    /// Id of the draft; a part at its end that only one has is enough
+    #[arg(add = DRAFTS)]
+    id: String,
+}
+
+impl Operation for Approve {
+    const TOOL: &'static str = "approve_draft";
+    const CLI: &'static [&'static str] = &["draft", "approve"];
+    const TITLE: &'static str = "Approve a draft";
+    const ABOUT: &'static str = "Make a draft the newest revision of its workflow, or a workflow of its own";
+    const HELP: &'static str = "Shows what it changes and asks. It needs a terminal: there is no --yes for it. A draft with errors, or \
+        one whose workflow was changed since, is refused; `mcpkg draft edit` mends both. Nothing is run.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if context.confirmation != Confirmation::Ask {
+            let what = "Only a person at a terminal approves a draft; there is no --yes for it";
+            return Err(Error::new(Code::TerminalRequired, what).hint("run the command at a terminal, without --yes"));
+        }
+        let kept = context.read(|db, project| {
+            let kept = Kept::waiting(db, project, &self.id)?;
+            kept.unless_stale(db)?;
+            Ok(kept)
+        })?;
+        let (model, checked) = Model::checked(context, &kept.text)?;
+        if checked.sound.is_none() {
+            let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &checked.findings);
+            return Err(error.hint(format!("`mcpkg draft edit {}` mends them", super::kept::short(kept.draft.uuid))));
+        }
+        let number = kept.draft.base.map_or(1, |base| base.revision + 1);
+        let question = format!("Make it revision {number} of workflow '{}'?", kept.draft.name);
+        (context.ask)(preview(&kept, &checked.findings), &question)?;
+        let workflow = self.take(context, &kept, &model)?;
+        let sentence = format!(
+            "Approved draft {}: workflow '{}' of project '{}' is at revision {}",
+            kept.draft.uuid, workflow.name, kept.project, workflow.revision
+        );
+        Ok(Reply::sentence(sentence, data(&kept.project, &workflow)))
+    }
+}
+
+impl Approve {
+    /// Writes what was shown, where it still is that.
+    fn take(&self, context: &Context, shown: &Kept, model: &Model) -> Result<Workflow> {
+        let id = shown.draft.uuid.to_string();
+        context.write("draft.approve", &id, |db, project, author| {
+            let kept = Kept::waiting(db, project, &id)?;
+            kept.unless_stale(db)?;
+            let is_shown = (kept.draft.blob, kept.draft.base) == (shown.draft.blob, shown.draft.base);
+            let who = (author.actor, author.now);
+            if !is_shown || !drafts::decide(db, kept.draft.uuid, shown.draft.blob, true, who)? {
+                return Err(overtaken(kept.draft.uuid));
+            }
+            let message = kept.draft.message.as_deref();
+            let change = |action| Change { message, draft: Some(kept.draft.uuid), ..Change::plain(action) };
+            let new = model.new(&kept.text);
+            match (&kept.draft.base, &kept.now) {
+                (Some(_), Some(now)) => workflows::update(db, author, project, now, new, change(Action::Update)),
+                _ => workflows::insert(db, author, project, context.clock.uuid(), new, change(Action::Create)),
+            }
+        })
+    }
+}
+
+/// What a person is shown before they decide: who proposes it and why, what it means, the text, and what is found in it.
+fn preview(kept: &Kept, findings: &[Finding]) -> Body {
+    let diff = changes::body(shown(&kept.diff()), &kept.changes());
+    let found = model::lines(findings).into_iter().map(|line| line + "\n").collect::<String>();
+    Body::Several(vec![Body::Text(kept.head() + "\n"), diff, Body::Text(shown(&found))])
+}

@@ -1,0 +1,53 @@
+//! `mcpkg draft diff`: what a draft changes, as a unified diff and by what it means.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::kept::{Kept, shown};
+use crate::diff;
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
+use crate::workflow::saved::changes;
+
+/// Show what a draft changes
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Diff {
+    /// Id of the draft; a part at its end that only one has is enough
+    #[arg(add = DRAFTS)]
+    id: String,
+}
+
+impl Operation for Diff {
+    const TOOL: &'static str = "draft_diff";
+    const CLI: &'static [&'static str] = &["draft", "diff"];
+    const TITLE: &'static str = "Show what a draft changes";
+    const ABOUT: &'static str = "Show what a draft changes: as a unified diff, and by what it means";
+    const HELP: &'static str =
+        "With --json each change has its places in both texts: lines and columns from 1, ends exclusive.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg draft diff 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let kept = context.read(|db, project| Kept::named(db, project, &self.id))?;
+        let (text, changes) = (kept.diff(), kept.changes());
+        let data = json!({
+            "id": kept.draft.uuid.to_string(),
+            "workflow": kept.draft.name,
+            "state": kept.draft.state.word(),
+            "base_revision": kept.draft.base.map(|base| base.revision),
+            "same": text.is_empty(),
+            "diff": text,
+            "hunks": diff::hunks(&kept.base, &kept.text),
+            "changes": changes,
+        });
+        Ok(Reply::new(changes::body(shown(&text), &changes), data))
+    }
+}

@@ -1,0 +1,97 @@
+//! `mcpkg draft edit`: the user's editor on a draft, which mends what is wrong with it and takes in what was changed since.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kept::{Kept, base_of, overtaken};
+use super::said::Said;
+use crate::editor;
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::drafts::{self, State};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
+use crate::workflow::saved::model;
+
+/// Begins the lines that tell what was changed since, before the text.
+const TOLD: &str = "#|";
+
+/// Edit a draft
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Edit {
+    /// Id of the draft; a part at its end that only one has is enough
+    #[arg(add = DRAFTS)]
+    id: String,
+}
+
+impl Operation for Edit {
+    const TOOL: &'static str = "edit_draft";
+    const CLI: &'static [&'static str] = &["draft", "edit"];
+    const TITLE: &'static str = "Edit a draft";
+    const ABOUT: &'static str = "Edit a draft's text in $VISUAL or $EDITOR, and show what is found in it";
+    const HELP: &'static str = "Where its workflow was changed since, the text begins with lines that say how; saving without them, or with \
+        another text, proposes the draft anew from what is there now. Leaving all as it is changes nothing.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg draft edit 3f2a1b4c5d6e", "EDITOR=nano mcpkg draft edit 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (kept, told) = context.read(|db, project| {
+            let kept = Kept::waiting(db, project, &self.id)?;
+            let told = if kept.draft.state == State::Stale { told(&kept, &kept.moved(db)?) } else { String::new() };
+            Ok((kept, told))
+        })?;
+        let text = told + &kept.text;
+        let hint = "set EDITOR, or propose another text with `mcpkg draft add FILE`";
+        let (file, edited) = editor::edit(&kept.draft.name, "yaml", &text, hint)?;
+        let uuid = kept.draft.uuid;
+        if edited == text.as_bytes() {
+            let sentence = format!("Left draft {uuid} of workflow '{}' as it was", kept.draft.name);
+            return Ok(Reply::sentence(sentence, kept.data()));
+        }
+        let (kept, said) = keep(context, &kept, edited).map_err(|error| editor::keep(file, error))?;
+        let sentence = format!("Edited draft {uuid} of workflow '{}'", kept.draft.name);
+        Ok(Reply::sentence(sentence, kept.data()).warn(model::lines(&said.findings)))
+    }
+}
+
+/// Returns the lines that tell a person what was changed since.
+fn told(kept: &Kept, moved: &str) -> String {
+    let now = match &kept.now {
+        Some(now) => format!("revision {}", now.revision),
+        None => "no workflow: it was deleted".to_owned(),
+    };
+    let head = format!("The workflow was changed since this draft was made; now there is {now}. What was changed:");
+    let end = "Delete these lines, or change the text, to propose it anew from what is there now.";
+    let lines = std::iter::once(head.as_str()).chain(moved.lines()).chain([end]);
+    lines.map(|line| format!("{TOLD} {line}\n")).collect()
+}
+
+/// Keeps the edited text, where nobody edited or decided the draft meanwhile; it is made from what is there now.
+fn keep(context: &Context, before: &Kept, edited: Vec<u8>) -> Result<(Kept, Said)> {
+    let text = model::given(edited)?;
+    let text: String = text.split_inclusive('\n').skip_while(|line| line.starts_with(TOLD)).collect();
+    let said = Said::of(context, text)?;
+    let id = before.draft.uuid.to_string();
+    let kept = context.write("draft.edit", &id, |db, project, author| {
+        let kept = Kept::waiting(db, project, &id)?;
+        // What moved in this very moment was not looked at.
+        let is_same = kept.now == before.now && kept.draft.base == before.draft.base;
+        let base = kept.now.as_ref().map(base_of);
+        if !is_same || !drafts::edit(db, kept.draft.uuid, before.draft.blob, author.now, said.stored(base))? {
+            return Err(overtaken(kept.draft.uuid));
+        }
+        Kept::named(db, project, &id)
+    })?;
+    Ok((kept, said))
+}

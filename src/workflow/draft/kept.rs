@@ -1,0 +1,234 @@
+//! A stored draft: found by its id, with its texts, and how it stands to what it was made from.
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::clock::rfc3339;
+use crate::consent::request::plain;
+use crate::diff;
+use crate::error::{Code, Error, Result};
+use crate::store::drafts::{self, Draft, State};
+use crate::store::page::Page;
+use crate::store::projects::Project;
+use crate::store::workflows::{self, Workflow};
+use crate::store::{Db, blobs};
+use crate::workflow::saved::changes::{self, Change};
+use crate::workflow::saved::model;
+
+/// The fewest characters of an id's end that name a draft.
+const SHORTEST: usize = 4;
+
+/// A draft with its texts.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Its row.
+    pub(super) draft: Draft,
+    /// Its text.
+    pub(super) text: String,
+    /// The text that it was made from; empty for a new workflow.
+    pub(super) base: String,
+    /// What that workflow is now, or the one that took the name of a new one; `None` where there is none.
+    pub(super) now: Option<Workflow>,
+    /// The project's name.
+    pub(super) project: String,
+}
+
+impl Kept {
+    /// Returns the draft of the project that `id` names: its id, or a part at its end that only one has, since ids of one
+    /// hour begin alike.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub(super) fn named(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
+        let draft = find(db, project, id.trim())?.ok_or_else(|| missing(project, id))?;
+        let now = match draft.base {
+            Some(base) => workflows::by_uuid(db, project.id, base.item)?,
+            None => workflows::find(db, project.id, &draft.name)?,
+        };
+        let base = draft.base.map(|base| model::stored(db, base.blob)).transpose()?.unwrap_or_default();
+        Ok(Self { text: model::stored(db, draft.blob)?, base, now, project: project.name.clone(), draft })
+    }
+
+    /// As [`Kept::named`], for what only a draft that waits is good for.
+    ///
+    /// # Errors
+    /// `E_DRAFT_STALE` where a person decided already.
+    pub(super) fn waiting(db: &Db<'_>, project: &Project, id: &str) -> Result<Self> {
+        let kept = Self::named(db, project, id)?;
+        if kept.draft.state.waits() { Ok(kept) } else { Err(decided(&kept.draft)) }
+    }
+
+    /// Returns the unified diff from what it was made from.
+    pub(super) fn diff(&self) -> String {
+        let name = &self.draft.name;
+        let old = self.draft.base.map_or_else(|| "/dev/null".to_owned(), |base| format!("{name} {}", base.revision));
+        diff::unified(&self.base, &self.text, &old, &format!("{name} (draft)"))
+    }
+
+    /// Returns what it changes by what that means; `None` where a text cannot be read. All of a new workflow is new.
+    pub(super) fn changes(&self) -> Option<Vec<Change>> {
+        self.draft.base.and_then(|_| changes::of_texts(&self.base, &self.text))
+    }
+
+    /// Refuses a draft whose base moved, with what was changed there.
+    ///
+    /// # Errors
+    /// `E_DRAFT_STALE`.
+    pub(super) fn unless_stale(&self, db: &Db<'_>) -> Result<()> {
+        if self.draft.state != State::Stale {
+            return Ok(());
+        }
+        let moved = self.moved(db)?;
+        let name = &self.draft.name;
+        let why = match (self.draft.base, &self.now) {
+            (Some(base), Some(now)) => {
+                format!(
+                    "Workflow '{}' was changed since: it is at revision {}, and the draft was made from {}",
+                    now.name, now.revision, base.revision
+                )
+            }
+            (Some(_), None) => format!("Workflow '{name}' was deleted since the draft was made"),
+            (None, _) => format!("A workflow '{name}' was made since the draft was"),
+        };
+        let details = json!({
+            "draft": self.draft.uuid.to_string(),
+            "name": name,
+            "base_revision": self.draft.base.map(|base| base.revision),
+            "revision": self.now.as_ref().map(|now| now.revision),
+            "diff": moved,
+        });
+        Err(Error::new(Code::DraftStale, why)
+            .hint(format!(
+                "`mcpkg draft edit {}` shows what was changed, and proposes the draft anew",
+                short(self.draft.uuid)
+            ))
+            .with_details(details))
+    }
+
+    /// Returns the unified diff from what the draft was made from to what is there now.
+    pub(super) fn moved(&self, db: &Db<'_>) -> Result<String> {
+        let name = &self.draft.name;
+        let now = self.now.as_ref().map(|now| model::stored(db, now.blob)).transpose()?.unwrap_or_default();
+        let revision =
+            |number: Option<i64>| number.map_or_else(|| "/dev/null".to_owned(), |number| format!("{name} {number}"));
+        let (old, new) = (self.draft.base.map(|base| base.revision), self.now.as_ref().map(|now| now.revision));
+        Ok(diff::unified(&self.base, &now, &revision(old), &revision(new)))
+    }
+
+    /// Returns what people read before its text.
+    pub(super) fn head(&self) -> String {
+        let Draft { uuid, name, state, message, base, actor, created_at, .. } = &self.draft;
+        let of =
+            base.map_or_else(|| "a new workflow".to_owned(), |base| format!("made from revision {}", base.revision));
+        let mut lines = vec![
+            format!("Draft {uuid} of workflow '{name}' in project '{}': {}, {of}", self.project, state.word()),
+            format!("Proposed by {actor} at {}", rfc3339(*created_at)),
+        ];
+        lines.extend(message.iter().flat_map(|message| message.lines()).map(|line| format!("  {line}")));
+        shown(&lines.join("\n"))
+    }
+
+    /// Returns its data with its text and what was found in it.
+    pub(super) fn data(&self) -> Value {
+        let mut data = data(&self.project, &self.draft);
+        data.insert("yaml".to_owned(), self.text.clone().into());
+        data.insert("findings".to_owned(), parsed(&self.draft.findings));
+        if let Some(plan) = &self.draft.plan {
+            data.insert("plan".to_owned(), parsed(plan));
+        }
+        Value::Object(data)
+    }
+}
+
+/// Returns the data of a draft, without its text.
+pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
+    let findings = parsed(&draft.findings);
+    let count = |severity: &str| {
+        findings.as_array().into_iter().flatten().filter(|found| found["severity"] == severity).count()
+    };
+    let mut data = Map::new();
+    let mut put = |key: &str, value: Value| {
+        if !value.is_null() {
+            data.insert(key.to_owned(), value);
+        }
+    };
+    put("id", draft.uuid.to_string().into());
+    put("workflow", draft.name.clone().into());
+    put("project", project.into());
+    put("state", draft.state.word().into());
+    put("message", json!(draft.message));
+    put("base_revision", json!(draft.base.map(|base| base.revision)));
+    put("errors", count("error").into());
+    put("warnings_found", count("warning").into());
+    put("proposed_by", draft.actor.clone().into());
+    put("created_at", rfc3339(draft.created_at).into());
+    put("edited_at", json!(draft.edited_at.map(rfc3339)));
+    put("decided_by", json!(draft.decided_by));
+    put("decided_at", json!(draft.decided_at.map(rfc3339)));
+    data
+}
+
+fn parsed(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_default()
+}
+
+/// Returns a text as a terminal may show it: no character of it moves the cursor or turns a line around.
+pub(super) fn shown(text: &str) -> String {
+    text.lines().map(|line| plain(line) + "\n").collect()
+}
+
+/// Returns the end of an id, which names a draft.
+pub(super) fn short(id: Uuid) -> String {
+    let id = id.simple().to_string();
+    id[id.len() - 12..].to_owned()
+}
+
+/// Returns the failure of a draft that a person decided already.
+pub(super) fn decided(draft: &Draft) -> Error {
+    let by = draft.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let what = format!("Draft {} was {} already{by}", draft.uuid, draft.state.word());
+    Error::new(Code::DraftStale, what)
+        .with_details(json!({ "draft": draft.uuid.to_string(), "state": draft.state.word() }))
+}
+
+/// Returns the failure of a draft that somebody edited or decided in this very moment.
+pub(super) fn overtaken(id: Uuid) -> Error {
+    Error::new(
+        Code::DraftStale,
+        format!("Draft {id} was edited or decided by somebody else meanwhile; nothing was changed"),
+    )
+    .hint(format!("`mcpkg draft show {}` shows what became of it", short(id)))
+    .with_details(json!({ "draft": id.to_string() }))
+}
+
+fn find(db: &Db<'_>, project: &Project, id: &str) -> Result<Option<Draft>> {
+    if let Ok(uuid) = Uuid::parse_str(id) {
+        return drafts::get(db, project.id, uuid);
+    }
+    let id = id.to_ascii_lowercase();
+    let ends = |draft: &Draft| id.len() >= SHORTEST && draft.uuid.to_string().ends_with(&id);
+    let mut found: Vec<Draft> = drafts::list(db, project.id, false, &Page::all())?.rows;
+    found.retain(ends);
+    Ok(if found.len() == 1 { found.pop() } else { None })
+}
+
+fn missing(project: &Project, id: &str) -> Error {
+    let what = format!("Project '{}' has no draft '{}'", project.name, id.escape_debug());
+    Error::new(Code::NotFound, what)
+        .hint("`mcpkg draft list --all` shows those there are; the end of an id is enough where only one has it")
+        .with_details(json!({ "id": id }))
+}
+
+/// Returns the base of a draft that is made from a workflow as it is now.
+pub(super) fn base_of(workflow: &Workflow) -> drafts::Base {
+    drafts::Base { item: workflow.uuid, revision: workflow.revision, blob: workflow.blob }
+}
+
+/// Returns the base of a draft that is made from an earlier revision of a workflow.
+pub(super) fn base_at(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<drafts::Base> {
+    let revision = workflows::revision(db, project, name, number)?;
+    if revision.action == "delete" {
+        return Err(blobs::damaged_value("a workflow that is there was deleted in its last revision"));
+    }
+    Ok(drafts::Base { item: revision.item, revision: revision.number, blob: revision.blob })
+}

@@ -1,0 +1,74 @@
+//! `mcpkg draft list`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::kept::{data, short};
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::store::drafts::{self, Draft};
+use crate::workflow::answer::VERSION;
+use crate::workflow::{GROUP, answer};
+
+/// List drafts
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {
+    /// Those that were decided too
+    #[arg(long)]
+    #[serde(default)]
+    all: bool,
+    /// next_cursor of the page before
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Most drafts a page holds
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_drafts";
+    const CLI: &'static [&'static str] = &["draft", "list"];
+    const TITLE: &'static str = "List drafts";
+    const ABOUT: &'static str = "List the drafts of workflows that wait for a person";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft list --all --json"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("drafts");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (found, project, next) = context.read(|db, project| {
+            let page = answer::page("drafts", project.id, self.cursor.as_deref(), self.limit, context)?;
+            let slice = drafts::list(db, project.id, !self.all, &page)?;
+            let last = slice.rows.last().filter(|_| slice.more).map(|last| last.uuid.to_string());
+            Ok((slice.rows, project.name.clone(), answer::next("drafts", project.id, last.as_deref())?))
+        })?;
+        let row = |draft: &Draft| {
+            vec![
+                short(draft.uuid),
+                draft.name.clone(),
+                draft.state.word().to_owned(),
+                draft.base.map(|base| base.revision.to_string()).unwrap_or_default(),
+                rfc3339(draft.created_at),
+                draft.actor.clone(),
+                draft.message.as_deref().map(|message| cell(message).into_owned()).unwrap_or_default(),
+            ]
+        };
+        let table = Table {
+            columns: &["ID", "WORKFLOW", "STATE", "FROM", "MADE", "BY", "WHY"],
+            rows: found.iter().map(row).collect(),
+            empty: format!("No draft of project '{}' waits", project),
+        };
+        let drafts: Vec<Value> = found.iter().map(|draft| Value::Object(data(&project, draft))).collect();
+        let mut data = json!({ "drafts": drafts });
+        if let Some(next) = next {
+            data["next_cursor"] = next.into();
+        }
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}

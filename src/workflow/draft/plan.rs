@@ -1,0 +1,44 @@
+//! `mcpkg draft plan`: what a run of a draft would do.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kept::Kept;
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
+use crate::workflow::text::dry_run::Known;
+
+/// Plan a draft
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// Id of the draft; a part at its end that only one has is enough
+    #[arg(add = DRAFTS)]
+    id: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    known: Known,
+}
+
+impl Operation for Plan {
+    const TOOL: &'static str = "plan_draft";
+    const CLI: &'static [&'static str] = &["draft", "plan"];
+    const TITLE: &'static str = "Plan a draft";
+    const ABOUT: &'static str = "Show what a draft would do, without doing it, as `workflow plan` does";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg draft plan 3f2a1b4c5d6e", "mcpkg draft plan 3f2a1b4c5d6e --input region=us"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let kept = context.read(|db, project| Kept::named(db, project, &self.id))?;
+        let mut reply = self.known.reply(context, &kept.text)?;
+        reply.data["id"] = kept.draft.uuid.to_string().into();
+        Ok(reply)
+    }
+}

@@ -1,0 +1,51 @@
+//! `mcpkg draft reject`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::kept::{Kept, overtaken};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::drafts;
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::DRAFTS;
+
+/// Reject a draft
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Reject {
+    /// Id of the draft; a part at its end that only one has is enough
+    #[arg(add = DRAFTS)]
+    id: String,
+}
+
+impl Operation for Reject {
+    const TOOL: &'static str = "reject_draft";
+    const CLI: &'static [&'static str] = &["draft", "reject"];
+    const TITLE: &'static str = "Reject a draft";
+    const ABOUT: &'static str = "Reject a draft; it stays to be looked at until it is pruned";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg draft reject 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let kept = context.write("draft.reject", &self.id, |db, project, author| {
+            let kept = Kept::waiting(db, project, &self.id)?;
+            let uuid = kept.draft.uuid;
+            if !drafts::decide(db, uuid, kept.draft.blob, false, (author.actor, author.now))? {
+                return Err(overtaken(uuid));
+            }
+            Kept::named(db, project, &uuid.to_string())
+        })?;
+        let sentence = format!("Rejected draft {} of workflow '{}'", kept.draft.uuid, kept.draft.name);
+        Ok(Reply::sentence(sentence, super::kept::data(&kept.project, &kept.draft).into()))
+    }
+}

@@ -1,0 +1,49 @@
+//! Drafts as resources.
+
+use super::kept::Kept;
+use crate::error::{Code, Result};
+use crate::op::{Asked, Resource, Shown, Validator};
+use crate::store::drafts::{self, Draft};
+use crate::store::page::Page;
+use crate::store::projects;
+
+const JSON: Option<&str> = Some("application/json");
+
+/// A draft: its text, what was found in it, and what became of it.
+pub(in crate::workflow) const DRAFT: Resource = Resource {
+    uri: "mcpkg://draft/{id}",
+    name: "draft",
+    title: "Draft",
+    description: "A proposed workflow by its id: its text, what was found in it, its plan, and what became of it",
+    mime_type: JSON,
+    shown: Shown::Template,
+    live: None,
+    read: |asked, contents| {
+        let Some(kept) = kept(asked)? else { return Ok(false) };
+        let shell = || format!("mcpkg draft show {}", kept.draft.uuid);
+        contents.text(JSON, &kept.data().to_string(), &shell)?;
+        Ok(true)
+    },
+    validator: |asked| {
+        let Some(Kept { draft, project, .. }) = kept(asked)? else { return Ok(None) };
+        let Draft { uuid, state, blob, edited_at, base, decided_at, .. } = draft;
+        let base = base.map(|base| base.revision);
+        Validator::of(&(uuid.as_bytes(), project, state.word(), blob, base, edited_at, decided_at)).map(Some)
+    },
+    complete: |asked| {
+        let project = projects::served(asked.db, asked.selection)?;
+        let Some(project) = project.filter(|_| asked.variable == "id") else { return Ok(None) };
+        let ids = drafts::list(asked.db, project.id, false, &Page::all())?.rows.into_iter();
+        let ids = ids.map(|draft| draft.uuid.to_string()).filter(|id| id.starts_with(asked.typed));
+        Ok(Some(ids.take(asked.limit).collect()))
+    },
+};
+
+fn kept(asked: &Asked<'_>) -> Result<Option<Kept>> {
+    let Some(project) = projects::served(asked.db, asked.selection)? else { return Ok(None) };
+    match Kept::named(asked.db, &project, asked.values.get("id")) {
+        Ok(kept) => Ok(Some(kept)),
+        Err(error) if error.code() == Code::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

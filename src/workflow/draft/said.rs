@@ -1,0 +1,46 @@
+//! What a draft says: its text, what is found in it, and its plan.
+
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::op::Context;
+use crate::store::drafts::{self, Base};
+use crate::workflow::finding::Finding;
+use crate::workflow::saved::model::{self, Model};
+
+/// A text with what was found in it.
+pub(super) struct Said {
+    /// What it says.
+    pub(super) model: Model,
+    /// The text.
+    pub(super) text: String,
+    /// What was found in it.
+    pub(super) findings: Vec<Finding>,
+    columns: (String, Option<String>),
+}
+
+impl Said {
+    /// Looks at a text. Neither network nor process is asked, and nothing is written.
+    ///
+    /// # Errors
+    /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow, or holds a secret.
+    pub(super) fn of(context: &Context, text: String) -> Result<Self> {
+        let (model, checked) = Model::checked(context, &text)?;
+        model::without_secrets(&checked.findings)?;
+        let plan = checked.sound.is_some().then(|| model::plan(context, &checked)).transpose()?;
+        let findings = checked.findings;
+        let columns = (written(&json!(findings))?, plan.as_ref().map(written).transpose()?);
+        Ok(Self { model, text, findings, columns })
+    }
+
+    /// Returns what is stored of it.
+    pub(super) fn stored(&self, base: Option<Base>) -> drafts::Said<'_> {
+        let (findings, plan) = &self.columns;
+        drafts::Said { name: &self.model.name, text: &self.text, findings, plan: plan.as_deref(), base }
+    }
+}
+
+fn written(value: &Value) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| Error::internal("a draft cannot be written as JSON").with_source(error))
+}

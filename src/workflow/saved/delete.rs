@@ -1,0 +1,50 @@
+//! `mcpkg workflow delete`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::workflows;
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
+
+/// Delete a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Delete {
+    /// Workflow name
+    #[arg(add = WORKFLOWS)]
+    name: String,
+}
+
+impl Operation for Delete {
+    const TOOL: &'static str = "delete_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "delete"];
+    const TITLE: &'static str = "Delete a workflow";
+    const ABOUT: &'static str = "Delete a workflow from the selected project";
+    const HELP: &'static str = "Its history stays: `mcpkg workflow restore NAME REVISION` brings it back.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow delete app_with_db"];
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (workflow, project) = context.write("workflow.delete", &self.name, |db, project, author| {
+            Ok((workflows::delete(db, author, project, &self.name)?, project.name.clone()))
+        })?;
+        let (name, before) = (&workflow.name, workflow.revision.saturating_sub(1));
+        let sentence = format!("Deleted workflow '{name}' from project '{project}'");
+        Ok(Reply::sentence(sentence, data(&project, &workflow))
+            .hint(format!("`mcpkg workflow restore {name} {before}` brings it back")))
+    }
+}

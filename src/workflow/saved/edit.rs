@@ -1,0 +1,99 @@
+//! `mcpkg workflow edit`: the user's editor on a workflow's text.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::data;
+use super::model::{self, Model};
+use crate::editor;
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::workflows::{self, Action, Change, Workflow};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::finding::Finding;
+
+/// Edit a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Edit {
+    /// Workflow name
+    #[arg(add = WORKFLOWS)]
+    name: String,
+    /// Why, for the history
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+}
+
+impl Operation for Edit {
+    const TOOL: &'static str = "edit_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "edit"];
+    const TITLE: &'static str = "Edit a workflow";
+    const ABOUT: &'static str = "Edit a workflow's text in $VISUAL or $EDITOR, and show what is found in it";
+    const HELP: &'static str = "The text is kept as you write it. One that cannot be read as a workflow is refused, and kept in a \
+        file; what else is found in it is shown, and stops nothing but a run. Leaving it as it is changes nothing.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        model::check_message(self.message.as_deref())?;
+        let (before, text, project) = context.read(|db, project| {
+            let workflow = workflows::get(db, project, &self.name)?;
+            let text = model::stored(db, workflow.blob)?;
+            Ok((workflow, text, project.name.clone()))
+        })?;
+        let hint = "set EDITOR, or change an exported file and use `mcpkg workflow import FILE --update`";
+        let (file, edited) = editor::edit(&self.name, "yaml", &text, hint)?;
+        if edited == text.as_bytes() {
+            let sentence = format!("Left workflow '{}' in project '{project}' as it was", self.name);
+            return Ok(Reply::sentence(sentence, with(data(&project, &before), &[])));
+        }
+        let (workflow, findings) = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
+        let sentence = format!("Updated workflow '{}' in project '{project}'", workflow.name);
+        let reply = Reply::sentence(sentence, with(data(&project, &workflow), &findings));
+        Ok(reply.warn(model::lines(&findings)))
+    }
+}
+
+/// Adds what was found to the data of a workflow.
+fn with(mut data: Value, findings: &[Finding]) -> Value {
+    data["findings"] = json!(findings);
+    data
+}
+
+impl Edit {
+    /// Writes the edited text, where nobody changed the workflow meanwhile.
+    fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>)> {
+        let text = model::given(edited)?;
+        let (model, checked) = Model::checked(context, &text)?;
+        let findings = checked.findings;
+        model::without_secrets(&findings)?;
+        if model.name != before.name {
+            let what = format!("The text is of workflow '{}', and not of '{}'", model.name, before.name);
+            let how = format!("`mcpkg workflow rename {} {}` gives it the other name", before.name, model.name);
+            return Err(Error::new(Code::InvalidArgument, what).hint(how));
+        }
+        let workflow = context.write("workflow.edit", &self.name, |db, project, author| {
+            let current = workflows::get(db, project, &self.name)?;
+            if current.revision != before.revision {
+                let what = format!("Workflow '{}' was changed by somebody else while it was edited", self.name);
+                return Err(Error::new(Code::EditorFailed, format!("{what}; nothing was changed"))
+                    .hint(format!("`mcpkg workflow show {}` shows the other change", self.name)));
+            }
+            let change = Change { message: self.message.as_deref(), ..Change::plain(Action::Update) };
+            workflows::update(db, author, project, &current, model.new(&text), change)
+        })?;
+        Ok((workflow, findings))
+    }
+}

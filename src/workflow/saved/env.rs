@@ -1,0 +1,170 @@
+//! `mcpkg workflow env ...`: the values that workflows of a project may read as `env.NAME`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::redact;
+use crate::secret;
+use crate::store::workflows::{self, Variable};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+
+/// The most bytes of a value.
+const MAX_VALUE: usize = 64 << 10;
+
+/// The values that are set, as a shell completes them.
+const SET: Names = Names::Stored(|typed| {
+    let names = workflows::variable_names(typed.db, typed.selection)?.into_iter();
+    Ok(names.filter(|name| name.starts_with(typed.prefix)).take(typed.limit).map(Name::from).collect())
+});
+
+/// Let workflows read a value
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Set {
+    /// The variable's name
+    name: String,
+    /// Its value, which is no secret: it is stored as it is
+    #[arg(allow_hyphen_values = true)]
+    value: String,
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_workflow_env";
+    const CLI: &'static [&'static str] = &["workflow", "env", "set"];
+    const TITLE: &'static str = "Let workflows read a value";
+    const ABOUT: &'static str = "Let the project's workflows read a value as env.NAME";
+    const HELP: &'static str = "Workflows read these values alone, and never a variable of the process. Agents may see them; a \
+        secret is named where its API or plugin is set up, and reaches no workflow's text.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env set REGION eu"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        check(&self.name, &self.value)?;
+        let variable = Variable { name: self.name, value: self.value, set_at: context.clock.now() };
+        let project = context.write("workflow.env.set", &variable.name, |db, project, _| {
+            workflows::set_variable(db, project.id, &variable)?;
+            Ok(project.name.clone())
+        })?;
+        let sentence = format!("Workflows of project '{project}' may read env.{}", variable.name);
+        Ok(Reply::sentence(sentence, data(&variable)))
+    }
+}
+
+/// Take a value away from workflows
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Unset {
+    /// The variable's name
+    #[arg(add = SET)]
+    name: String,
+}
+
+impl Operation for Unset {
+    const TOOL: &'static str = "unset_workflow_env";
+    const CLI: &'static [&'static str] = &["workflow", "env", "unset"];
+    const TITLE: &'static str = "Take a value away from workflows";
+    const ABOUT: &'static str = "Take away a value that the project's workflows may read";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env unset REGION"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let name = &self.name;
+        let project = context.write("workflow.env.unset", name, |db, project, _| {
+            if workflows::unset_variable(db, project.id, name)? {
+                return Ok(project.name.clone());
+            }
+            let set = workflows::variables(db, project.id)?;
+            let what = format!("Workflows of project '{}' have no env.{}", project.name, name.escape_debug());
+            let error = Error::new(Code::NotFound, what).with_details(json!({ "name": name }));
+            let known = set.iter().map(|variable| variable.name.as_str());
+            Err(error.suggest(name, known, "`mcpkg workflow env list` shows what is set"))
+        })?;
+        let sentence = format!("Workflows of project '{project}' have no env.{name} any more");
+        Ok(Reply::sentence(sentence, json!({ "name": name })))
+    }
+}
+
+/// List the values that workflows may read
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_workflow_env";
+    const CLI: &'static [&'static str] = &["workflow", "env", "list"];
+    const TITLE: &'static str = "List the values that workflows may read";
+    const ABOUT: &'static str = "List the values that the project's workflows may read as env.NAME";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow env list"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("variables");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (set, project) =
+            context.read(|db, project| Ok((workflows::variables(db, project.id)?, project.name.clone())))?;
+        let row = |variable: &Variable| {
+            vec![variable.name.clone(), cell(&variable.value).into_owned(), rfc3339(variable.set_at)]
+        };
+        let table = Table {
+            columns: &["NAME", "VALUE", "SET"],
+            rows: set.iter().map(row).collect(),
+            empty: format!("Workflows of project '{project}' may read no values"),
+        };
+        let variables: Vec<Value> = set.iter().map(data).collect();
+        Ok(Reply::new(Body::Table(table), json!({ "variables": variables })))
+    }
+}
+
+/// Refuses what is no variable's name, and a value that is a secret by its looks.
+fn check(name: &str, value: &str) -> Result<()> {
+    let refuse = |why: String| Err(Error::new(Code::InvalidArgument, why));
+    if !secret::is_variable(name) {
+        return refuse(format!("'{}' is no variable's name", name.escape_debug())).map_err(|error: Error| {
+            error.hint("a name has letters, digits and underscores, and does not begin with a digit")
+        });
+    }
+    if value.contains('\0') {
+        return refuse(format!("The value of {name} contains the character U+0000"));
+    }
+    if value.len() > MAX_VALUE {
+        return refuse(format!("The value of {name} has {} bytes; it has at most {MAX_VALUE}", value.len()));
+    }
+    if redact::holds_token(value) || redact::redacted(value) != value {
+        return refuse(format!("The value of {name} looks like a secret; nothing was stored")).map_err(
+            |error: Error| {
+                error.hint(
+                    "a secret is named where its API or plugin is set up, as env:NAME, file:PATH or command:PROGRAM",
+                )
+            },
+        );
+    }
+    Ok(())
+}
+
+fn data(variable: &Variable) -> Value {
+    json!({ "name": variable.name, "value": variable.value, "set_at": rfc3339(variable.set_at) })
+}

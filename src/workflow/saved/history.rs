@@ -1,0 +1,188 @@
+//! `mcpkg workflow history`, `diff` and `restore`: every change keeps a revision.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::changes;
+use super::data;
+use super::model::{self, Model};
+use crate::clock::rfc3339;
+use crate::diff;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
+use crate::store::workflows::{self, Revision};
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::{GROUP, answer};
+
+/// Show the revisions of a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct History {
+    /// Name, also of one that was deleted
+    #[arg(add = WORKFLOWS)]
+    name: String,
+}
+
+impl Operation for History {
+    const TOOL: &'static str = "workflow_history";
+    const CLI: &'static [&'static str] = &["workflow", "history"];
+    const TITLE: &'static str = "History of a workflow";
+    const ABOUT: &'static str = "Show the revisions of a workflow, newest first, also of a deleted one";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow history app_with_db"];
+    const ALIASES: &'static [&'static str] = &["log"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("revisions");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let revisions = context.read(|db, project| {
+            let revisions = workflows::history(db, project.id, &self.name)?;
+            if revisions.is_empty() { Err(workflows::missing(db, project, &self.name)) } else { Ok(revisions) }
+        })?;
+        let row = |revision: &Revision| {
+            let action = match revision.restored {
+                Some(from) => format!("{} of {from}", revision.action),
+                None => revision.action.clone(),
+            };
+            vec![
+                revision.number.to_string(),
+                action,
+                revision.name.clone(),
+                revision.size.to_string(),
+                rfc3339(revision.at),
+                revision.actor.clone(),
+                revision.message.as_deref().map(|message| cell(message).into_owned()).unwrap_or_default(),
+            ]
+        };
+        let table = Table {
+            columns: &["REVISION", "ACTION", "NAME", "BYTES", "AT", "BY", "WHY"],
+            rows: revisions.iter().map(row).collect(),
+            empty: String::new(),
+        };
+        let data = revisions.iter().map(answer::data).collect::<Result<Vec<_>>>()?;
+        Ok(Reply::new(Body::Table(table), json!({ "revisions": data })))
+    }
+}
+
+/// Compare two revisions of a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Diff {
+    /// Name, also of one that was deleted
+    #[arg(add = WORKFLOWS)]
+    name: String,
+    /// Revision to compare from [default: the one before the newest]
+    from: Option<i64>,
+    /// Revision to compare to [default: the newest]
+    to: Option<i64>,
+}
+
+impl Operation for Diff {
+    const TOOL: &'static str = "workflow_diff";
+    const CLI: &'static [&'static str] = &["workflow", "diff"];
+    const TITLE: &'static str = "Compare revisions of a workflow";
+    const ABOUT: &'static str = "Show the last change of a workflow, or the difference of two revisions: as a unified diff, and by what it means";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg workflow diff app_with_db", "mcpkg workflow diff app_with_db 1 3"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let name = &self.name;
+        let sides = context.read(|db, project| {
+            let newest = workflows::last(db, project.id, name, 2)?;
+            let Some(last) = newest.first() else { return Err(workflows::missing(db, project, name)) };
+            let Some(from) = self.from.or(newest.get(1).map(|revision| revision.number)) else { return Ok(None) };
+            let side = |number| {
+                let revision = workflows::revision(db, project, name, number)?;
+                Ok::<_, Error>((model::stored(db, revision.blob)?, revision.number))
+            };
+            Ok(Some((side(from)?, side(self.to.unwrap_or(last.number))?)))
+        })?;
+        let Some(((old, from), (new, to))) = sides else {
+            let sentence = format!("Workflow '{name}' has one revision; nothing was changed since");
+            let data = json!({ "name": name, "same": true, "diff": "", "hunks": [], "changes": [] });
+            return Ok(Reply::sentence(sentence, data));
+        };
+        let text = diff::unified(&old, &new, &format!("{name} {from}"), &format!("{name} {to}"));
+        let changes = changes::of_texts(&old, &new);
+        let data = json!({
+            "name": name, "from": from, "to": to, "same": text.is_empty(), "diff": text,
+            "hunks": diff::hunks(&old, &new), "changes": changes,
+        });
+        Ok(Reply::new(changes::body(text, &changes), data))
+    }
+}
+
+/// Bring back a revision of a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Restore {
+    /// Name, also of one that was deleted
+    #[arg(add = WORKFLOWS)]
+    name: String,
+    /// Revision to bring back; without it the newest ones are shown
+    revision: Option<i64>,
+}
+
+impl Operation for Restore {
+    const TOOL: &'static str = "restore_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "restore"];
+    const TITLE: &'static str = "Restore a workflow";
+    const ABOUT: &'static str = "Bring back a revision of a workflow as its newest one, also of a deleted workflow";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg workflow restore app_with_db", "mcpkg workflow restore app_with_db 2"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let Some(number) = self.revision else { return Err(which(context, &self.name)?) };
+        let (workflow, project) = context.write("workflow.restore", &self.name, |db, project, author| {
+            let revision = workflows::revision(db, project, &self.name, number)?;
+            // What lives keeps its name, whatever the revision was called.
+            let live = workflows::by_uuid(db, project.id, revision.item);
+            let name = match live {
+                Ok(Some(live)) => live.name,
+                Err(error) if error.code() != Code::Damaged => return Err(error),
+                _ => self.name.clone(),
+            };
+            let text = model::stored(db, revision.blob)?;
+            let text = if revision.name == name { text } else { model::renamed(&text, &name)? };
+            let model = Model::of(&text)?;
+            let workflow = workflows::restore(db, author, project, &revision, model.new(&text))?;
+            Ok((workflow, project.name.clone()))
+        })?;
+        let sentence = format!(
+            "Restored workflow '{}' in project '{project}' from revision {number} as revision {}",
+            workflow.name, workflow.revision
+        );
+        Ok(Reply::sentence(sentence, data(&project, &workflow)))
+    }
+}
+
+/// Returns the failure of a restore that does not say which revision: it names the newest ones.
+fn which(context: &Context, name: &str) -> Result<Error> {
+    const SHOWN: usize = 5;
+    let newest = context.read(|db, project| {
+        let newest = workflows::last(db, project.id, name, SHOWN)?;
+        if newest.is_empty() { Err(workflows::missing(db, project, name)) } else { Ok(newest) }
+    })?;
+    let error = Error::new(Code::InvalidArgument, format!("Say which revision of workflow '{name}' to bring back"));
+    let error = newest.iter().fold(error, |error, revision| {
+        error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
+    });
+    Ok(error.hint(format!("`mcpkg workflow history {name}` shows all; `mcpkg workflow restore {name} REVISION`")))
+}

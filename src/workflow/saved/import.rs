@@ -1,0 +1,256 @@
+//! `mcpkg workflow import`: files become workflows, as they stand.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::mend::{Mended, mended};
+use super::model::{self, Model};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
+use crate::plural;
+use crate::store::Db;
+use crate::store::projects::Project;
+use crate::store::revisions::Author;
+use crate::store::workflows::{self, Action, Change};
+use crate::workflow::answer::VERSION;
+use crate::workflow::finding::Finding;
+use crate::workflow::text::argument::Text;
+use crate::workflow::{GROUP, yaml};
+
+/// Import workflows
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Import {
+    /// Files, folders with files in them, or - for standard input
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Show what would be imported, and write nothing
+    #[arg(long)]
+    #[serde(default)]
+    dry_run: bool,
+    /// Update what is there and differs; a revision is kept
+    #[arg(long)]
+    #[serde(default)]
+    update: bool,
+    /// Why, for the history
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    message: Option<String>,
+}
+
+impl Operation for Import {
+    const TOOL: &'static str = "import_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "import"];
+    const TITLE: &'static str = "Import workflows";
+    const ABOUT: &'static str = "Import workflows from files, as they stand, comments too";
+    const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, and \
+        those without `workflow` left out. What other programs write and mcpkg reads otherwise is mended, with a note for each \
+        thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. All is \
+        imported, or nothing.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow import app_with_db.yaml",
+        "mcpkg workflow import workflows/ --dry-run",
+        "mcpkg workflow import app_with_db.yaml --update -m 'Smaller plan'",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("workflows");
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        model::check_message(self.message.as_deref())?;
+        let (mut files, mut left_out) = (Vec::new(), Vec::new());
+        for path in &self.paths {
+            gather(context, path, &mut files, &mut left_out)?;
+        }
+        let mut names = BTreeSet::new();
+        if let Some(twin) = files.iter().find(|file| !names.insert(file.model.name.as_str())) {
+            let what = format!("Two files are of workflow '{}'; nothing was imported", twin.model.name);
+            return Err(Error::new(Code::ImportConflict, what).hint(format!("one of them is `{}`", twin.path)));
+        }
+        let look = |db: &Db<'_>, project: &Project| {
+            let done = files.iter().map(|file| file.standing(db, project)).collect::<Result<Vec<_>>>()?;
+            self.unless_different(&files, &done)?;
+            Ok((done, project.name.clone()))
+        };
+        let (done, project) = match self.dry_run {
+            true => context.read(look)?,
+            false => context.write("workflow.import", &self.subject(), |db, project, author| {
+                let (done, name) = look(db, project)?;
+                let message = self.message.as_deref();
+                files
+                    .iter()
+                    .zip(&done)
+                    .try_for_each(|(file, standing)| file.write(context, db, project, author, message, *standing))?;
+                Ok((done, name))
+            })?,
+        };
+        let warnings = files.iter().flat_map(|file| file.told()).collect::<Vec<_>>();
+        let reply = Reply::new(Body::Table(table(&files, &done)), self.data(&project, &files, &done, &left_out));
+        Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {
+            reply.hint(format!("left out `{path}`, which has no `workflow`"))
+        }))
+    }
+}
+
+/// A file that is a workflow.
+struct File {
+    path: String,
+    text: String,
+    model: Model,
+    notes: Vec<String>,
+    findings: Vec<Finding>,
+}
+
+/// How a file stands to the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    New,
+    Same,
+    Different,
+}
+
+impl Standing {
+    const fn word(self) -> &'static str {
+        match self {
+            Standing::New => "created",
+            Standing::Same => "unchanged",
+            Standing::Different => "updated",
+        }
+    }
+}
+
+/// Reads what a path names.
+fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut Vec<String>) -> Result<()> {
+    let read = |path: &Path| Text::File(path.to_owned()).read();
+    if !path.is_dir() {
+        let (name, text) = match path == Path::new("-") {
+            true => ("standard input".to_owned(), Text::Input.read()?),
+            false => (path.display().to_string(), read(path)?),
+        };
+        files.push(File::of(context, name, text)?);
+        return Ok(());
+    }
+    let failed = |error| Error::file("read", path, error);
+    let mut inside = Vec::new();
+    for entry in fs::read_dir(path).map_err(failed)? {
+        inside.push(entry.map_err(failed)?.path());
+    }
+    inside.sort();
+    let is_meant = |path: &PathBuf| {
+        let extension = path.extension().and_then(|extension| extension.to_str());
+        matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file()
+    };
+    for path in inside.into_iter().filter(is_meant) {
+        let text = read(&path)?;
+        let shown = path.display().to_string();
+        match yaml::read(&text).value {
+            Some(Value::Object(fields)) if !fields.contains_key("workflow") => left_out.push(shown),
+            _ => files.push(File::of(context, shown, text)?),
+        }
+    }
+    Ok(())
+}
+
+impl File {
+    fn of(context: &Context, path: String, text: String) -> Result<Self> {
+        let Mended { text, notes } = mended(&text)?.unwrap_or(Mended { text, notes: Vec::new() });
+        let (model, checked) = Model::checked(context, &text).map_err(|error| {
+            let what = format!("`{path}` cannot be read as a workflow; nothing was imported");
+            let details = error.details().cloned().unwrap_or_default();
+            error.hints().iter().cloned().fold(Error::new(error.code(), what), Error::hint).with_details(details)
+        })?;
+        let findings = checked.findings;
+        model::without_secrets(&findings).map_err(|error| error.hint(format!("it stands in `{path}`")))?;
+        Ok(Self { path, text, model, notes, findings })
+    }
+
+    fn standing(&self, db: &Db<'_>, project: &Project) -> Result<Standing> {
+        let Some(there) = workflows::find(db, project.id, &self.model.name)? else { return Ok(Standing::New) };
+        let is_same = model::stored(db, there.blob)? == self.text;
+        Ok(if is_same { Standing::Same } else { Standing::Different })
+    }
+
+    fn write(
+        &self,
+        context: &Context,
+        db: &Db<'_>,
+        project: &Project,
+        author: Author<'_>,
+        message: Option<&str>,
+        standing: Standing,
+    ) -> Result<()> {
+        let new = self.model.new(&self.text);
+        let change = |action| Change { message, ..Change::plain(action) };
+        match standing {
+            Standing::Same => Ok(()),
+            Standing::New => {
+                let change = change(Action::Create);
+                workflows::insert(db, author, project, context.clock.uuid(), new, change).map(drop)
+            }
+            Standing::Different => {
+                let before = workflows::get(db, project, &self.model.name)?;
+                workflows::update(db, author, project, &before, new, change(Action::Update)).map(drop)
+            }
+        }
+    }
+
+    /// What a person should know: what was mended, and what is found in the text.
+    fn told(&self) -> impl Iterator<Item = String> {
+        let found = model::lines(&self.findings).into_iter().map(|line| format!("{}:{line}", self.path));
+        self.notes.iter().map(|note| format!("{}: {note}", self.path)).chain(found)
+    }
+}
+
+impl Import {
+    /// Refuses what would overwrite what is there, unless it was said.
+    fn unless_different(&self, files: &[File], done: &[Standing]) -> Result<()> {
+        let differ = files.iter().zip(done).filter(|(_, standing)| **standing == Standing::Different);
+        let names: Vec<&str> = differ.map(|(file, _)| file.model.name.as_str()).collect();
+        if names.is_empty() || self.update {
+            return Ok(());
+        }
+        let what = format!("{} would be overwritten; nothing was imported", plural::count(names.len(), "workflow"));
+        Err(Error::new(Code::ImportConflict, what)
+            .hint(format!("what is there differs: {}", names.join(", ")))
+            .hint("--update takes what the files have, and keeps a revision; `mcpkg workflow show NAME` shows what is there")
+            .with_details(json!({ "names": names })))
+    }
+
+    fn data(&self, project: &str, files: &[File], done: &[Standing], left_out: &[String]) -> Value {
+        let row = |(file, standing): (&File, &Standing)| {
+            json!({
+                "name": file.model.name, "file": file.path, "action": standing.word(), "notes": file.notes,
+                "findings": file.findings,
+            })
+        };
+        let workflows: Vec<Value> = files.iter().zip(done).map(row).collect();
+        json!({ "project": project, "dry_run": self.dry_run, "workflows": workflows, "left_out": left_out })
+    }
+}
+
+fn table(files: &[File], done: &[Standing]) -> Table {
+    let row = |(file, standing): (&File, &Standing)| {
+        vec![
+            file.model.name.clone(),
+            standing.word().to_owned(),
+            file.model.definition.steps.len().to_string(),
+            file.path.clone(),
+        ]
+    };
+    Table {
+        columns: &["NAME", "ACTION", "STEPS", "FILE"],
+        rows: files.iter().zip(done).map(row).collect(),
+        empty: "There is no workflow to import".to_owned(),
+    }
+}

@@ -1,0 +1,100 @@
+//! `mcpkg workflow policy`: whether workflows of a project are run at all.
+
+use clap::ValueEnum;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::{Db, blobs, workflows};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+
+/// Whether workflows of a project are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rule {
+    /// Not at all
+    Deny,
+    /// Where a person confirms the plan
+    Confirm,
+}
+
+impl Rule {
+    /// Returns the word for rows, people and programs.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Rule::Deny => "deny",
+            Rule::Confirm => "confirm",
+        }
+    }
+}
+
+/// Returns the rule of a project; `confirm` where none was set.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, project: i64) -> Result<Rule> {
+    let Some(word) = workflows::policy(db, project)? else { return Ok(Rule::Confirm) };
+    let known = [Rule::Deny, Rule::Confirm].into_iter().find(|rule| rule.word() == word);
+    known.ok_or_else(|| blobs::damaged_value("a project's policy is unknown"))
+}
+
+/// Show or set the policy
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Policy {
+    /// The new rule; the one that holds is shown where none is given
+    #[schemars(with = "Option<String>")]
+    rule: Option<Rule>,
+}
+
+impl Operation for Policy {
+    const TOOL: &'static str = "workflow_policy";
+    const CLI: &'static [&'static str] = &["workflow", "policy"];
+    const TITLE: &'static str = "Show or set the policy on running workflows";
+    const ABOUT: &'static str = "Show or set whether workflows and commands are run in the project";
+    const HELP: &'static str = "deny: nothing is run, whoever asks. confirm: where a person confirms the plan, as usual. To go from \
+        deny to confirm takes a person at a terminal: there is no --yes for it.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow policy", "mcpkg workflow policy deny"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.rule.map(|rule| rule.word().to_owned()).unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (now, project) = context.read(|db, project| Ok((of(db, project.id)?, project.name.clone())))?;
+        let data = |rule: Rule| json!({ "project": project, "policy": rule.word() });
+        let Some(rule) = self.rule else {
+            return Ok(Reply::new(Body::Text(format!("{}\n", now.word())), data(now)));
+        };
+        if (now, rule) == (Rule::Deny, Rule::Confirm) {
+            if context.confirmation != Confirmation::Ask {
+                let why = "Only a person at a terminal lets workflows be run again; there is no --yes for it";
+                return Err(
+                    Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes")
+                );
+            }
+            let text = format!("Project '{project}': workflows are not run now.\n");
+            (context.ask)(Body::Text(text), "Let them be run where a person confirms the plan?")?;
+        }
+        context.write("workflow.policy", rule.word(), |db, project, author| {
+            if of(db, project.id)? != now {
+                let what = "The policy was changed by somebody else meanwhile; nothing was changed";
+                return Err(Error::new(Code::Busy, what).hint("try again"));
+            }
+            if now == rule { Ok(false) } else { workflows::set_policy(db, project.id, rule.word(), author.now) }
+        })?;
+        let sentence = match rule {
+            Rule::Deny => format!("Workflows and commands of project '{project}' are not run"),
+            Rule::Confirm => format!("Workflows and commands of project '{project}' are run where a person confirms"),
+        };
+        Ok(Reply::sentence(sentence, data(rule)))
+    }
+}

@@ -1,0 +1,57 @@
+//! `mcpkg workflow rename`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::data;
+use super::model::{self, Model};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::workflows::{self, Action, Change};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
+
+/// Rename a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Rename {
+    /// Workflow name
+    #[arg(add = WORKFLOWS)]
+    name: String,
+    /// New name
+    to: String,
+}
+
+impl Operation for Rename {
+    const TOOL: &'static str = "rename_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "rename"];
+    const TITLE: &'static str = "Rename a workflow";
+    const ABOUT: &'static str = "Rename a workflow; its history stays with it";
+    const HELP: &'static str =
+        "A workflow's name is the one in its text, where it is written anew; the rest of the text stays.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow rename app_with_db app_with_postgres"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        model::check_name(&self.to)?;
+        let (workflow, project) = context.write("workflow.rename", &self.name, |db, project, author| {
+            let before = workflows::get(db, project, &self.name)?;
+            let text = model::renamed(&model::stored(db, before.blob)?, &self.to)?;
+            let renamed = Model::of(&text)?;
+            let change = Change::plain(Action::Rename);
+            let workflow = workflows::update(db, author, project, &before, renamed.new(&text), change)?;
+            Ok((workflow, project.name.clone()))
+        })?;
+        let sentence = format!("Renamed workflow '{}' to '{}' in project '{project}'", self.name, self.to);
+        Ok(Reply::sentence(sentence, data(&project, &workflow)))
+    }
+}

@@ -1,0 +1,32 @@
+//! Workflows as resources.
+
+use crate::op::{Resource, Shown, Validator};
+use crate::store::workflows;
+
+const YAML: Option<&str> = Some("application/yaml");
+
+/// A workflow's text.
+pub(in crate::workflow) const WORKFLOW: Resource = Resource {
+    uri: "mcpkg://workflow/{name}",
+    name: "workflow",
+    title: "Workflow",
+    description: "The text of a workflow that the project keeps, as it was brought",
+    mime_type: YAML,
+    shown: Shown::Template,
+    live: None,
+    read: |asked, contents| {
+        let name = asked.values.get("name");
+        let found = workflows::with(asked.db, asked.selection, name, |text| {
+            contents.blob(asked.db, YAML, true, text, &|| format!("mcpkg workflow export {name} --to FILE"))
+        })?;
+        Ok(found.is_some())
+    },
+    validator: |asked| {
+        let found = workflows::validator(asked.db, asked.selection, asked.values.get("name"))?;
+        found.map(|sha256| Validator::of(&sha256)).transpose()
+    },
+    complete: |asked| match asked.variable {
+        "name" => workflows::names(asked.db, asked.selection, asked.typed, asked.limit).map(Some),
+        _ => Ok(None),
+    },
+};

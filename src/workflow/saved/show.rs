@@ -1,0 +1,76 @@
+//! `get_workflow`, `mcpkg workflow show`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::model::text;
+use crate::content::answer::check_size;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
+use crate::store::{blobs, workflows};
+use crate::workflow::answer::VERSION;
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::{GROUP, answer};
+
+/// Show a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Workflow name
+    #[arg(add = WORKFLOWS)]
+    name: String,
+    /// An earlier revision, also of a deleted workflow
+    #[arg(long)]
+    revision: Option<i64>,
+}
+
+/// A workflow's text
+#[derive(Serialize, JsonSchema)]
+pub struct Shown {
+    name: String,
+    /// Which revision it is: what a draft for it is made from
+    revision: i64,
+    yaml: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "get_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "show"];
+    const TITLE: &'static str = "Get workflow";
+    const ABOUT: &'static str = "Get the text of a workflow that the project keeps";
+    const HELP: &'static str = "The text is shown as it was brought, comments too.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg workflow show app_with_db", "mcpkg workflow show app_with_db --revision 2"];
+    const ALIASES: &'static [&'static str] = &["get"];
+    const EFFECT: Effect = Effect::Read;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = Shown;
+
+    fn is_hot(&self) -> bool {
+        true
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (name, revision, bytes) = context.read(|db, project| {
+            let (name, revision, blob, size) = match self.revision {
+                Some(number) => {
+                    let found = workflows::revision(db, project, &self.name, number)?;
+                    (found.name, found.number, found.blob, found.size)
+                }
+                None => {
+                    let found = workflows::get(db, project, &self.name)?;
+                    (found.name, found.revision, found.blob, found.size)
+                }
+            };
+            let what = || format!("Workflow '{name}'");
+            let how = || format!("mcpkg workflow export {name} --to FILE");
+            check_size(size, context.max_answer, what, how)?;
+            Ok((name, revision, blobs::show(db, blob)?))
+        })?;
+        let yaml = text(bytes)?;
+        let data = answer::data(&Shown { name, revision, yaml: yaml.clone() })?;
+        Ok(Reply::new(Body::Text(yaml), data))
+    }
+}

@@ -1,0 +1,93 @@
+//! Files become workflows, all of them or none.
+
+use super::{NOTE, kept};
+use crate::support::Scratch;
+
+/// What another program writes.
+const FOREIGN: &str = "\
+workflow: foreign
+title: null
+inputs:
+  name:
+    provider: mcpkg prompt:list
+    example: {id: note}
+steps:
+  - id: keep
+    run: mcpkg prompt:create
+    when: inputs.name
+    with:
+      name: note
+      content: ${{ inputs.name }}
+    depends_on: []
+";
+
+fn named(name: &str) -> String {
+    NOTE.replace("workflow: keep_note", &format!("workflow: {name}"))
+}
+
+#[test]
+fn a_folder_is_imported_whole_or_not_at_all() {
+    let scratch = Scratch::with_project();
+    scratch.file("flows/a.yaml", named("a"));
+    scratch.file("flows/b.yml", named("b"));
+    scratch.file("flows/compose.yaml", "services: {}\n");
+    scratch.file("flows/notes.md", "# Notes\n");
+    let dry = scratch.run(&["workflow", "import", "flows", "--dry-run"]);
+    assert!(dry.stdout.contains("a\tcreated\t2\tflows/a.yaml\nb\tcreated\t2\tflows/b.yml\n"), "{dry}");
+    assert!(dry.stderr.contains("left out `flows/compose.yaml`, which has no `workflow`"), "{dry}");
+    assert_eq!(scratch.json(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(0));
+    scratch.file("flows/c.yaml", "workflow: c\nsteps: [\n");
+    let broken = scratch.run(&["workflow", "import", "flows"]);
+    assert!(broken.status == 1 && broken.stderr.contains("`flows/c.yaml` cannot be read as a workflow"), "{broken}");
+    assert_eq!(scratch.json(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(0));
+    scratch.file("flows/c.yaml", named("a"));
+    let twins = scratch.run(&["workflow", "import", "flows"]);
+    assert!(twins.status == 1 && twins.stderr.contains("Two files are of workflow 'a'"), "{twins}");
+    std::fs::remove_file(scratch.path().join("flows/c.yaml")).expect("a file");
+    scratch.ok(&["workflow", "import", "flows"]);
+    assert_eq!(scratch.ok(&["workflow", "show", "b"]), named("b"));
+    let again = scratch.ok(&["workflow", "import", "flows"]);
+    assert!(again.contains("a\tunchanged") && again.contains("b\tunchanged"), "{again}");
+    assert_eq!(scratch.json(&["workflow", "history", "a"])["revisions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_is_there_and_differs_is_updated_only_where_that_was_said() {
+    let scratch = kept();
+    scratch.file("note.yaml", NOTE.replace("later", "ever"));
+    scratch.file("new.yaml", named("new"));
+    let refused = scratch.run(&["workflow", "import", "note.yaml", "new.yaml"]);
+    assert!(refused.status == 1 && refused.stderr.contains("1 workflow would be overwritten"), "{refused}");
+    assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE);
+    assert_eq!(scratch.run(&["workflow", "show", "new"]).status, 1, "all or nothing");
+    scratch.ok(&["workflow", "import", "note.yaml", "new.yaml", "--update", "-m", "Both"]);
+    assert!(scratch.ok(&["workflow", "show", "keep_note"]).contains("# for ever"));
+    assert_eq!(scratch.json(&["workflow", "history", "new"])["revisions"][0]["message"], "Both");
+    let piped = scratch.run_with_input(&["workflow", "import", "-"], named("piped").as_bytes());
+    assert!(piped.status == 0 && piped.stdout.contains("piped\tcreated\t2\tstandard input"), "{piped}");
+}
+
+#[test]
+fn what_another_program_writes_is_mended_with_a_note_for_each_thing() {
+    let scratch = Scratch::with_project();
+    scratch.file("foreign.yaml", FOREIGN);
+    let ran = scratch.run(&["workflow", "import", "foreign.yaml"]);
+    assert_eq!(ran.status, 0, "{ran}");
+    for note in [
+        "the workflow: left out what is empty: title",
+        "input 'name': `mcpkg prompt:list` is now `mcpkg:prompt:list`",
+        "input 'name': the example is now a text",
+        "step 'keep': `when` is now `if`",
+        "step 'keep': left out what is empty: depends_on",
+        "step 'keep': `mcpkg prompt:create` is now `mcpkg:prompt:create`",
+    ] {
+        assert!(ran.stderr.contains(&format!("foreign.yaml: {note}")), "{note}: {ran}");
+    }
+    let text = scratch.ok(&["workflow", "show", "foreign"]);
+    assert!(text.contains("if: inputs.name") && text.contains("run: mcpkg:prompt:create"), "{text}");
+    assert!(!text.contains("null") && !text.contains("when") && text.ends_with('\n'), "{text}");
+    // What was mended has nothing to mend.
+    scratch.file("mended.yaml", &text);
+    let again = scratch.run(&["workflow", "import", "mended.yaml"]);
+    assert!(again.stdout.contains("foreign\tunchanged") && !again.stderr.contains("is now"), "{again}");
+}
