@@ -83,7 +83,7 @@ impl Approve {
             }
             let message = kept.draft.message.as_deref();
             let change = |action| Change { message, draft: Some(kept.draft.uuid), ..Change::plain(action) };
-            let new = model.new(&kept.text);
+            let new = model.stored(&kept.text);
             match (&kept.draft.base, &kept.now) {
                 (Some(_), Some(now)) => workflows::update(db, author, project, now, new, change(Action::Update)),
                 _ => workflows::insert(db, author, project, context.clock.uuid(), new, change(Action::Create)),

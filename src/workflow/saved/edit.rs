@@ -92,7 +92,7 @@ impl Edit {
                     .hint(format!("`mcpkg workflow show {}` shows the other change", self.name)));
             }
             let change = Change { message: self.message.as_deref(), ..Change::plain(Action::Update) };
-            workflows::update(db, author, project, &current, model.new(&text), change)
+            workflows::update(db, author, project, &current, model.stored(&text), change)
         })?;
         Ok((workflow, findings))
     }

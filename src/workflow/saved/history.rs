@@ -162,7 +162,7 @@ impl Operation for Restore {
             let text = model::stored(db, revision.blob)?;
             let text = if revision.name == name { text } else { model::renamed(&text, &name)? };
             let model = Model::of(&text)?;
-            let workflow = workflows::restore(db, author, project, &revision, model.new(&text))?;
+            let workflow = workflows::restore(db, author, project, &revision, model.stored(&text))?;
             Ok((workflow, project.name.clone()))
         })?;
         let sentence = format!(

@@ -190,7 +190,7 @@ impl File {
         message: Option<&str>,
         standing: Standing,
     ) -> Result<()> {
-        let new = self.model.new(&self.text);
+        let new = self.model.stored(&self.text);
         let change = |action| Change { message, ..Change::plain(action) };
         match standing {
             Standing::Same => Ok(()),

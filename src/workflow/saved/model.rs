@@ -67,7 +67,7 @@ impl Model {
     }
 
     /// Returns what is stored of it with its text.
-    pub fn new<'a>(&'a self, text: &'a str) -> New<'a> {
+    pub fn stored<'a>(&'a self, text: &'a str) -> New<'a> {
         New { name: &self.name, text, summary: &self.summary }
     }
 }

@@ -48,7 +48,7 @@ impl Operation for Rename {
             let text = model::renamed(&model::stored(db, before.blob)?, &self.to)?;
             let renamed = Model::of(&text)?;
             let change = Change::plain(Action::Rename);
-            let workflow = workflows::update(db, author, project, &before, renamed.new(&text), change)?;
+            let workflow = workflows::update(db, author, project, &before, renamed.stored(&text), change)?;
             Ok((workflow, project.name.clone()))
         })?;
         let sentence = format!("Renamed workflow '{}' to '{}' in project '{project}'", self.name, self.to);
