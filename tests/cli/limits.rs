@@ -14,6 +14,7 @@ fn limits_are_listed_and_set() {
     runs	90d	100000	0	runs of tools, the refused ones too
     flow-runs	365d	10000	0	runs of flows over the repositories of workspaces; one that is not done stays
     builds	none	50	0	builds, of each workspace; one that runs stays
+    drafts	90d	500	0	drafts of workflows, of each project; one that waits for a person stays
     consents	1d	1000	0	confirm tokens and requests for consent, of each asker; one that waits stays
     events	none	none	0	the trail; the last hour, which servers may not have read yet, stays
     tasks	1h	256	0	long calls of agents and how they ended, of each asker; one that runs stays

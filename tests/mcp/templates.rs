@@ -37,6 +37,8 @@ fn templates_are_listed_and_the_list_of_resources_holds_the_users_alone() {
         "mcpkg://resource/{name}",
         "mcpkg://history/{kind}/{name}",
         "mcpkg://schema/workflow",
+        "mcpkg://workflow/{name}",
+        "mcpkg://draft/{id}",
         "mcpkg://events",
     ];
     assert_eq!(uris, expected);

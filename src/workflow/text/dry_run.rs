@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
 use crate::plural;
 use crate::store::projects;
+use crate::workflow::answer::Answer;
 use crate::workflow::check::{Checked, checked};
 use crate::workflow::commands::reachable;
 use crate::workflow::completions::WORKFLOWS;
@@ -102,7 +103,7 @@ impl Operation for DryRun {
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     const ALWAYS_LISTED: bool = true;
-    type Output = Planned;
+    type Output = Answer<Planned>;
 
     fn run(self, context: &Context) -> Result<Reply> {
         self.known.reply(context, &self.yaml.read_or_saved(context)?)

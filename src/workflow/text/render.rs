@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::argument::{Object, Text, object, text};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
+use crate::workflow::answer::Answer;
 use crate::workflow::check::shaped;
 use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::definition::{Definition, Form};
@@ -49,7 +50,7 @@ impl Operation for Render {
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     const ALWAYS_LISTED: bool = true;
-    type Output = Rendered;
+    type Output = Answer<Rendered>;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let text = match (self.yaml, self.draft) {

@@ -11,6 +11,7 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
 use crate::plural;
+use crate::workflow::answer::Answer;
 use crate::workflow::check::{Checked, checked};
 use crate::workflow::commands::reachable;
 use crate::workflow::completions::WORKFLOWS;
@@ -63,7 +64,7 @@ impl Operation for Validate {
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     const ALWAYS_LISTED: bool = true;
-    type Output = Findings;
+    type Output = Answer<Findings>;
 
     fn missing_database(&self) -> MissingDatabase {
         MissingDatabase::StandInUnlessNamed

@@ -124,13 +124,14 @@ fn x49_every_answer_and_every_failure_begins_with_its_version() {
         let arguments = match tool {
             "search_commands" => json!({ "query": "command" }),
             "get_command_spec" => json!({ "id": "mcpkg:command:search" }),
-            _ => json!({}),
+            "list_providers" => json!({}),
+            _ => json!({ "yaml": "workflow: w\nsteps:\n  - id: find\n    run: mcpkg:command:search\n" }),
         };
         let answer = data(&mut client, tool, arguments);
         let (first, version) = answer.as_object().and_then(|answer| answer.iter().next()).expect("a key");
         assert_eq!((first.as_str(), version), ("schema_version", &json!("1.0")), "{tool}");
         // `failure` looks at the first key, too.
-        failure(&mut client, tool, json!({ "schema_version": "2.0", "query": "x", "id": "x" }));
+        failure(&mut client, tool, json!({ "schema_version": "2.0", "query": "x", "id": "x", "yaml": "x" }));
     }
     client.finish();
     for arguments in [&["command", "search", "prompt"][..], &["command", "show", "nothing"]] {

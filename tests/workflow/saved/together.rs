@@ -18,7 +18,9 @@ fn of_two_who_approve_a_draft_one_wins() {
             let people: Vec<_> = (0..2)
                 .map(|_| {
                     let barrier = Arc::clone(&both_were_asked);
-                    let context = asking(&scratch, move |_| drop(barrier.wait()));
+                    let context = asking(&scratch, move |_| {
+                        barrier.wait();
+                    });
                     let id = &id;
                     scope.spawn(move || {
                         run(&context, &["draft", "approve"], json!({ "id": id })).map_err(|error| error.code().name())
