@@ -125,7 +125,7 @@ fn x49_every_answer_and_every_failure_begins_with_its_version() {
             "search_commands" => json!({ "query": "command" }),
             "get_command_spec" => json!({ "id": "mcpkg:command:search" }),
             "list_providers" => json!({}),
-            _ => json!({ "yaml": "workflow: w\nsteps:\n  - id: find\n    run: mcpkg:command:search\n" }),
+            _ => json!({ "yaml": "workflow: w\nsteps:\n  - id: find\n    run: mcpkg:command:providers\n" }),
         };
         let answer = data(&mut client, tool, arguments);
         let (first, version) = answer.as_object().and_then(|answer| answer.iter().next()).expect("a key");
