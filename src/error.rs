@@ -96,6 +96,14 @@ codes! {
     ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
     ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 -32000 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
     TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent wait for a person already that no other is stored; nothing was changed.";
+    ConsentPending       "E_CONSENT_PENDING"               1 -32602 -32000 Caller  "consent_pending" ["ask_user" "retry_command"] "No person has decided yet on what the nonce was given for; nothing was changed.";
+    ConsentMismatch      "E_CONSENT_MISMATCH"              1 -32602 -32000 Caller  "consent_mismatch" ["retry_command"] "The nonce is unknown, used, of another asker, or of another plan; details.mismatch_kind says which.";
+    ExecuteDenied        "E_EXECUTE_DENIED"                1 -32602 -32000 Caller  "execute_denied" ["ask_user"] "Running commands is denied here: by the project's policy, by the server (--no-execute), or by the access key.";
+    StepFailed           "E_STEP_FAILED"                   1 -32603 -32000 Machine "step_failed" ["retry_command"] "A step of a run failed, and so did the run; details.run and details.step name them, details.code is that of the step.";
+    StepUncertain        "E_STEP_UNCERTAIN"                1 -32602 -32000 Caller  "step_uncertain" ["ask_user"] "Whether the last attempt at a step did its work is not known, and it is not safe to try again; a person decides with `mcpkg workflow resume RUN --step ID=retry|skip|done`.";
+    RunBusy              "E_RUN_BUSY"                      1 -32602 -32000 Caller  "run_busy" ["retry_command"] "Another process, or another call, works on the run.";
+    RunState             "E_RUN_STATE"                     1 -32602 -32000 Caller  "run_state" [] "The run is not in a state in which this can be done to it; details.state is the one it is in.";
+    SecretLost           "E_SECRET_LOST"                   1 -32602 -32000 Caller  "secret_lost" ["ask_user"] "A step needs a secret that an earlier step answered before the process ended; secrets are kept in memory alone.";
     TerminalRequired     "E_TERMINAL_REQUIRED"             1 -32602 -32000 Caller  "terminal_required" ["ask_user"] "Only a person at a terminal may do this; there is no --yes for it.";
     AdoptConfirmRequired "E_ADOPT_CONFIRM_REQUIRED"        1 -32602 -32000 Caller  "adopt_confirm_required" ["retry_with_adopt"] "Files that mcpkg did not write, or that were changed since, would be changed or deleted.";
     DeployInProgress     "E_DEPLOY_IN_PROGRESS"            1 -32602 -32000 Caller  "deploy_in_progress" ["retry_command"] "Another process is applying a deploy with this database.";

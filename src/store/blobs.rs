@@ -301,7 +301,10 @@ macro_rules! unreferenced {
                             AND NOT EXISTS (SELECT 1 FROM tool_package WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM tool_build WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM build_row WHERE blob_id = blob.id)
-                            AND NOT EXISTS (SELECT 1 FROM gate_model WHERE blob_id = blob.id)"
+                            AND NOT EXISTS (SELECT 1 FROM gate_model WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM run WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM run WHERE output_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM run_step WHERE blob_id = blob.id)"
     };
 }
 
