@@ -198,6 +198,9 @@ codes! {
     GateUnreachable      "E_GATE_UNREACHABLE"              7 -32603 -32005 Machine "gate_unreachable" ["retry_command"] "A model gate elsewhere cannot be reached, or did not answer as one does; details have its URL, and why.";
     GateEngineMissing    "E_GATE_ENGINE_MISSING"           7 -32603 -32005 Machine "gate_engine_missing" ["ask_user"] "This mcpkg was built without the engine that runs models: `cargo install --path . --features full` builds one with it.";
     BuildFailed          "E_BUILD_FAILED"                  6 -32602 -32004 Caller  "build_failed" ["fix_build" "retry_command"] "A command of a build failed; details name the repository and the step, with the last lines of its output.";
+    RateLimited          "E_RATE_LIMITED"                  1 -32602 -32000 Caller  "rate_limited" ["wait" "retry_command"] "One asker calls one tool more often than a server takes it; retry_after_ms says how long to wait.";
+    Ambiguous            "E_AMBIGUOUS"                     1 -32602 -32000 Caller  "ambiguous" ["fix_arguments" "retry_command"] "What was typed stands for several commands; details.ids lists them.";
+    SchemaVersion        "E_SCHEMA_VERSION"                1 -32602 -32000 Caller  "schema_version" ["fix_arguments" "retry_command"] "The input is of a major version that mcpkg does not know; details.supported lists those that it does.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

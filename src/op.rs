@@ -14,9 +14,11 @@ mod namespace;
 mod projected;
 mod resource;
 mod served;
+mod surface;
 mod watching;
 
 use std::borrow::Cow;
+use std::num::NonZeroU32;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -34,6 +36,7 @@ pub use namespace::Namespace;
 pub use projected::{Audience, Hints, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Live, Named, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
+pub use surface::Surface;
 pub use watching::{Ring, Watch, Watching};
 
 /// Which faces an operation shows itself on.
@@ -104,6 +107,33 @@ pub enum Shape {
     Output,
 }
 
+/// How often something may be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many times a second, on the whole.
+    pub per_second: NonZeroU32,
+    /// How many times at once, after a while of none.
+    pub burst: NonZeroU32,
+}
+
+impl Rate {
+    /// What takes microseconds.
+    pub const OFTEN: Self = Self::of(20, 60);
+
+    /// Returns the rate of so many a second, and three times as many at once.
+    pub fn per_second(per_second: NonZeroU32) -> Self {
+        let three = NonZeroU32::MIN.saturating_add(2);
+        Self { per_second, burst: per_second.saturating_mul(three) }
+    }
+
+    const fn of(per_second: u32, burst: u32) -> Self {
+        match (NonZeroU32::new(per_second), NonZeroU32::new(burst)) {
+            (Some(per_second), Some(burst)) => Self { per_second, burst },
+            _ => panic!("a rate of none"),
+        }
+    }
+}
+
 /// What the shell does where the database file does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingDatabase {
@@ -151,6 +181,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const LONG: bool = false;
     /// Whether it may need a person's consent: the user behind an agent is then asked through the client.
     const MAY_NEED_CONSENT: bool = false;
+    /// How often one asker may call it over HTTP; as often as it likes where `None`.
+    const RATE: Option<Rate> = None;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.

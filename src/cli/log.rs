@@ -30,7 +30,7 @@ pub(super) fn log(verbose: u8, identity: Identity) {
     };
     let variables: &[&str] = match identity {
         Identity::Smctl => &["MCPKG_LOG", "SMCTL_LOG"],
-        Identity::Mcpkg | Identity::Agentpack | Identity::Enact => &["MCPKG_LOG"],
+        Identity::Mcpkg | Identity::Agentpack | Identity::Enact | Identity::Assistant => &["MCPKG_LOG"],
     };
     let wanted = variables.iter().find_map(|name| std::env::var(name).ok().filter(|filter| !filter.is_empty()));
     let mut filter =

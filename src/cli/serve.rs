@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -103,6 +104,13 @@ pub(super) fn command() -> Command {
                 .help("Most requests a second of one client: one key, or one address [default: no limit]"),
         )
         .arg(
+            Arg::new("tool-rate")
+                .long("tool-rate")
+                .value_name("N")
+                .value_parser(value_parser!(NonZeroU32))
+                .help("Most calls a second over HTTP that one key may make of a tool which has a limit, and three times as many at once [default: 20]"),
+        )
+        .arg(
             Arg::new("tls-cert")
                 .long("tls-cert")
                 .value_name("FILE")
@@ -138,7 +146,7 @@ pub(super) fn command() -> Command {
                 .long("as")
                 .value_name("NAME")
                 .value_parser(mcp::Identity::ALL.map(mcp::Identity::name))
-                .help("Server to stand in for: `agentpack` shows the deploy tools only, `enact` the tools of registries, `smctl` those of workspaces and their resources [default: mcpkg]"),
+                .help("Server to stand in for: `agentpack` shows the deploy tools only, `enact` the tools of registries, `smctl` those of workspaces and their resources, `assistant` those of commands and workflows [default: mcpkg]"),
         )
         .arg(
             Arg::new("toolset")
@@ -267,17 +275,17 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     let config = mcp::Config {
         selection: globals.selection(),
         identity,
-        groups,
+        surface: Arc::new(mcp::Surface { groups, tools: mcp::tools_of(identity), ..mcp::Surface::default() }),
         full_list: full_list || mcp::group_of(identity).is_some(),
         grant: None,
         connection: mcp::Connection::default(),
-        read_only: false,
         asks_before_destructive: matches.contains_id("confirm"),
         allow_outside: matches.get_many("allow-outside").into_iter().flatten().cloned().collect(),
         toolset: matches.get_one::<String>("toolset").cloned(),
         install_scope,
         session: None,
         providers: mcp::Providers::default(),
+        tool_rate: matches.get_one("tool-rate").copied().map(mcp::Rate::per_second),
         read_timeout: matches.get_one("read-timeout").copied().unwrap_or(mcp::READ_TIMEOUT),
         max_answer: matches.get_one("max-answer").copied().unwrap_or(MAX_ANSWER),
         max_line: matches.get_one("max-line").copied().unwrap_or(mcp::MAX_LINE),

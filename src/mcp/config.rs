@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::asker::Asker;
 use super::provider::Providers;
-use crate::op::{Audience, Caller, Connection, Effect, Grant, Identity, InstallScope};
+use crate::op::{Audience, Caller, Connection, Entry, Grant, Identity, InstallScope, Rate, Surface};
 use crate::store::projects::Selection;
 use crate::store::tools::session::SessionInstalls;
 
@@ -16,16 +16,14 @@ pub struct Config {
     pub selection: Selection,
     /// Who the server says it is.
     pub identity: Identity,
-    /// The groups that are served; all where `None`.
-    pub groups: Option<Vec<String>>,
+    /// Which tools are served, listed or not.
+    pub surface: Arc<Surface>,
     /// Whether every tool that is served is listed too; else what most sessions need.
     pub full_list: bool,
     /// What the access key of a request allows, where it came with one.
     pub grant: Option<Grant>,
     /// How the clients are connected.
     pub connection: Connection,
-    /// Whether only what changes nothing is served.
-    pub read_only: bool,
     /// Whether a person consents to each call of a tool that may destroy what is there.
     pub asks_before_destructive: bool,
     /// Folders that config repos may read files from, besides their own.
@@ -38,6 +36,8 @@ pub struct Config {
     pub session: Option<Arc<SessionInstalls>>,
     /// What a program adds.
     pub providers: Providers,
+    /// How often one asker may call one tool over HTTP that has a limit; as often as that says where `None`.
+    pub tool_rate: Option<Rate>,
     /// How long one read of the database may take.
     pub read_timeout: Duration,
     /// The most bytes of content in one answer.
@@ -49,17 +49,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// Whether the tools of a group are served.
-    pub(in crate::mcp) fn serves_group(&self, group: &str) -> bool {
-        match &self.groups {
-            Some(names) => names.iter().any(|name| name == group),
-            None => self.connection == Connection::Stdio || !named_over_network(group),
-        }
-    }
-
-    /// Whether a tool of this group and effect is served.
-    pub(in crate::mcp) fn serves(&self, group: &str, effect: Effect) -> bool {
-        self.serves_group(group) && !(self.read_only && effect.changes())
+    /// Whether an operation is served as a tool.
+    pub(in crate::mcp) fn serves(&self, entry: &Entry) -> bool {
+        entry.faces.tool() && self.surface.serves(entry.tool, entry.group, entry.effect)
     }
 
     /// Whether the sessions of clients have installs of their own, where there are sessions.
@@ -79,9 +71,8 @@ impl Config {
     /// their sessions.
     pub(in crate::mcp) fn serves_as(&self, other: &Self) -> bool {
         self.selection == other.selection
-            && self.groups == other.groups
             && self.full_list == other.full_list
-            && self.read_only == other.read_only
+            && self.surface == other.surface
             && self.toolset == other.toolset
             && self.key() == other.key()
     }
@@ -115,13 +106,16 @@ pub const fn group_of(identity: Identity) -> Option<&'static str> {
         Identity::Agentpack => Some(crate::deploy::GROUP),
         Identity::Enact => Some(crate::registry::GROUP),
         Identity::Smctl => Some(crate::workspace::GROUP),
+        Identity::Assistant => Some(crate::workflow::GROUP),
     }
 }
 
-/// Whether a server that listens on a network serves a group only where it was named.
-fn named_over_network(group: &str) -> bool {
-    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-    groups.into_iter().any(|known| known.named_over_network && known.name == group)
+/// Returns the only tools that a server serves which stands in for a contract, where its group has others too.
+pub const fn tools_of(identity: Identity) -> Option<&'static [&'static str]> {
+    match identity {
+        Identity::Assistant => Some(crate::workflow::CONTRACT),
+        Identity::Mcpkg | Identity::Agentpack | Identity::Enact | Identity::Smctl => None,
+    }
 }
 
 /// Returns the names of the groups that agents can be given, in documentation order.

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::era::Era;
 use super::error::smctl_error;
 use super::lookup::no_variable;
-use super::{Config, Identity};
+use super::{Config, Identity, group_of};
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::{Context, Live, Named, Resource, Validator, Values};
@@ -51,7 +51,7 @@ pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
 /// Returns the live resources that are served, in their order.
 fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
-    live.filter(|(_, live)| config.serves_group(live.group))
+    live.filter(|(_, live)| config.surface.serves_group(live.group))
 }
 
 impl Found {
@@ -96,10 +96,11 @@ impl Found {
     }
 }
 
-/// Returns the live resources that are there now: those without a variable, then for each value of the variable all that
+/// Returns the live resources of the contract that the server stands in for which are there now: those without a variable, then for each value of the variable all that
 /// have it.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
-    let (templates, fixed): (Vec<_>, Vec<_>) = served(config).partition(|(resource, _)| resource.variable().is_some());
+    let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
+    let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());
     let mut listed: Vec<Listed> = fixed
         .into_iter()
         .map(|(resource, _)| entry(resource, resource.uri.to_owned(), resource.name.to_owned()))

@@ -63,12 +63,12 @@ pub(super) fn wrong(method: &str, parameters: Option<&serde_json::Value>) -> Opt
     Some(ErrorData::invalid_params(format!("Invalid params for {method}: {why}"), None))
 }
 
-/// Whether a server that says it is `identity` has a method: those of contracts 000 and 002 have tools and nothing else, that
+/// Whether a server that says it is `identity` has a method: those of contracts 000, 002 and 004 have tools and nothing else, that
 /// of contract 003 has resources too.
 pub(super) fn serves(identity: Identity, method: &str) -> bool {
     let without: &[&str] = match identity {
         Identity::Mcpkg => &[],
-        Identity::Agentpack | Identity::Enact => {
+        Identity::Agentpack | Identity::Enact | Identity::Assistant => {
             &["prompts/", "resources/", "skills/", "completion/", "logging/", "tasks/"]
         }
         Identity::Smctl => &["prompts/", "resources/directory/", "skills/", "tasks/"],

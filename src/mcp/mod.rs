@@ -34,8 +34,8 @@ mod tickets;
 mod tools;
 mod transport;
 
-pub use crate::op::{Connection, Identity, InstallScope};
-pub use config::{Config, group_of, groups};
+pub use crate::op::{Connection, Identity, InstallScope, Rate, Surface};
+pub use config::{Config, group_of, groups, tools_of};
 pub use limits::{MAX_LINE, READ_TIMEOUT};
 pub use provider::{Answer, Pending, Projected, Provider, Providers, Talk, TaskSupport, TaskTool};
 pub use tasks::RunningTask;

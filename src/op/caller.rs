@@ -49,6 +49,8 @@ pub enum Identity {
     Enact,
     /// Contract 003: the tools and resources of workspaces only.
     Smctl,
+    /// Contract 004: its own tools only.
+    Assistant,
 }
 
 /// Whom an install of a client's is for, where the server says it.
@@ -229,7 +231,8 @@ impl Grant {
 
 impl Identity {
     /// Every identity.
-    pub const ALL: [Identity; 4] = [Identity::Mcpkg, Identity::Agentpack, Identity::Enact, Identity::Smctl];
+    pub const ALL: [Identity; 5] =
+        [Identity::Mcpkg, Identity::Agentpack, Identity::Enact, Identity::Smctl, Identity::Assistant];
 
     /// The name that `serve --as` takes.
     pub const fn name(self) -> &'static str {
@@ -238,13 +241,14 @@ impl Identity {
             Identity::Agentpack => "agentpack",
             Identity::Enact => "enact",
             Identity::Smctl => "smctl",
+            Identity::Assistant => "assistant",
         }
     }
 
     /// The name in serverInfo.
     pub const fn server_name(self) -> &'static str {
         match self {
-            Identity::Mcpkg | Identity::Agentpack | Identity::Smctl => self.name(),
+            Identity::Mcpkg | Identity::Agentpack | Identity::Smctl | Identity::Assistant => self.name(),
             Identity::Enact => "enact-mcp-server",
         }
     }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use uuid::Uuid;
 
-use super::{Body, Caller, InstallScope, Reply};
+use super::{Audience, Body, Caller, InstallScope, Reply, Surface};
 use crate::approved::Approved;
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
@@ -52,6 +52,8 @@ pub struct Context {
     pub clock: Clock,
     /// Who calls.
     pub caller: Caller,
+    /// Which tools the caller may reach, by their names and as commands.
+    pub surface: Arc<Surface>,
     /// What the call says about its project.
     pub selection: Selection,
     /// The toolset that narrows which installed tools are seen and called, in place of the active one.
@@ -114,6 +116,7 @@ impl Context {
             store,
             clock: Clock::system(),
             caller,
+            surface: Arc::default(),
             selection,
             toolset: None,
             session: None,
@@ -150,6 +153,12 @@ impl Context {
     /// The path of the database that the call is about, absolute.
     pub fn database(&self) -> &Path {
         self.stands_for.as_deref().unwrap_or_else(|| self.store.location().argument())
+    }
+
+    /// Returns whom tools that are data are listed and found for.
+    pub fn audience(&self) -> Audience<'_> {
+        let (key, session) = (self.caller.key(), self.session.as_ref());
+        Audience { selection: &self.selection, key, session, toolset: self.toolset.as_deref() }
     }
 
     /// Runs `f` in one read transaction with the project that applies.

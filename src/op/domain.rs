@@ -86,6 +86,8 @@ pub struct Group {
 pub enum Listed {
     /// Always.
     Always,
+    /// Only where `--groups` names it: its operations that are always listed say so themselves.
+    Named,
     /// Where this finds that they are of use, by the database and the folder that the server was started in.
     Where(fn(&Db<'_>, &Selection) -> Result<bool>),
 }

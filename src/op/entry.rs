@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
+use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Rate, Reply, Shape};
 use crate::error::{Code, Error, Result};
 
 /// An operation without its type.
@@ -38,6 +38,8 @@ pub struct Entry {
     pub long: bool,
     /// See [`Operation::MAY_NEED_CONSENT`].
     pub may_need_consent: bool,
+    /// See [`Operation::RATE`].
+    pub rate: Option<Rate>,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::GROUP`].
@@ -105,6 +107,7 @@ impl Entry {
             one_at_a_time: O::ONE_AT_A_TIME,
             long: O::LONG,
             may_need_consent: O::MAY_NEED_CONSENT,
+            rate: O::RATE,
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,
@@ -178,6 +181,7 @@ impl Entry {
             Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {why}", self.tool))
                 .hint(format!("it takes {}", takes.join(", ")))
         };
+        self.check_version(&arguments)?;
         if let Some(unknown) = self.unknown(&arguments) {
             let near = self.nearest_argument(&unknown).map(|near| format!(", did you mean `{near}`?"));
             return Err(invalid(format!("unknown field `{unknown}`{}", near.unwrap_or_default())));
@@ -213,6 +217,21 @@ impl Entry {
         let wrong: Vec<_> = arguments.as_object()?.iter().filter(wrong).collect();
         // Many fields take a null though their schema does not say so.
         wrong.iter().find(|(_, value)| !value.is_null()).or(wrong.first()).map(|(name, _)| (*name).clone())
+    }
+
+    /// Refuses arguments that say they are of another major version than the operation's answers have; those of another
+    /// minor one are taken.
+    fn check_version(&self, arguments: &Value) -> Result<()> {
+        let (Shape::Json(Some(ours)), Some(given)) = (self.shape, arguments.get("schema_version")) else {
+            return Ok(());
+        };
+        let major = |version: &str| version.split('.').next().map(str::to_owned);
+        if given.as_str().is_some_and(|given| major(given) == major(ours)) {
+            return Ok(());
+        }
+        Err(Error::new(Code::SchemaVersion, format!("Arguments of schema_version {given} are not known here"))
+            .hint(format!("leave it out, or write them as \"{ours}\" has them"))
+            .with_details(serde_json::json!({ "schema_version": given, "supported": [ours] })))
     }
 
     /// The argument that a mistyped one was probably meant to be.

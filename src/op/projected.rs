@@ -15,6 +15,8 @@ use crate::store::tools::session::SessionInstalls;
 pub struct Projected {
     /// The name that it is called by: within 64 characters of `[A-Za-z0-9_-]`, and no operation's.
     pub name: String,
+    /// The rest of its id as a command, after `tool:`: its own name, and its action where it has several.
+    pub command: String,
     /// A title for people.
     pub title: Option<String>,
     /// What it does.
@@ -109,6 +111,7 @@ mod tests {
         let context = Context::shell(store, Selection::default());
         let tool = |effect| Projected {
             name: "installed".to_owned(),
+            command: "installed".to_owned(),
             title: None,
             description: "An installed tool".to_owned(),
             input_schema: Arc::default(),

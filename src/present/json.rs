@@ -29,6 +29,8 @@ impl Category {
             | Code::SkillInvalid
             | Code::ConfigInvalid
             | Code::TemplateFailed
+            | Code::Ambiguous
+            | Code::SchemaVersion
             | Code::TooLarge => Self::Validation,
             Code::AlreadyExists | Code::ImportConflict | Code::DesiredStateConflict | Code::PlanChanged => {
                 Self::Conflict

@@ -1,9 +1,54 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
+mod answer;
+pub mod commands;
+mod completions;
+pub mod contracts;
+mod from_schema;
+mod index;
+mod kept;
+mod operations;
+mod providers;
+mod resolve;
+mod resource;
+mod search;
+mod show;
 pub mod source;
 pub mod spec;
+mod tools;
+mod words;
 
-use crate::op::Domain;
+use clap::ValueEnum;
+
+use crate::op::{Domain, Entry, Group, Listed};
+
+/// The group of this domain.
+pub const GROUP: &str = "workflow";
+
+/// The tools of contract 004 that there are, which a server shows that stands in for it.
+pub const CONTRACT: &[&str] = &["search_commands", "get_command_spec", "list_providers"];
+
+/// The operations that look at the index of commands.
+const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
 /// What this domain offers.
-pub const DOMAIN: Domain = Domain { name: "workflow", ..Domain::EMPTY };
+pub const DOMAIN: Domain = Domain {
+    name: "workflow",
+    operations: &[OPS],
+    commands: &[("command", "Find commands of every source, and learn what they take and answer")],
+    groups: &[Group {
+        name: GROUP,
+        listed: Listed::Named,
+        within_project: true,
+        named_over_network: false,
+        instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
+            and answers.",
+    }],
+    resources: &[resource::COMMAND],
+    ..Domain::EMPTY
+};
+
+/// Returns the word for one of a few values, as it is typed and as JSON has it.
+fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}

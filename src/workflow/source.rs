@@ -11,6 +11,11 @@ pub trait CommandSource: Sync {
     /// Which one it is.
     fn kind(&self) -> SourceKind;
 
+    /// The group of all its commands, where it is one.
+    fn group(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns a text that differs whenever any of its briefs or specs does, for this caller.
     ///
     /// # Errors
@@ -39,7 +44,7 @@ pub struct Brief {
     pub summary: String,
     /// The names of its arguments, with spaces between.
     pub words: String,
-    /// Other ids that find it.
+    /// Other ids that find it, such as an operationId or `METHOD /path`.
     pub aliases: Vec<String>,
     /// What it does to what is there.
     pub effect: CommandEffect,
@@ -47,6 +52,25 @@ pub struct Brief {
     pub deprecated: bool,
     /// Whether its answer is a list, so that it is a provider.
     pub lists: bool,
+}
+
+impl Brief {
+    /// Returns a command in short.
+    pub fn of(spec: &CommandSpec) -> Self {
+        let flags = spec.flags.iter().map(|flag| flag.name.as_str());
+        let arguments: Vec<&str> =
+            spec.positionals.iter().map(|argument| argument.name.as_str()).chain(flags).collect();
+        let by_path = spec.method.iter().zip(&spec.path).map(|(method, path)| format!("{method} {path}"));
+        Self {
+            id: spec.id.clone(),
+            summary: spec.summary.clone(),
+            words: arguments.join(" "),
+            aliases: spec.aliases.iter().cloned().chain(by_path).collect(),
+            effect: spec.effect,
+            deprecated: spec.deprecated,
+            lists: spec.is_provider(),
+        }
+    }
 }
 
 /// The commands that a caller may reach: what a text is checked against.

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::hex;
 
 /// One command: its arguments, what it answers, and what it does (contract 004, section 4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,6 +64,63 @@ pub struct CommandSpec {
     pub why_not: Option<String>,
 }
 
+impl CommandSpec {
+    /// Returns a command that takes nothing, answers nothing known and is harmless; `id` is `GROUP:NAME`.
+    pub fn new(id: impl Into<String>, source: SourceKind) -> Self {
+        let id = id.into();
+        let (group, name) = id.split_once(':').unwrap_or((&id, ""));
+        Self {
+            group: group.to_owned(),
+            name: name.to_owned(),
+            path: None,
+            method: None,
+            summary: String::new(),
+            description: None,
+            source,
+            effect: CommandEffect::Read,
+            idempotency: Idempotency::Safe,
+            flags: Vec::new(),
+            positionals: Vec::new(),
+            body: None,
+            output_contract: OutputContract::default(),
+            auth: Vec::new(),
+            base_url: None,
+            provider_for: Vec::new(),
+            aliases: Vec::new(),
+            deprecated: false,
+            runnable: true,
+            why_not: None,
+            id,
+        }
+    }
+
+    /// Whether its answers are values for arguments: it reads, and answers a list.
+    pub fn is_provider(&self) -> bool {
+        self.output_contract.list.is_some() && self.effect == CommandEffect::Read && self.runnable
+    }
+
+    /// Returns the SHA-256 of what is said of it, in hex: it differs whenever anything does, in whichever order objects are
+    /// written. Of which arguments it is a provider is said of others.
+    pub fn hash(&self) -> String {
+        let own = Self { provider_for: Vec::new(), ..self.clone() };
+        let canonical = serde_json::to_value(own).map(sorted).unwrap_or_default();
+        hex::encode(&Sha256::digest(canonical.to_string()))
+    }
+}
+
+/// Returns a value whose objects have their keys in order.
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut entries: Vec<_> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(entries.into_iter().collect())
+        }
+        Value::Array(values) => Value::Array(values.into_iter().map(sorted).collect()),
+        other => other,
+    }
+}
+
 /// Which source a command comes from.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, clap::ValueEnum,
@@ -92,7 +152,7 @@ pub enum CommandEffect {
 }
 
 /// What a second call with the same arguments does, and so what may be sent again after a crash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Idempotency {
     /// Neither call changes anything.
@@ -110,8 +170,14 @@ pub enum Idempotency {
 pub struct Flag {
     /// Its name below `with`. Two of one name that go to different places get the suffix `_query`, `_header` or `_body`.
     pub name: String,
-    /// A type of JSON Schema's, or `secret`.
+    /// A type of JSON Schema's, `secret`, or `any` where the source does not say it or names several.
     pub r#type: String,
+    /// Its name in the request, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How the request writes it, where that is not the usual way of its place. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<Style>,
     /// Where the request carries it. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#in: Option<Place>,
@@ -144,6 +210,28 @@ pub struct Flag {
     pub prefer: Option<String>,
 }
 
+impl Flag {
+    /// Returns an argument of which nothing else is known.
+    pub fn new(name: impl Into<String>, r#type: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            r#type: r#type.into(),
+            key: None,
+            style: None,
+            r#in: None,
+            required: false,
+            r#enum: Vec::new(),
+            default: None,
+            format: None,
+            items: None,
+            description: None,
+            provider: None,
+            accepts: Vec::new(),
+            prefer: None,
+        }
+    }
+}
+
 /// Where a request carries an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -154,6 +242,23 @@ pub enum Place {
     Header,
     /// A key of the body.
     Body,
+}
+
+/// How a request writes an argument that is a list or an object. The usual way is a pair for each element in the query and
+/// in a form, text with commas in a header, and the value itself in a body of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Style {
+    /// Elements with commas between.
+    Comma,
+    /// Elements with spaces between.
+    Space,
+    /// Elements with `|` between.
+    Pipe,
+    /// A pair `name[key]=value` for each key of an object.
+    Deep,
+    /// Its JSON as text.
+    Json,
 }
 
 /// A placeholder of the path, which always has to be given.
@@ -182,6 +287,10 @@ pub struct Positional {
 pub struct Body {
     /// Its media type.
     pub content_type: String,
+    /// Whether the one argument that goes there is all of it: a text, bytes as base64, or a value of JSON. Else each such
+    /// argument is a key of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
     /// Whether there has to be one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
@@ -198,6 +307,9 @@ pub struct OutputContract {
     /// How many fields were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_fields: Option<usize>,
+    /// How its pages follow each other, where a person said so: see [`ProviderContract::pagination`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pagination: Option<Map<String, Value>>,
     /// The JSON Schema of the answer, in `detail: full`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Map<String, Value>>,

@@ -71,6 +71,8 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     ("registry", &["mcp/config.rs"]),
     // Contract 003's.
     ("workspace", &["mcp/config.rs"]),
+    // Contract 004's.
+    ("workflow", &["mcp/config.rs"]),
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
@@ -120,6 +122,7 @@ fn imports_go_down_only() {
                 "deploy",
                 "registry",
                 "workspace",
+                "workflow",
                 "redact",
                 "store",
                 "error",
@@ -232,6 +235,8 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
+            // Commands are what agents have as tools: every operation, and every tool that is data.
+            "workflow" => &["op", "store", "error", "file", "clock", "operations", "DOMAINS"],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

@@ -51,8 +51,8 @@ impl CacheKey {
         self.key.reserve(project.len() + method.len() + parameters.len() + header.len() + 16);
         self.key.push(u8::from(era == Era::Modern));
         if method.starts_with("tools/") {
-            self.key.push(u8::from(config.read_only) | u8::from(config.full_list) << 1);
-            for group in config.groups.iter().flatten() {
+            self.key.push(u8::from(config.surface.read_only) | u8::from(config.full_list) << 1);
+            for group in config.surface.groups.iter().flatten() {
                 self.key.extend_from_slice(group.as_bytes());
                 self.key.push(b',');
             }
@@ -142,6 +142,7 @@ impl ResponseCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::Surface;
 
     fn key_of(version: i64, era: Era, method: &str, parameters: &str) -> CacheKey {
         let mut key = CacheKey::default();
@@ -193,7 +194,8 @@ mod tests {
     fn tools_are_kept_for_who_is_served_the_same_ones() {
         let key = |groups: Option<&[&str]>, read_only| {
             let groups = groups.map(|groups| groups.iter().map(|group| (*group).to_owned()).collect());
-            let config = Config { groups, read_only, ..Config::default() };
+            let surface = Arc::new(Surface { groups, read_only, ..Surface::default() });
+            let config = Config { surface, ..Config::default() };
             let mut key = CacheKey::default();
             key.set(&config, Era::Legacy, "tools/list", "{}", None);
             key

@@ -23,7 +23,7 @@ use crate::op::{Entry, Listed};
 pub(super) fn info(server: &Server) -> ServerConfig {
     let identity = server.config.identity;
     let capabilities = match identity {
-        Identity::Agentpack | Identity::Enact => {
+        Identity::Agentpack | Identity::Enact | Identity::Assistant => {
             ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build()
         }
         Identity::Smctl => ServerCapabilities::builder()
@@ -58,14 +58,14 @@ pub(super) fn info(server: &Server) -> ServerConfig {
 /// is not listed.
 fn instructions(config: &Config) -> String {
     let groups = || crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-    let served = groups().filter(|group| config.serves_group(group.name));
+    let served = groups().filter(|group| config.surface.serves_group(group.name));
     let mut sentences: Vec<String> = served.map(|group| group.instructions.to_owned()).collect();
     if !config.full_list {
         let always = |entry: &Entry| {
             let group = groups().find(|group| group.name == entry.group);
             entry.always_listed || group.is_some_and(|group| matches!(group.listed, Listed::Always))
         };
-        let served = crate::operations().filter(|entry| entry.faces.tool() && config.serves(entry.group, entry.effect));
+        let served = crate::operations().filter(|entry| config.serves(entry));
         let others: Vec<&str> = served.filter(|entry| !always(entry)).map(|entry| entry.tool).collect();
         if !others.is_empty() {
             sentences.push(format!(

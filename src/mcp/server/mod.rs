@@ -7,6 +7,7 @@ mod lifecycle;
 mod live;
 mod long;
 mod prompts;
+mod rates;
 mod read;
 mod resources;
 mod run;
@@ -23,6 +24,7 @@ use rmcp::service::RequestContext;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use self::rates::Rates;
 use super::Config;
 use super::asker_limit::AskerLimit;
 use super::era::Era;
@@ -42,6 +44,7 @@ pub(super) struct Server {
     session: Arc<Session>,
     reading: Arc<LazyLock<Arc<Semaphore>>>,
     searching: Arc<AskerLimit>,
+    rates: Arc<Rates>,
     long: Arc<LongCalls>,
     pub(super) tasks: Arc<Tasks>,
     /// Cancelled when the process is about to end: calls that still run give up.
@@ -52,6 +55,7 @@ impl Server {
     pub(super) fn new(store: Store, config: Config) -> Self {
         let hub = Arc::new(Hub::new(store.clone()));
         let tasks = Arc::new(Tasks::new(store.clone()));
+        let rates = Arc::new(Rates::new(config.tool_rate));
         let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
         Self {
             store,
@@ -60,6 +64,7 @@ impl Server {
             session: Arc::default(),
             reading: Arc::new(reading),
             searching: Arc::new(AskerLimit::new(1)),
+            rates,
             long: Arc::default(),
             tasks,
             ending: CancellationToken::new(),

@@ -22,7 +22,7 @@ use crate::mcp::{Config, Identity};
 /// Whether a call may become a task: its client has the extension, and it may write, since a task is a row.
 pub(super) fn may_have(server: &Server, config: &Config, request: &RequestContext<RoleServer>) -> bool {
     server.config.identity == Identity::Mcpkg
-        && !config.read_only
+        && !config.surface.read_only
         && request.client_capabilities().is_some_and(|client| client.supports_tasks())
 }
 

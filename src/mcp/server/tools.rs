@@ -51,6 +51,11 @@ pub(super) async fn call(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
+    if let Tool::Operation(entry) = &tool
+        && let Err(error) = server.rates.check(entry, &config)
+    {
+        return Ok(tools::failed(entry, error).into());
+    }
     if let Tool::Projected(projected) = &tool
         && let Answer::Talk(talk) = &projected.answer
     {

@@ -2,6 +2,7 @@
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use base64::Engine;
@@ -73,9 +74,15 @@ pub(in crate::mcp) fn call(
     }
 }
 
+/// Returns the result of a call of an operation that fails before it is run.
+pub(in crate::mcp) fn failed(entry: &Entry, error: Error) -> CallToolResult {
+    result(&ResultForm::from(entry), &entry.cli.join(" "), Err(error))
+}
+
 /// Returns what tools run in for an agent; `client` is what it calls itself.
 pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str>) -> Context {
     Context {
+        surface: Arc::clone(&config.surface),
         toolset: config.toolset.clone(),
         session: config.session.clone(),
         install_scope: config.install_scope,

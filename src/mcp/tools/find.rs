@@ -88,7 +88,7 @@ pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<O
     }
     for provider in config.providers.all() {
         if let Some(tool) = provider.tool(db, &config.audience(), name)? {
-            return Ok(config.serves(tool.group, tool.effect).then(|| Tool::Projected(Box::new(tool))));
+            return Ok(config.surface.serves(name, tool.group, tool.effect).then(|| Tool::Projected(Box::new(tool))));
         }
     }
     Ok(None)
@@ -96,7 +96,7 @@ pub(in crate::mcp) fn find(db: &Db<'_>, config: &Config, name: &str) -> Result<O
 
 /// Returns the operation of this name, where it is served; without the database.
 pub(in crate::mcp) fn operation(name: &str, config: &Config) -> Option<&'static Entry> {
-    named(name).filter(|entry| config.serves(entry.group, entry.effect))
+    named(name).filter(|entry| config.serves(entry))
 }
 
 /// Whether calling the tool `name` may change the database, as far as that is known without asking it.

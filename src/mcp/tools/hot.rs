@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
-use crate::op::{Body, Call, Context, Entry, Reply, Shape};
+use crate::op::{Body, Call, Connection, Context, Entry, Reply, Shape};
 use crate::present;
 
 /// A call of a tool that says of itself that it is hot.
@@ -35,8 +35,9 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // A failure of contract 003's has a form of its own, which rmcp's handler gives it.
-        if !entry.effect.reads() || entry.one_at_a_time || entry.shape == Shape::Rpc {
+        // A failure of contract 003's has a form of its own, which rmcp's handler gives it; it counts the calls of each asker, too.
+        let is_counted = entry.rate.is_some() && config.connection == Connection::Network;
+        if !entry.effect.reads() || entry.one_at_a_time || entry.shape == Shape::Rpc || is_counted {
             return None;
         }
         let arguments: Map<String, Value> = match parameters.arguments {

@@ -11,7 +11,7 @@ use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::provider::{Projected, Provider, hints};
-use crate::op::{Connection, Entry, Group, Identity, Listed, Shape, Validator};
+use crate::op::{Entry, Group, Identity, Listed, Shape, Surface, Validator};
 use crate::store::Db;
 use crate::store::projects;
 
@@ -55,7 +55,7 @@ pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) ->
 fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
     let groups = listed_groups(db, config)?;
     let listed = OPERATIONS.iter().filter(|Described { entry, .. }| {
-        config.serves(entry.group, entry.effect) && (entry.always_listed || groups.contains(&entry.group))
+        config.serves(entry) && (entry.always_listed || groups.contains(&entry.group))
     });
     let operations: Vec<&Tool> = listed.map(|described| described.shown_to(config)).collect();
     let start = after.map(|after| PageStart::of(db, config, after)).transpose()?;
@@ -166,7 +166,8 @@ fn of_provider(
         let whole = page.len() < limit;
         found.extend(
             page.into_iter()
-                .filter(|tool| config.serves(tool.group, tool.effect) && named(&tool.listed.name).is_none()),
+                .filter(|tool| config.surface.serves(&tool.listed.name, tool.group, tool.effect))
+                .filter(|tool| named(&tool.listed.name).is_none()),
         );
         match last {
             Some(last) if !whole && found.len() < limit => after = last,
@@ -197,10 +198,11 @@ pub(in crate::mcp) fn validator(db: &Db<'_>, config: &Config) -> Result<ToolsVal
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub(in crate::mcp) fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<&'static str>> {
     let mut listed = Vec::new();
-    for group in groups().filter(|group| config.serves_group(group.name)) {
+    for group in groups().filter(|group| config.surface.serves_group(group.name)) {
         let is_listed = match group.listed {
             _ if config.full_list => true,
             Listed::Always => true,
+            Listed::Named => false,
             Listed::Where(is_of_use) => is_of_use(db, &config.selection)?,
         };
         if is_listed {
@@ -212,17 +214,15 @@ pub(in crate::mcp) fn listed_groups(db: &Db<'_>, config: &Config) -> Result<Vec<
 
 /// Returns the operations of `groups` as tools/list shows them whole, for the reference page and the tests.
 pub fn listed_tools(groups: Option<&[String]>) -> serde_json::Value {
-    let connection = Connection::Stdio;
-    let config = Config { groups: groups.map(<[String]>::to_vec), connection, ..Config::default() };
-    let served = OPERATIONS.iter().filter(|Described { entry, .. }| config.serves(entry.group, entry.effect));
+    let surface = Arc::new(Surface { groups: groups.map(<[String]>::to_vec), ..Surface::default() });
+    let config = Config { surface, ..Config::default() };
+    let served = OPERATIONS.iter().filter(|Described { entry, .. }| config.serves(entry));
     serde_json::to_value(served.map(|described| &described.whole).collect::<Vec<_>>()).unwrap_or_default()
 }
 
 /// Returns the names of the operations that are served as tools.
 pub(in crate::mcp) fn names(config: &Config) -> impl Iterator<Item = &'static str> {
-    crate::operations()
-        .filter(|entry| entry.faces.tool() && config.serves(entry.group, entry.effect))
-        .map(|entry| entry.tool)
+    crate::operations().filter(|entry| config.serves(entry)).map(|entry| entry.tool)
 }
 
 fn groups() -> impl Iterator<Item = &'static Group> {
@@ -249,7 +249,7 @@ impl Described {
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
-            Identity::Agentpack | Identity::Enact | Identity::Smctl => &self.whole,
+            Identity::Agentpack | Identity::Enact | Identity::Smctl | Identity::Assistant => &self.whole,
         }
     }
 }
@@ -269,6 +269,7 @@ mod tests {
         fn one(index: usize) -> Projected {
             let tool = op::Projected {
                 name: format!("installed_{index:03}"),
+                command: format!("installed:{index:03}"),
                 title: None,
                 description: "An installed tool".to_owned(),
                 input_schema: Arc::default(),
@@ -306,9 +307,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("a.db")).unwrap();
         let providers = Providers(vec![Arc::new(Installed(number))]);
-        // Over a network some groups are served only where they are named.
-        let connection = crate::op::Connection::Stdio;
-        (folder, store, Config { providers, full_list: true, connection, ..Config::default() })
+        (folder, store, Config { providers, full_list: true, ..Config::default() })
     }
 
     fn pages(store: &Store, config: &Config, size: usize) -> Vec<Vec<String>> {
@@ -343,14 +342,15 @@ mod tests {
     #[test]
     fn what_a_request_may_not_reach_is_neither_listed_nor_found() {
         let (_folder, store, config) = with_installed(10);
-        let reading = Config { read_only: true, ..config.clone() };
+        let with = |surface| Config { surface: Arc::new(surface), ..config.clone() };
+        let reading = with(Surface { read_only: true, ..Surface::default() });
         let listed = pages(&store, &reading, 250).concat();
         assert!(listed.contains(&"installed_004".to_owned()) && !listed.contains(&"installed_005".to_owned()));
         let found =
             |config: &Config, name: &str| store.read(|db| super::super::find(db, config, name)).unwrap().is_some();
         assert!(found(&reading, "installed_004") && !found(&reading, "installed_005"));
         assert!(found(&config, "installed_005") && !found(&config, "installed_010"));
-        let content = Config { groups: Some(vec!["content".to_owned()]), ..config };
+        let content = with(Surface { groups: Some(vec!["content".to_owned()]), ..Surface::default() });
         assert!(!found(&content, "installed_004") && found(&content, "get_prompt"));
         assert!(!pages(&store, &content, 250).concat().contains(&"installed_004".to_owned()));
     }

@@ -5,7 +5,7 @@ mod find;
 mod hot;
 mod list;
 
-pub(super) use call::{call, context};
+pub(super) use call::{call, context, failed};
 pub(super) use find::{Tool, find, may_write, operation, writes};
 pub(super) use hot::{HotCall, log_again};
 pub use list::listed_tools;

@@ -181,7 +181,7 @@ fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done
     let transaction = |db: &Db<'_>| {
         let before = db.changed_rows();
         let placed = place(db, scope, arrival, author)?;
-        let border = visible::Border::of(db, &visible::audience(context))?;
+        let border = visible::Border::of(db, &context.audience())?;
         let exposed = border.admits(db, &arrival.subject.name)?;
         // What is kept in memory changes no row.
         if matches!(scope, Scope::Session(_)) || db.changed_rows() != before {

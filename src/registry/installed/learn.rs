@@ -67,7 +67,7 @@ impl Operation for Learn {
 /// Returns the version that is installed, where it is one that is meant.
 fn installed(context: &Context, reference: &Reference) -> Result<Option<(Subject, Arc<Manifest>)>> {
     context.store.read(|db| {
-        let Some(install) = visible::active(db, &visible::audience(context), reference.name.as_str())? else {
+        let Some(install) = visible::active(db, &context.audience(), reference.name.as_str())? else {
             return Ok(None);
         };
         let is_meant = match &reference.version {

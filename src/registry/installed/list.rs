@@ -39,7 +39,7 @@ impl Operation for List {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (tools, border) = context.store.read(|db| {
-            let audience = visible::audience(context);
+            let audience = context.audience();
             let border = Border::of(db, &audience)?;
             let rules = trust::rules(db, context)?;
             let mut tools = Vec::new();

@@ -79,7 +79,7 @@ impl Outdated {
         let name = self.tool.as_deref().map(|tool| alias::expanded(context, tool)).transpose()?;
         let name = name.as_deref().map(Name::parse).transpose()?;
         context.store.read(|db| {
-            let audience = visible::audience(context);
+            let audience = context.audience();
             if let Some(name) = &name {
                 visible::require(db, &audience, name.as_str())?;
             }

@@ -99,7 +99,8 @@ fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
 
 fn projected(named: Named, subject: &Subject, shown: &Shown, is_unverified: bool) -> Projected {
     let Named { mcp_name, tool, action } = named;
-    let mut title = if action.is_empty() { tool.clone() } else { format!("{tool}:{action}") };
+    let command = if action.is_empty() { tool.clone() } else { format!("{tool}:{action}") };
+    let mut title = command.clone();
     let mut known = json!({ "tool": tool, "version": subject.version });
     if !action.is_empty() {
         known["action"] = json!(action);
@@ -111,6 +112,7 @@ fn projected(named: Named, subject: &Subject, shown: &Shown, is_unverified: bool
     let wraps = shown.wraps;
     Projected {
         name: mcp_name,
+        command,
         title: Some(title),
         description: shown.description.clone(),
         input_schema: Arc::clone(&shown.input),
@@ -132,6 +134,7 @@ fn broken(named: Named) -> Projected {
     let Named { mcp_name, tool, action } = named;
     Projected {
         name: mcp_name,
+        command: if action.is_empty() { tool.clone() } else { format!("{tool}:{action}") },
         title: Some(tool.clone()),
         description: String::new(),
         input_schema: Arc::default(),
@@ -150,7 +153,7 @@ fn broken(named: Named) -> Projected {
 
 /// Calls an installed tool: what applies is looked up now, since it may have changed since the tool was listed.
 fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Value) -> Result<Reply> {
-    let audience = visible::audience(context);
+    let audience = context.audience();
     let (install, manifest) = context.store.read(|db| {
         Border::of(db, &audience)?.require(db, tool)?;
         let install = visible::require(db, &audience, tool)?;

@@ -208,7 +208,7 @@ fn of_folder(folder: &Path) -> Result<Chosen> {
 
 /// Returns the tool of a name: as it is installed, else as a registry has it, where no toolset keeps it out.
 fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
-    let audience = visible::audience(context);
+    let audience = context.audience();
     let action = reference.action.clone();
     let installed = context.store.read(|db| {
         visible::Border::of(db, &audience)?.require(db, reference.name.as_str())?;

@@ -100,7 +100,7 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
         return Ok(meant);
     }
     // Said as for every tool that is not there; one that others installed is theirs.
-    let found = visible::require(db, &visible::audience(context), name)?;
+    let found = visible::require(db, &context.audience(), name)?;
     let whose = Scope::word(&found.scope);
     let what = format!("Tool '{name}' has no such version installed here; {} is installed ({whose})", found.version);
     Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` names versions and whose they are"))

@@ -74,11 +74,12 @@ impl AccessControl {
         }
         if let Some(grant) = grant {
             let rights = grant.rights(config.connection);
-            config.read_only |= !rights.write;
+            let surface = Arc::make_mut(&mut config.surface);
+            surface.read_only |= !rights.write;
             if !rights.deploy {
                 let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-                let within = groups.filter(|group| group.within_project && config.serves_group(group.name));
-                config.groups = Some(within.map(|group| group.name.to_owned()).collect());
+                let within = groups.filter(|group| group.within_project && surface.serves_group(group.name));
+                surface.groups = Some(within.map(|group| group.name.to_owned()).collect());
             }
             if let Some(name) = grant.project_name.clone() {
                 if config.selection.named.as_ref().is_some_and(|only| *only != name) {

@@ -17,11 +17,11 @@ use super::network::Network;
 use super::tls;
 use crate::access;
 use crate::error::{Code, Error, Result};
-use crate::mcp::Config;
 use crate::mcp::server::Server;
 use crate::mcp::thread::spawn;
 use crate::mcp::transport::signals::on_signal;
 use crate::mcp::transport::{GIVE_UP, GRACE, announce};
+use crate::mcp::{Config, Surface};
 use crate::store::Store;
 
 /// Connections that may be open at once; more of them wait to be taken.
@@ -53,6 +53,9 @@ pub fn serve_http(
         return Err(Error::new(Code::KeyRequired, why)
             .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
+    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+    let surface = Arc::new(Surface::clone(&config.surface).over_network(groups));
+    let config = Config { surface, ..config };
     if !crate::clock::has_http_date() {
         // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.
         return Err(Error::new(

@@ -110,7 +110,7 @@ impl Operation for Search {
 /// Returns a tool that was found, with what is known of it here.
 fn result(context: &Context, registry: &str, hit: &Hit) -> Result<Value> {
     let (installed, status) = context.store.read(|db| {
-        let installed = visible::active(db, &visible::audience(context), &hit.name)?;
+        let installed = visible::active(db, &context.audience(), &hit.name)?;
         let status = match packages::get(db, registry, &hit.name, &hit.version)? {
             Some(row) => {
                 let subject =

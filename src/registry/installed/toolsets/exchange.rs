@@ -44,7 +44,7 @@ impl Operation for Export {
     fn run(self, context: &Context) -> Result<Reply> {
         let data = context.store.read(|db| {
             let mut tools = BTreeMap::new();
-            for install in visible::all(db, &visible::audience(context))?.into_iter().filter(|install| install.active) {
+            for install in visible::all(db, &context.audience())?.into_iter().filter(|install| install.active) {
                 tools.entry(install.name).or_insert(install.version);
             }
             let mut sets = BTreeMap::new();

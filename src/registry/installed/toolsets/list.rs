@@ -73,7 +73,7 @@ impl Operation for Show {
             let known = installed(db)?;
             let mut rows = Vec::new();
             for tool in toolsets::tools(db, set.id)? {
-                let version = match visible::active(db, &visible::audience(context), &tool)? {
+                let version = match visible::active(db, &context.audience(), &tool)? {
                     Some(install) => install.version,
                     None if known.contains(&tool) => "for others alone".to_owned(),
                     None => "not installed".to_owned(),

@@ -186,7 +186,7 @@ impl Update {
 
 /// Returns the failure of a tool that is not installed in this scope.
 fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
-    let found = visible::require(db, &visible::audience(context), name)?;
+    let found = visible::require(db, &context.audience(), name)?;
     let whose = Scope::word(&found.scope);
     let error = Error::new(Code::ToolNotFound, format!("Tool '{name}' is installed {whose}, and not in this scope"));
     Ok(match whose {

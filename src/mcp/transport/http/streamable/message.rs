@@ -52,7 +52,7 @@ pub(super) async fn answer(
                 return Ok(answer::json(status(&error, &parts.headers), line));
             }
             if method == "tools/call" {
-                if config.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
+                if config.surface.read_only && parameters.is_some_and(|raw| calls_a_write(raw.get())) {
                     return Err(Refusal::out_of_scope("This access key may only read"));
                 }
                 peer.exchange.work();

@@ -1,0 +1,77 @@
+//! How often one asker may call one tool over HTTP.
+
+use std::collections::HashMap;
+
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use serde_json::json;
+
+use crate::error::{Code, Error, Result};
+use crate::mcp::Config;
+use crate::mcp::asker::Asker;
+use crate::op::{Connection, Entry, Rate};
+
+/// A bucket for each asker of each tool that has a limit.
+pub(super) struct Rates(HashMap<&'static str, DefaultKeyedRateLimiter<Asker>>);
+
+impl Rates {
+    /// Returns full buckets. `rate` is that of every tool which has a limit, where it is given.
+    pub(super) fn new(rate: Option<Rate>) -> Self {
+        let limited = crate::operations().filter_map(|entry| entry.rate.map(|own| (entry.tool, rate.unwrap_or(own))));
+        let limiter = |rate: Rate| RateLimiter::keyed(Quota::per_second(rate.per_second).allow_burst(rate.burst));
+        Self(limited.map(|(tool, rate)| (tool, limiter(rate))).collect())
+    }
+
+    /// Counts a call. A client that started the server itself calls as often as it likes.
+    ///
+    /// # Errors
+    /// `E_RATE_LIMITED`, with how long to wait, where it is one too many.
+    pub(super) fn check(&self, entry: &Entry, config: &Config) -> Result<()> {
+        let limiter = self.0.get(entry.tool).filter(|_| config.connection == Connection::Network);
+        let Some(limiter) = limiter else { return Ok(()) };
+        limiter.check_key(&config.asker()).map_err(|until| {
+            let wait = until.wait_time_from(DefaultClock::default().now()).as_millis();
+            let wait = u64::try_from(wait).unwrap_or(u64::MAX).saturating_add(1);
+            Error::new(Code::RateLimited, format!("{} is called more often than the server takes it", entry.tool))
+                .hint(format!("wait {wait} milliseconds"))
+                .with_details(json!({ "retry_after_ms": wait }))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use super::*;
+    use crate::op::Grant;
+
+    #[test]
+    fn a_bucket_is_of_one_asker_and_one_tool() {
+        let entry = |tool: &str| crate::operations().find(|entry| entry.tool == tool).expect("an operation");
+        let rates = Rates::new(Some(Rate { per_second: NonZeroU32::MIN, burst: NonZeroU32::MIN }));
+        let key = |key: &str| Grant {
+            key: key.to_owned(),
+            project: None,
+            project_name: None,
+            read_only: false,
+            consent: false,
+            publish: Vec::new(),
+            attest: false,
+            expires_at: None,
+        };
+        let keyed = |name: &str| Config { grant: Some(key(name)), ..Config::default() };
+        let (search, show, plain) = (entry("search_commands"), entry("get_command_spec"), entry("list_prompts"));
+        assert!(rates.check(search, &keyed("a")).is_ok());
+        let refused = rates.check(search, &keyed("a")).unwrap_err();
+        assert_eq!(refused.code(), Code::RateLimited);
+        let wait = refused.details().and_then(|details| details["retry_after_ms"].as_u64());
+        assert!(wait.is_some_and(|wait| (1..=1001).contains(&wait)), "{wait:?}");
+        assert!(rates.check(search, &keyed("b")).is_ok() && rates.check(show, &keyed("a")).is_ok());
+        // Over pipes, and of a tool without a limit, every call is taken.
+        let stdio = Config { connection: Connection::Stdio, ..keyed("a") };
+        for _ in 0..3 {
+            assert!(rates.check(search, &stdio).is_ok() && rates.check(plain, &keyed("a")).is_ok());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Which tools a caller may reach: the one rule, for a call by name and for a command that runs the same.
+
+use super::{Effect, Group};
+
+/// Which tools a caller may reach. The default is all of them, as at a shell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surface {
+    /// The groups that are served; all but the withheld ones where `None`.
+    pub groups: Option<Vec<String>>,
+    /// The groups that are served only where they are named.
+    pub withheld: Vec<&'static str>,
+    /// The only tools that are served, by name, where a server stands in for a contract that names them.
+    pub tools: Option<&'static [&'static str]>,
+    /// Whether only what changes nothing is served.
+    pub read_only: bool,
+}
+
+impl Surface {
+    /// Returns the same without the groups that a server on a network serves only where they are named.
+    #[must_use]
+    pub fn over_network(self, groups: impl Iterator<Item = &'static Group>) -> Self {
+        let withheld = groups.filter(|group| group.named_over_network).map(|group| group.name).collect();
+        Self { withheld, ..self }
+    }
+
+    /// Whether the tools of a group are served.
+    pub fn serves_group(&self, group: &str) -> bool {
+        match &self.groups {
+            Some(named) => named.iter().any(|name| name == group),
+            None => !self.withheld.contains(&group),
+        }
+    }
+
+    /// Whether the tool of this name, group and effect is served.
+    pub fn serves(&self, tool: &str, group: &str, effect: Effect) -> bool {
+        self.tools.is_none_or(|only| only.contains(&tool))
+            && self.serves_group(group)
+            && !(self.read_only && effect.changes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Listed;
+    use super::*;
+
+    #[test]
+    fn a_tool_is_served_by_its_name_its_group_and_its_effect() {
+        let all = Surface::default();
+        assert!(all.serves("deploy", "deploy", Effect::Destroy));
+        let reading = Surface { read_only: true, ..Surface::default() };
+        assert!(reading.serves("plan", "deploy", Effect::Offer) && !reading.serves("deploy", "deploy", Effect::Write));
+        let content = Surface { groups: Some(vec!["content".to_owned()]), ..Surface::default() };
+        assert!(content.serves("get_prompt", "content", Effect::Read) && !content.serves_group("deploy"));
+        let one = Surface { tools: Some(&["plan"]), ..Surface::default() };
+        assert!(one.serves("plan", "deploy", Effect::Read) && !one.serves("diff", "deploy", Effect::Read));
+    }
+
+    #[test]
+    fn what_is_named_only_over_a_network_is_withheld_until_it_is_named() {
+        const GROUP: Group = Group {
+            name: "workspace",
+            listed: Listed::Always,
+            within_project: false,
+            named_over_network: true,
+            instructions: "",
+        };
+        let network = Surface::default().over_network([&GROUP].into_iter());
+        assert!(!network.serves_group("workspace") && network.serves_group("content"));
+        let named = Surface { groups: Some(vec!["workspace".to_owned()]), ..network };
+        assert!(named.serves_group("workspace"));
+    }
+}

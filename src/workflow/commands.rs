@@ -1,0 +1,107 @@
+//! The commands that a caller may reach, of all sources: searched, listed, and found by their ids.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::index::{self, Found, Index};
+use super::kept::Kept;
+use super::operations::Operations;
+use super::source::{Brief, CommandSource, Commands, Resolved};
+use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
+use super::tools::Tools;
+use super::{contracts, resolve};
+use crate::error::Result;
+use crate::op::Context;
+
+/// Where commands come from, in the order of the documentation.
+pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Tools];
+
+/// The indexes that were asked last, by database, source and stamp.
+static INDEXES: Kept<(PathBuf, SourceKind, String), Index> = Kept::new(8);
+
+/// The specs that were asked for last, by the same and their ids.
+static SPECS: Kept<(PathBuf, SourceKind, String, String), CommandSpec> = Kept::new(64);
+
+/// Returns the commands that the caller of `context` may reach. Nothing is read before it is asked for.
+pub fn reachable(context: &Context) -> Reachable<'_> {
+    Reachable { context }
+}
+
+/// The commands that a caller may reach.
+#[derive(Clone, Copy)]
+pub struct Reachable<'a> {
+    context: &'a Context,
+}
+
+impl Reachable<'_> {
+    /// Returns the indexes of the sources, in their order; of one alone where it is named.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn indexes(&self, only: Option<SourceKind>) -> Result<Vec<Arc<Index>>> {
+        let sources = SOURCES.iter().filter(|source| only.is_none_or(|only| only == source.kind()));
+        sources.map(|source| self.index(*source)).collect()
+    }
+
+    /// Returns the commands that have a word of the query and that the filter takes, in no order.
+    pub fn search<'i>(&self, indexes: &'i [Arc<Index>], query: &str, takes: impl Fn(&Brief) -> bool) -> Vec<Found<'i>> {
+        let indexes: Vec<&Index> = indexes.iter().map(|index| &**index).collect();
+        index::search(&indexes, query, |brief| self.reaches(brief.effect) && takes(brief))
+    }
+
+    /// Returns the ids of the commands that have this id or alias, in whichever case.
+    pub fn named<'i>(&self, indexes: &'i [Arc<Index>], id: &str) -> Vec<&'i str> {
+        let named = indexes.iter().flat_map(|index| index.named(id));
+        named.filter(|brief| self.reaches(brief.effect)).map(|brief| brief.id.as_str()).collect()
+    }
+
+    /// Returns the command of this very id, where there is one that the caller may reach.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn spec(&self, id: &str) -> Result<Option<Arc<CommandSpec>>> {
+        let Some((group, _)) = id.split_once(':') else { return Ok(None) };
+        for source in SOURCES.iter().filter(|source| source.group().is_none_or(|only| only == group)) {
+            let key = (self.context.database().to_owned(), source.kind(), source.stamp(self.context)?, id.to_owned());
+            let spec = match SPECS.find(&key) {
+                Some(kept) => kept,
+                None => match source.spec(self.context, id)? {
+                    Some(spec) => SPECS.keep(key, spec),
+                    None => continue,
+                },
+            };
+            return Ok(self.reaches(spec.effect).then_some(spec));
+        }
+        Ok(None)
+    }
+
+    /// Returns a text that differs whenever a command does, for this caller.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn stamp(&self) -> Result<String> {
+        let stamps = SOURCES.iter().map(|source| source.stamp(self.context)).collect::<Result<Vec<_>>>()?;
+        Ok(format!("{stamps:?} {}", self.context.surface.read_only))
+    }
+
+    fn index(&self, source: &dyn CommandSource) -> Result<Arc<Index>> {
+        let key = (self.context.database().to_owned(), source.kind(), source.stamp(self.context)?);
+        INDEXES.get(key, || Ok(Index::new(source.briefs(self.context)?)))
+    }
+
+    /// Whether the caller may reach commands of this effect. By its group and name a source leaves out what it may not.
+    fn reaches(&self, effect: CommandEffect) -> bool {
+        effect == CommandEffect::Read || !self.context.surface.read_only
+    }
+}
+
+impl Commands for Reachable<'_> {
+    fn resolve(&self, typed: &str) -> Result<Resolved> {
+        resolve::resolve(self, typed)
+    }
+
+    fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>> {
+        let Resolved::One(spec) = self.resolve(id)? else { return Ok(None) };
+        Ok(contracts::provider(&spec).map(Arc::new))
+    }
+}

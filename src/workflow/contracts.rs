@@ -1,0 +1,363 @@
+//! Who hands out values for which argument: tags of answers, what arguments accept, and the lists that provide them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::{Map, Value, json};
+
+use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
+use super::words::{singular, snake};
+
+/// Says which field of an answer is what a person reads.
+const DISPLAY: &str = "display";
+
+/// What names of arguments end in that hold something of a resource, the one to prefer first.
+const KEYS: [&str; 3] = ["id", "name", "slug"];
+
+/// Fills in what follows from all commands of a source together: the tags of what they answer, what their arguments accept and
+/// prefer, and which list provides values for which argument. Tags, `accepts` and providers that are there stay.
+pub fn complete(specs: &mut [CommandSpec]) {
+    for spec in &mut *specs {
+        tag(spec);
+    }
+    let fields = specs.iter().flat_map(|spec| &spec.output_contract.fields);
+    let known: BTreeSet<String> = fields.flat_map(|field| field.tags.iter().cloned()).collect();
+    for spec in &mut *specs {
+        for argument in arguments_mut(spec) {
+            accept(argument, &known);
+        }
+    }
+    assign(specs);
+}
+
+/// Returns what a command hands out, where it answers a list.
+pub fn provider(spec: &CommandSpec) -> Option<ProviderContract> {
+    if !spec.is_provider() {
+        return None;
+    }
+    let needed = arguments(spec).filter(|argument| argument.required);
+    let args = needed.map(|argument| {
+        let mut contract = Map::new();
+        if !argument.accepts.is_empty() {
+            contract.insert("accepts".to_owned(), json!(argument.accepts));
+        }
+        if let Some(prefer) = argument.prefer {
+            contract.insert("prefer".to_owned(), json!(prefer));
+        }
+        contract.insert("required".to_owned(), json!(true));
+        (argument.name.to_owned(), Value::Object(contract))
+    });
+    Some(ProviderContract {
+        id: spec.id.clone(),
+        args: args.collect(),
+        returns: spec.output_contract.fields.clone(),
+        pagination: spec.output_contract.pagination.clone(),
+    })
+}
+
+/// An argument, whether it has a name or a place in the path.
+struct Argument<'a> {
+    name: &'a str,
+    required: bool,
+    accepts: &'a [String],
+    prefer: Option<&'a str>,
+}
+
+/// Returns the arguments of a command: the placeholders of its path, then the others.
+fn arguments(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
+    let placeholders = spec.positionals.iter().map(|argument| Argument {
+        name: &argument.name,
+        required: true,
+        accepts: &argument.accepts,
+        prefer: argument.prefer.as_deref(),
+    });
+    let flags = spec.flags.iter().map(|flag| Argument {
+        name: &flag.name,
+        required: flag.required,
+        accepts: &flag.accepts,
+        prefer: flag.prefer.as_deref(),
+    });
+    placeholders.chain(flags)
+}
+
+/// What is filled in of an argument.
+struct ArgumentMut<'a> {
+    name: &'a str,
+    /// Whether a value of it can be an element of a list: no flag that is on or off, none with a few fixed values.
+    is_open: bool,
+    provider: &'a mut Option<String>,
+    accepts: &'a mut Vec<String>,
+    prefer: &'a mut Option<String>,
+}
+
+fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>> {
+    let placeholders = spec.positionals.iter_mut().map(|argument| ArgumentMut {
+        name: &argument.name,
+        is_open: true,
+        provider: &mut argument.provider,
+        accepts: &mut argument.accepts,
+        prefer: &mut argument.prefer,
+    });
+    let flags = spec.flags.iter_mut().map(|flag| ArgumentMut {
+        name: &flag.name,
+        is_open: flag.r#enum.is_empty() && !matches!(flag.r#type.as_str(), "boolean" | "object"),
+        provider: &mut flag.provider,
+        accepts: &mut flag.accepts,
+        prefer: &mut flag.prefer,
+    });
+    placeholders.chain(flags)
+}
+
+/// Returns what a command is about, in the singular: the last part of its path that is no placeholder, else what stands before
+/// the action in its name.
+fn resource(spec: &CommandSpec) -> String {
+    let part = match (&spec.path, spec.source) {
+        (Some(path), _) => segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group),
+        (None, SourceKind::Tools) => {
+            spec.name.split(':').next().and_then(|name| name.rsplit('/').next()).unwrap_or_default()
+        }
+        (None, _) => spec
+            .name
+            .rsplit_once(':')
+            .map_or(spec.group.as_str(), |(before, _)| before.rsplit(':').next().unwrap_or(before)),
+    };
+    stem(part)
+}
+
+fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+fn is_placeholder(segment: &str) -> bool {
+    segment.starts_with('{')
+}
+
+/// Returns a name as `foo_bar`, with its last word in the singular.
+fn stem(name: &str) -> String {
+    let name = snake(name);
+    match name.rsplit_once('_') {
+        Some((before, last)) => format!("{before}_{}", singular(last)),
+        None => singular(&name),
+    }
+}
+
+/// Says of each field of an answer whose value it is, where nobody said so.
+fn tag(spec: &mut CommandSpec) {
+    let resource = resource(spec);
+    for OutputField { name, tags, .. } in &mut spec.output_contract.fields {
+        if !tags.is_empty() {
+            continue;
+        }
+        match name.as_str() {
+            "name" => tags.extend([format!("{resource}_name"), DISPLAY.to_owned()]),
+            "id" | "slug" | "email" => tags.push(format!("{resource}_{name}")),
+            // `foo_id`, `fooId`, `foo.id`; of a longer path what stands before its end.
+            _ => {
+                let (before, leaf) = name.rsplit_once('.').unwrap_or(("", name));
+                let named = match leaf {
+                    "id" => snake(&format!("{}_id", before.rsplit('.').next().unwrap_or_default())),
+                    leaf => snake(leaf),
+                };
+                tags.extend(named.strip_suffix("_id").is_some_and(|of| !of.is_empty()).then_some(named));
+            }
+        }
+    }
+}
+
+/// Says which tags an argument accepts, where nobody said so; only those that some command answers.
+fn accept(argument: ArgumentMut<'_>, known: &BTreeSet<String>) {
+    if !argument.accepts.is_empty() || !argument.is_open {
+        return;
+    }
+    let name = stem(argument.name);
+    let is_key = name == "id" || KEYS.iter().any(|key| name.ends_with(&format!("_{key}")));
+    let named: Vec<String> = match is_key {
+        true => vec![name],
+        false => KEYS.iter().map(|key| format!("{name}_{key}")).collect(),
+    };
+    let accepts: Vec<String> = named.into_iter().filter(|tag| known.contains(tag)).collect();
+    if accepts.len() > 1 && argument.prefer.is_none() {
+        *argument.prefer = accepts.first().cloned();
+    }
+    *argument.accepts = accepts;
+}
+
+/// A list command, as what may provide the values of an argument.
+struct List {
+    id: String,
+    group: String,
+    /// What it has to be given: each argument's name, and the tags that it accepts.
+    needs: Vec<(String, Vec<String>)>,
+}
+
+/// Says which list provides the values of each argument, and of each list for which arguments it does.
+fn assign(specs: &mut [CommandSpec]) {
+    let mut lists: HashMap<String, Vec<List>> = HashMap::new();
+    for spec in specs.iter().filter(|spec| spec.is_provider()) {
+        let needed = arguments(spec).filter(|argument| argument.required);
+        let needs = needed.map(|argument| (snake(argument.name), argument.accepts.to_vec())).collect();
+        let list = List { id: spec.id.clone(), group: spec.group.clone(), needs };
+        lists.entry(resource(spec)).or_default().push(list);
+    }
+    let mut provided: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for spec in &mut *specs {
+        let wanted = wanted(spec);
+        let (id, group) = (spec.id.clone(), spec.group.clone());
+        // What the arguments before an argument are: a provider is given one of them.
+        let mut earlier: Vec<(String, Vec<String>)> = Vec::new();
+        for (argument, resource) in arguments_mut(spec).zip(wanted) {
+            if argument.provider.is_none() && argument.is_open {
+                let known = lists.get(&resource).into_iter().flatten().filter(|list| list.id != id);
+                let (own, others): (Vec<_>, Vec<_>) = known.partition(|list| list.group == group);
+                *argument.provider = best(&own, &earlier).or_else(|| best(&others, &earlier));
+            }
+            if let Some(provider) = &*argument.provider {
+                provided.entry(provider.clone()).or_default().insert(format!("{id}.{}", argument.name));
+            }
+            earlier.push((snake(argument.name), argument.accepts.clone()));
+        }
+    }
+    for spec in specs {
+        spec.provider_for = provided.remove(&spec.id).into_iter().flatten().collect();
+    }
+}
+
+/// Returns of which resource each argument of a command is, in their order: of a placeholder what the path says before it.
+fn wanted(spec: &CommandSpec) -> Vec<String> {
+    let path: Vec<&str> = spec.path.iter().flat_map(|path| segments(path)).collect();
+    let before =
+        |place: usize| path[..place].last().filter(|segment| !is_placeholder(segment)).map(|segment| stem(segment));
+    let mut of_path =
+        path.iter().enumerate().filter(|(_, segment)| is_placeholder(segment)).map(|(place, _)| before(place));
+    let of_name = |name: &str| {
+        let name = stem(name);
+        let of_key = KEYS.iter().find_map(|key| name.strip_suffix(&format!("_{key}")).map(str::to_owned));
+        of_key.unwrap_or(name)
+    };
+    let placeholders =
+        spec.positionals.iter().map(|argument| of_path.next().flatten().unwrap_or_else(|| of_name(&argument.name)));
+    let mut wanted: Vec<String> = placeholders.collect();
+    wanted.extend(spec.flags.iter().map(|flag| of_name(&flag.name)));
+    wanted
+}
+
+/// Returns the list whose own arguments can all be given from earlier ones: rather one that is given some, since it hands out
+/// what fits them.
+fn best(lists: &[&List], earlier: &[(String, Vec<String>)]) -> Option<String> {
+    let can_be_given = |(name, accepts): &(String, Vec<String>)| {
+        earlier.iter().any(|(known, tags)| known == name || tags.iter().any(|tag| accepts.contains(tag)))
+    };
+    let usable = lists.iter().filter(|list| list.needs.iter().all(can_be_given));
+    let order = |list: &&&List| (std::cmp::Reverse(list.needs.len()), list.id.len(), list.id.clone());
+    usable.min_by_key(order).map(|list| list.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::spec::{CommandEffect, Flag, OutputContract, Positional};
+
+    fn field(name: &str) -> OutputField {
+        OutputField { name: name.to_owned(), r#type: None, tags: Vec::new() }
+    }
+
+    fn of_path(id: &str, path: &str, flags: &[&str], fields: &[&str]) -> CommandSpec {
+        let positional = |name: &str| Positional {
+            name: name.trim_matches(['{', '}']).to_owned(),
+            r#type: "string".to_owned(),
+            help: None,
+            provider: None,
+            accepts: Vec::new(),
+            prefer: None,
+        };
+        let fields = fields.iter().map(|name| field(name)).collect();
+        let list = id.ends_with(":list").then(|| ".".to_owned());
+        CommandSpec {
+            path: Some(path.to_owned()),
+            positionals: segments(path).filter(|segment| is_placeholder(segment)).map(positional).collect(),
+            flags: flags.iter().map(|name| Flag { required: true, ..Flag::new(*name, "string") }).collect(),
+            output_contract: OutputContract { fields, list, ..OutputContract::default() },
+            effect: if id.ends_with("create") { CommandEffect::Write } else { CommandEffect::Read },
+            ..CommandSpec::new(id, SourceKind::Catalogs)
+        }
+    }
+
+    fn hosting() -> Vec<CommandSpec> {
+        let mut specs = vec![
+            of_path("apps:create", "/apps", &["region"], &["id", "name"]),
+            of_path("apps:list", "/apps", &[], &["id", "name", "owner.id", "teamId", "created_at"]),
+            of_path("addons:list", "/addons", &["app"], &["id", "name"]),
+            of_path("all:addons:list", "/all/addons", &[], &["id", "name"]),
+            of_path("addons:info", "/apps/{app_id}/addons/{addon}", &[], &["id"]),
+            of_path("logs:list", "/logs", &["session"], &["id"]),
+            of_path("apps:log", "/apps/{app_id}/log/{log_id}", &[], &[]),
+        ];
+        complete(&mut specs);
+        specs
+    }
+
+    fn spec<'a>(specs: &'a [CommandSpec], id: &str) -> &'a CommandSpec {
+        specs.iter().find(|spec| spec.id == id).unwrap()
+    }
+
+    #[test]
+    fn the_contracts_example_is_what_comes_out() {
+        let specs = hosting();
+        let addons = serde_json::to_value(provider(spec(&specs, "addons:list")).unwrap()).unwrap();
+        assert_eq!(
+            addons,
+            json!({
+                "id": "addons:list",
+                "args": { "app": { "accepts": ["app_id", "app_name"], "prefer": "app_id", "required": true } },
+                "returns": [
+                    { "name": "id", "tags": ["addon_id"] },
+                    { "name": "name", "tags": ["addon_name", "display"] },
+                ],
+            })
+        );
+        assert!(provider(spec(&specs, "apps:create")).is_none());
+    }
+
+    #[test]
+    fn fields_that_hold_a_key_of_something_else_say_of_what() {
+        let specs = hosting();
+        let tags: Vec<_> =
+            spec(&specs, "apps:list").output_contract.fields.iter().map(|field| &field.tags[..]).collect();
+        let none: &[String] = &[];
+        assert_eq!(tags[2..], [&["owner_id".to_owned()][..], &["team_id".to_owned()], none]);
+    }
+
+    #[test]
+    fn an_argument_is_given_by_the_list_that_fits_what_is_known_before_it() {
+        let specs = hosting();
+        let info = spec(&specs, "addons:info");
+        assert_eq!(info.positionals[0].provider.as_deref(), Some("apps:list"));
+        // Not `all:addons:list`, which needs nothing: with the app at hand there are fewer to choose from.
+        assert_eq!(info.positionals[1].provider.as_deref(), Some("addons:list"));
+        assert_eq!(spec(&specs, "addons:list").flags[0].provider.as_deref(), Some("apps:list"));
+        assert_eq!(spec(&specs, "addons:list").provider_for, ["addons:info.addon"]);
+        // A session is known nowhere, so that no log can be listed.
+        assert_eq!(spec(&specs, "apps:log").positionals[1].provider, None);
+    }
+
+    #[test]
+    fn what_was_said_stays() {
+        let mut specs = hosting();
+        specs[1].output_contract.fields[0].tags = vec!["app_key".to_owned()];
+        specs[2].flags[0].accepts = vec!["app_key".to_owned()];
+        complete(&mut specs);
+        assert_eq!(specs[1].output_contract.fields[0].tags, ["app_key"]);
+        assert_eq!(specs[2].flags[0].accepts, ["app_key"]);
+    }
+
+    #[test]
+    fn every_provider_that_is_named_is_one() {
+        let specs = hosting();
+        for spec in &specs {
+            let flags = spec.flags.iter().filter_map(|flag| flag.provider.as_ref());
+            for id in flags.chain(spec.positionals.iter().filter_map(|argument| argument.provider.as_ref())) {
+                let list = specs.iter().find(|known| known.id == *id).unwrap();
+                assert!(provider(list).is_some());
+            }
+        }
+    }
+}

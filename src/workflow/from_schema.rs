@@ -1,0 +1,152 @@
+//! What JSON Schemas of tools say of their arguments and answers, as a command's spec has it.
+
+use serde_json::{Map, Value};
+
+use super::spec::{Flag, OutputContract, OutputField};
+
+/// How deep the paths of fields go.
+const DEPTH: usize = 3;
+
+/// The names of lists, where an answer holds several arrays.
+const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
+
+/// What the type of a value is called where a schema does not say it.
+const ANY: &str = "any";
+
+/// Returns the arguments that the schema of an object names, those that have to be given first.
+pub fn flags(schema: &Map<String, Value>) -> Vec<Flag> {
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let flag = |(name, property): (&String, &Value)| {
+        let text = |key: &str| property[key].as_str().map(str::to_owned);
+        Flag {
+            required: required.contains(&name.as_str()),
+            r#enum: property["enum"].as_array().cloned().unwrap_or_default(),
+            default: property.get("default").cloned(),
+            format: text("format"),
+            items: property["items"].is_object().then(|| type_of(&property["items"]).unwrap_or(ANY).to_owned()),
+            description: text("description"),
+            ..Flag::new(name, type_of(property).unwrap_or(ANY))
+        }
+    };
+    let mut flags: Vec<Flag> = properties.into_iter().flatten().map(flag).collect();
+    flags.sort_by_key(|flag| !flag.required);
+    flags
+}
+
+/// Returns what the schema of an answer says of it. `list` is the key of the list, where it is known to be one.
+pub fn output(schema: &Map<String, Value>, list: Option<&str>) -> OutputContract {
+    let schema = Value::Object(schema.clone());
+    let list = list.map(str::to_owned).or_else(|| list_of(&schema));
+    let fields_of = match list.as_deref() {
+        None => &schema,
+        Some(".") => &schema["items"],
+        Some(key) => &schema["properties"][key]["items"],
+    };
+    let mut fields = Vec::new();
+    leaves(fields_of, "", 1, &mut fields);
+    let Value::Object(schema) = schema else { return OutputContract::default() };
+    OutputContract { fields, list, schema: Some(schema), ..OutputContract::default() }
+}
+
+/// Returns where the list stands in an answer, where it is one.
+fn list_of(schema: &Value) -> Option<String> {
+    if type_of(schema) == Some("array") {
+        return Some(".".to_owned());
+    }
+    let properties = schema["properties"].as_object()?;
+    let arrays: Vec<&str> = properties
+        .iter()
+        .filter(|(_, property)| type_of(property) == Some("array"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    match arrays.as_slice() {
+        [only] => Some((*only).to_owned()),
+        several => LISTS.iter().find(|name| several.contains(name)).map(|name| (*name).to_owned()),
+    }
+}
+
+/// Appends the fields of an object, nested ones by their paths; of anything else the value itself, as `.`.
+fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField>) {
+    let properties = schema["properties"].as_object().filter(|properties| !properties.is_empty() && depth <= DEPTH);
+    let Some(properties) = properties else {
+        let name = if path.is_empty() { "." } else { path };
+        let r#type = type_of(schema).map(str::to_owned);
+        // Of an answer without a schema nothing is known.
+        if !path.is_empty() || r#type.as_deref().is_some_and(|kind| kind != "object") {
+            fields.push(OutputField { name: name.to_owned(), r#type, tags: Vec::new() });
+        }
+        return;
+    };
+    for (name, property) in properties {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        leaves(property, &path, depth + 1, fields);
+    }
+}
+
+/// Returns the type that a schema names: of several the first that is not null.
+fn type_of(schema: &Value) -> Option<&str> {
+    let is_one = |name: &&str| *name != "null";
+    match &schema["type"] {
+        Value::String(name) => Some(name.as_str()),
+        Value::Array(names) => names.iter().filter_map(Value::as_str).find(is_one),
+        _ => schema["properties"].is_object().then_some("object"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().unwrap().clone()
+    }
+
+    #[test]
+    fn arguments_are_the_properties_and_a_default_is_never_a_guess() {
+        let flags = flags(&object(json!({
+            "type": "object",
+            "properties": {
+                "region": { "type": ["null", "string"], "enum": ["us", "eu"], "description": "Where" },
+                "name": { "type": "string" },
+                "ports": { "type": "array", "items": { "type": "integer" }, "default": [80] },
+                "what": {},
+            },
+            "required": ["name"],
+        })));
+        let told: Vec<_> = flags.iter().map(|flag| (flag.name.as_str(), flag.r#type.as_str(), flag.required)).collect();
+        assert_eq!(
+            told,
+            [("name", "string", true), ("region", "string", false), ("ports", "array", false), ("what", "any", false)]
+        );
+        assert_eq!((&flags[1].default, flags[1].r#enum.len()), (&None, 2));
+        assert_eq!((flags[2].items.as_deref(), &flags[2].default), (Some("integer"), &Some(json!([80]))));
+    }
+
+    #[test]
+    fn a_list_is_the_one_array_or_one_of_the_usual_names() {
+        let list = |schema: Value| output(&object(schema), None).list;
+        let array = json!({ "type": "array", "items": { "type": "object" } });
+        assert_eq!(list(array.clone()).as_deref(), Some("."));
+        assert_eq!(list(json!({ "properties": { "apps": array, "total": {} } })).as_deref(), Some("apps"));
+        assert_eq!(list(json!({ "properties": { "a": array, "results": array } })).as_deref(), Some("results"));
+        assert_eq!(list(json!({ "properties": { "a": array, "b": array } })), None);
+    }
+
+    #[test]
+    fn fields_are_the_leaves_of_an_element() {
+        let schema = json!({ "properties": { "apps": { "type": "array", "items": { "properties": {
+            "id": { "type": "string" },
+            "owner": { "properties": { "id": { "type": "integer" }, "a": { "properties": { "b": { "properties": {
+                "c": { "type": "string" } } } } } } },
+        } } } } });
+        let names = |output: &OutputContract| output.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&output(&object(schema), None)), ["id", "owner.id", "owner.a.b"]);
+        let texts = output(&object(json!({ "type": "array", "items": { "type": "string" } })), None);
+        assert_eq!((names(&texts), texts.fields[0].r#type.as_deref()), (vec![".".to_owned()], Some("string")));
+        assert!(output(&object(json!({ "type": "object" })), None).fields.is_empty());
+    }
+}

@@ -1,0 +1,325 @@
+//! The index of words: which commands a query may mean, the best first.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::source::Brief;
+use super::words::{asked, singular, synonyms, words};
+
+/// What a word of a command weighs by where it stands.
+const ID: f32 = 8.0;
+const SUMMARY: f32 = 6.0;
+const ARGUMENTS: f32 = 2.0;
+
+/// How well a word of a query meets one of a command.
+const WHOLE: f32 = 1.0;
+const STEM: f32 = 0.95;
+const SYNONYM: f32 = 0.9;
+const PREFIX: f32 = 0.6;
+const TYPO: f32 = 0.5;
+
+/// By how much each word of its id makes a command count less.
+const DAMPING: f64 = 0.08;
+
+/// Letters of the shortest beginning that stands for a word.
+const SHORTEST_PREFIX: usize = 2;
+
+/// Letters of the longest word in which one wrong letter is taken, and of longer ones two.
+const SHORT: usize = 5;
+
+/// The commands of one source by their words.
+pub struct Index {
+    briefs: Vec<Brief>,
+    /// How many words each id has.
+    lengths: Vec<f64>,
+    /// In order.
+    words: Vec<Word>,
+    /// The places in `words` of those with the same stem.
+    stems: HashMap<Box<str>, Vec<usize>>,
+    /// The commands by their ids and aliases, in lower case.
+    ids: HashMap<Box<str>, Vec<usize>>,
+}
+
+struct Word {
+    text: Box<str>,
+    /// The commands that have it, each with what it weighs there.
+    commands: Vec<(usize, f32)>,
+}
+
+/// A command that was found, with what decides its place.
+#[derive(Clone, Copy)]
+pub struct Found<'a> {
+    /// The command.
+    pub brief: &'a Brief,
+    /// How many words of the query it has.
+    pub matched: usize,
+    /// How well it has them.
+    pub score: f64,
+}
+
+impl Found<'_> {
+    /// Returns which of two comes first: what is not deprecated, has more of the words, has them better, is shorter.
+    pub fn order(&self, other: &Found<'_>) -> Ordering {
+        let key = |found: &Found<'_>| (found.brief.deprecated, std::cmp::Reverse(found.matched));
+        let scores = other.score.total_cmp(&self.score);
+        let (ours, theirs) = (&self.brief.id, &other.brief.id);
+        key(self).cmp(&key(other)).then(scores).then(ours.len().cmp(&theirs.len())).then(ours.cmp(theirs))
+    }
+}
+
+impl Index {
+    /// Returns the index of a source's commands.
+    pub fn new(mut briefs: Vec<Brief>) -> Self {
+        let mut of_words: HashMap<String, Vec<(usize, f32)>> = HashMap::new();
+        let mut ids: HashMap<Box<str>, Vec<usize>> = HashMap::new();
+        let mut lengths = Vec::with_capacity(briefs.len());
+        for (command, brief) in briefs.iter_mut().enumerate() {
+            let of_id = words(&brief.id);
+            lengths.push(of_id.iter().fold(0.0, |length, _| length + 1.0));
+            // They are looked at this once.
+            let of_arguments = words(&std::mem::take(&mut brief.words));
+            for (found, weight) in [(of_id, ID), (words(&brief.summary), SUMMARY), (of_arguments, ARGUMENTS)] {
+                for word in found {
+                    let commands = of_words.entry(word).or_default();
+                    // The heavier places come first.
+                    if commands.last().is_none_or(|(last, _)| *last != command) {
+                        commands.push((command, weight));
+                    }
+                }
+            }
+            for id in std::iter::once(&brief.id).chain(&brief.aliases) {
+                let same = ids.entry(id.to_lowercase().into()).or_default();
+                if !same.contains(&command) {
+                    same.push(command);
+                }
+            }
+        }
+        let word = |(text, commands): (String, Vec<_>)| Word { text: text.into(), commands };
+        let mut words: Vec<Word> = of_words.into_iter().map(word).collect();
+        words.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        let mut stems: HashMap<Box<str>, Vec<usize>> = HashMap::new();
+        for (place, word) in words.iter().enumerate() {
+            stems.entry(singular(&word.text).into()).or_default().push(place);
+        }
+        Self { briefs, lengths, words, stems, ids }
+    }
+
+    /// Returns its commands.
+    pub fn briefs(&self) -> &[Brief] {
+        &self.briefs
+    }
+
+    /// Returns the commands that have this id or alias, in whichever case.
+    pub fn named(&self, id: &str) -> impl Iterator<Item = &Brief> {
+        self.ids.get(id.to_lowercase().as_str()).into_iter().flatten().map(|command| &self.briefs[*command])
+    }
+
+    /// Returns what each command has of a word of a query; nothing where none has it.
+    fn met(&self, asked: &str) -> Option<Vec<f32>> {
+        let mut met = Meeting::new(self);
+        let stem = singular(asked);
+        met.whole(asked);
+        met.stem(&stem, STEM);
+        for same in synonyms(asked).iter().chain(synonyms(&stem)) {
+            met.stem(same, SYNONYM);
+        }
+        if asked.chars().count() >= SHORTEST_PREFIX {
+            let first = self.words.partition_point(|word| &*word.text < asked);
+            let begun = self.words[first..].iter().take_while(|word| word.text.starts_with(asked));
+            begun.for_each(|word| met.take(word, PREFIX));
+        }
+        met.any.then_some(met.best)
+    }
+
+    /// Returns what each command has of a word that was probably meant; nothing where none is near.
+    fn nearly_met(&self, asked: &str) -> Option<Vec<f32>> {
+        let letters = asked.chars().count();
+        let most = if letters <= SHORT { 1 } else { 2 };
+        let mut met = Meeting::new(self);
+        for word in &self.words {
+            let is_near = || strsim::osa_distance(asked, &word.text) <= most;
+            if word.text.chars().count().abs_diff(letters) <= most && is_near() {
+                met.take(word, TYPO);
+            }
+        }
+        met.any.then_some(met.best)
+    }
+}
+
+/// What the commands of an index have of one word, while that is found out.
+struct Meeting<'a> {
+    index: &'a Index,
+    best: Vec<f32>,
+    any: bool,
+}
+
+impl<'a> Meeting<'a> {
+    fn new(index: &'a Index) -> Self {
+        Self { index, best: vec![0.0; index.briefs.len()], any: false }
+    }
+
+    fn take(&mut self, word: &Word, quality: f32) {
+        self.any = true;
+        for (command, weight) in &word.commands {
+            let best = &mut self.best[*command];
+            *best = best.max(weight * quality);
+        }
+    }
+
+    fn whole(&mut self, text: &str) {
+        if let Ok(place) = self.index.words.binary_search_by(|word| (*word.text).cmp(text)) {
+            self.take(&self.index.words[place], WHOLE);
+        }
+    }
+
+    fn stem(&mut self, stem: &str, quality: f32) {
+        for place in self.index.stems.get(stem).into_iter().flatten() {
+            self.take(&self.index.words[*place], quality);
+        }
+    }
+}
+
+/// Returns the commands of several indexes that have a word of the query and are admitted, in no order; without any word
+/// all that are admitted.
+pub fn search<'a>(indexes: &[&'a Index], query: &str, admits: impl Fn(&Brief) -> bool) -> Vec<Found<'a>> {
+    let asked = asked(query);
+    let mut matched: Vec<Vec<usize>> = indexes.iter().map(|index| vec![0; index.briefs.len()]).collect();
+    let mut scores: Vec<Vec<f64>> = indexes.iter().map(|index| vec![0.0; index.briefs.len()]).collect();
+    let all = count(indexes.iter().map(|index| index.briefs.len()).sum());
+    for word in &asked {
+        let mut met: Vec<Option<Vec<f32>>> = indexes.iter().map(|index| index.met(word)).collect();
+        if met.iter().all(Option::is_none) {
+            met = indexes.iter().map(|index| index.nearly_met(word)).collect();
+        }
+        let hits = met.iter().flatten().flatten().filter(|weight| **weight > 0.0).count();
+        let rarity = (1.0 + all / count(hits.max(1))).ln();
+        for (place, met) in met.into_iter().enumerate() {
+            for (command, weight) in met.into_iter().flatten().enumerate().filter(|(_, weight)| *weight > 0.0) {
+                matched[place][command] += 1;
+                scores[place][command] += f64::from(weight) * rarity;
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for ((index, matched), scores) in indexes.iter().zip(&matched).zip(&scores) {
+        for (command, brief) in index.briefs.iter().enumerate() {
+            if (asked.is_empty() || matched[command] > 0) && admits(brief) {
+                let score = scores[command] / (1.0 + DAMPING * index.lengths[command]);
+                found.push(Found { brief, matched: matched[command], score });
+            }
+        }
+    }
+    found
+}
+
+#[expect(clippy::cast_precision_loss, reason = "there are not so many commands")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::spec::CommandEffect;
+
+    fn brief(id: &str, summary: &str, arguments: &str) -> Brief {
+        Brief {
+            id: id.to_owned(),
+            summary: summary.to_owned(),
+            words: arguments.to_owned(),
+            aliases: Vec::new(),
+            effect: CommandEffect::Write,
+            deprecated: false,
+            lists: id.ends_with("list"),
+        }
+    }
+
+    fn hosting() -> Index {
+        Index::new(vec![
+            brief("addons:create", "Attach add-on", "app plan postgres"),
+            brief("addons:list", "List add-ons", "app"),
+            brief("apps:create", "Create an app", "name region"),
+            brief("apps:delete", "Delete an app", "app"),
+            brief("apps:info", "Info about an app", "app"),
+            brief("apps:list", "List apps", ""),
+            brief("apps:releases:list", "List the releases of an app", "app"),
+            brief("pipelines:list", "List pipelines", ""),
+        ])
+    }
+
+    fn ranked<'a>(indexes: &[&'a Index], query: &str) -> Vec<&'a str> {
+        let mut found = search(indexes, query, |_| true);
+        found.sort_by(Found::order);
+        found.iter().map(|found| found.brief.id.as_str()).collect()
+    }
+
+    #[test]
+    fn the_contracts_query_finds_its_commands_in_its_order() {
+        assert_eq!(ranked(&[&hosting()], "create app postgres")[..2], ["addons:create", "apps:create"]);
+        let both = Index::new(vec![
+            brief("apps:create", "Create an app", "name region"),
+            brief("addons:create", "Attach add-on", "app plan"),
+        ]);
+        assert_eq!(ranked(&[&both], "create app postgres"), ["apps:create", "addons:create"]);
+    }
+
+    #[test]
+    fn what_has_more_of_the_words_comes_first_then_what_has_them_better() {
+        let index = hosting();
+        for (query, first) in [
+            ("list apps", "apps:list"),
+            ("apps list", "apps:list"),
+            ("list of the releases", "apps:releases:list"),
+            ("remove app", "apps:delete"),
+            ("get app", "apps:info"),
+            ("find pipelines", "pipelines:list"),
+            ("pipeline", "pipelines:list"),
+            ("rel", "apps:releases:list"),
+        ] {
+            assert_eq!(ranked(&[&index], query).first(), Some(&first), "{query}");
+        }
+        assert!(ranked(&[&index], "kangaroo").is_empty());
+    }
+
+    #[test]
+    fn a_mistyped_word_is_met_by_the_nearest_and_a_right_one_by_none_but_its_own() {
+        let index = hosting();
+        assert_eq!(ranked(&[&index], "piplines"), ["pipelines:list"]);
+        assert_eq!(ranked(&[&index], "pipelnies"), ["pipelines:list"]);
+        assert!(ranked(&[&index], "ppilnise").is_empty());
+        assert_eq!(ranked(&[&index], "regoin"), ["apps:create"]);
+        assert!(!ranked(&[&index], "app").contains(&"pipelines:list"));
+    }
+
+    #[test]
+    fn several_indexes_are_ranked_as_one() {
+        let (one, other) = (hosting(), Index::new(vec![brief("tool:apps", "Apps", "")]));
+        assert_eq!(ranked(&[&one, &other], "apps").first(), Some(&"tool:apps"));
+        assert_eq!(ranked(&[&other, &one], "apps"), ranked(&[&one, &other], "apps"));
+    }
+
+    #[test]
+    fn deprecated_commands_come_last_and_what_is_not_admitted_not_at_all() {
+        let old = Brief { deprecated: true, ..brief("apps:create", "Create an app", "") };
+        let index = Index::new(vec![old, brief("x:other", "Makes things for an app", "")]);
+        assert_eq!(ranked(&[&index], "create app"), ["x:other", "apps:create"]);
+        assert!(search(&[&index], "create app", |brief| brief.deprecated).iter().all(|found| found.brief.deprecated));
+    }
+
+    #[test]
+    fn a_query_without_words_finds_all_by_their_ids() {
+        let index = Index::new(vec![brief("b:b", "", ""), brief("a:a", "", ""), brief("c:cc", "", "")]);
+        assert_eq!(ranked(&[&index], " "), ["a:a", "b:b", "c:cc"]);
+    }
+
+    #[test]
+    fn ids_and_aliases_are_found_in_whichever_case() {
+        let listed =
+            Brief { aliases: vec!["GET /apps".to_owned(), "listApps".to_owned()], ..brief("apps:list", "", "") };
+        let index = Index::new(vec![listed, brief("apps:info", "", "")]);
+        for id in ["apps:list", "APPS:List", "get /apps", "listapps"] {
+            assert_eq!(index.named(id).map(|brief| brief.id.as_str()).collect::<Vec<_>>(), ["apps:list"], "{id}");
+        }
+        assert_eq!(index.named("apps").count(), 0);
+    }
+}

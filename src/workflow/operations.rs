@@ -1,0 +1,136 @@
+//! mcpkg's own operations as commands: `mcpkg:prompt:create`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::kept::Kept;
+use super::source::{Brief, CommandSource};
+use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
+use super::{contracts, from_schema};
+use crate::error::Result;
+use crate::op::{Context, Effect, Entry, Surface};
+
+/// The group of these commands.
+pub const GROUP: &str = "mcpkg";
+
+/// The operations that agents have as tools; those alone that the caller may reach by their names, too.
+pub struct Operations;
+
+/// The commands of those who are served the same: few servers are asked by many different keys.
+static SPECS: Kept<Surface, Vec<CommandSpec>> = Kept::new(8);
+
+impl CommandSource for Operations {
+    fn kind(&self) -> SourceKind {
+        SourceKind::Operations
+    }
+
+    fn group(&self) -> Option<&'static str> {
+        Some(GROUP)
+    }
+
+    fn stamp(&self, context: &Context) -> Result<String> {
+        Ok(format!("{:?}", context.surface))
+    }
+
+    fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
+        Ok(specs(context)?.iter().map(Brief::of).collect())
+    }
+
+    fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
+        Ok(specs(context)?.iter().find(|spec| spec.id == id).cloned())
+    }
+}
+
+fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
+    SPECS.get(Surface::clone(&context.surface), || {
+        let served = named().filter(|(entry, _)| context.surface.serves(entry.tool, entry.group, entry.effect));
+        let mut specs: Vec<CommandSpec> = served.map(|(entry, id)| spec(entry, id)).collect();
+        contracts::complete(&mut specs);
+        Ok(specs)
+    })
+}
+
+/// Returns the operations that agents have as tools, each with its id.
+fn named() -> impl Iterator<Item = (&'static Entry, String)> {
+    let mut taken = HashSet::new();
+    crate::operations().filter(|entry| entry.faces.tool()).map(move |entry| {
+        // One shell command may stand for two operations.
+        let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
+        (entry, format!("{GROUP}:{name}"))
+    })
+}
+
+/// Returns the ids of all of them.
+pub fn ids() -> Vec<String> {
+    named().map(|(_, id)| id).collect()
+}
+
+fn spec(entry: &Entry, id: String) -> CommandSpec {
+    let (effect, idempotency) = match entry.effect {
+        Effect::Read => (CommandEffect::Read, Idempotency::Safe),
+        Effect::Offer => (CommandEffect::Read, Idempotency::Idempotent),
+        Effect::Create => (CommandEffect::Write, Idempotency::None),
+        Effect::Write if entry.idempotent => (CommandEffect::Write, Idempotency::Idempotent),
+        Effect::Write => (CommandEffect::Write, Idempotency::None),
+        Effect::Destroy => (CommandEffect::Destroy, Idempotency::None),
+    };
+    let (summary, rest) = first_sentence(entry.about);
+    let description = [rest, entry.help].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+    let output_contract = entry.output_schema().map(|schema| from_schema::output(&schema, entry.lists));
+    CommandSpec {
+        summary: summary.to_owned(),
+        description: (!description.is_empty()).then_some(description),
+        effect,
+        idempotency,
+        flags: from_schema::flags(&entry.input_schema()),
+        output_contract: output_contract.unwrap_or_default(),
+        aliases: vec![entry.tool.to_owned()],
+        ..CommandSpec::new(id, SourceKind::Operations)
+    }
+}
+
+/// Returns the first sentence of a text, without its period, and the rest.
+fn first_sentence(text: &str) -> (&str, &str) {
+    let (first, rest) = text.split_once(". ").unwrap_or((text, ""));
+    (first.trim_end_matches('.'), rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::projects::Selection;
+
+    fn context() -> (tempfile::TempDir, Context) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("a.db")).unwrap();
+        (folder, Context::shell(store, Selection::default()))
+    }
+
+    #[test]
+    fn each_operation_with_a_tool_is_a_command_of_its_own() {
+        let (_folder, context) = context();
+        let specs = specs(&context).unwrap();
+        let ids: HashSet<&str> = specs.iter().map(|spec| spec.id.as_str()).collect();
+        assert_eq!(ids.len(), crate::operations().filter(|entry| entry.faces.tool()).count());
+        assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
+        // What is the shell's alone no agent has.
+        assert!(!ids.contains("mcpkg:project:delete"));
+        for spec in specs.iter() {
+            assert!(!spec.summary.is_empty() && !spec.summary.ends_with('.'), "{}", spec.id);
+            assert!(Operations.spec(&context, &spec.id).unwrap().is_some());
+        }
+    }
+
+    #[test]
+    fn what_a_call_by_name_is_refused_is_no_command() {
+        let (_folder, context) = context();
+        let with = |surface| Context { surface: Arc::new(surface), ..context.clone() };
+        let reading = with(Surface { read_only: true, ..Surface::default() });
+        assert!(Operations.spec(&reading, "mcpkg:prompt:create").unwrap().is_none());
+        assert!(Operations.spec(&reading, "mcpkg:prompt:list").unwrap().is_some());
+        let deploys = with(Surface { groups: Some(vec!["deploy".to_owned()]), ..Surface::default() });
+        assert!(Operations.briefs(&deploys).unwrap().iter().all(|brief| !brief.id.contains("prompt")));
+        assert_ne!(Operations.stamp(&reading).unwrap(), Operations.stamp(&deploys).unwrap());
+    }
+}

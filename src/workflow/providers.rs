@@ -1,0 +1,107 @@
+//! `list_providers`, `mcpkg command providers`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, VERSION, cursor, data, limit, place};
+use super::commands::reachable;
+use super::completions::GROUPS;
+use super::spec::ProviderContract;
+use super::{GROUP, contracts};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+
+/// How many providers a page has unless told otherwise, and at most.
+const USUAL: u32 = 50;
+const MOST: u32 = 200;
+
+/// The name of this list in cursors.
+const LIST: &str = "providers";
+
+/// Lists the commands that hand out values for arguments.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Providers {
+    /// Only those that have a word of this
+    #[arg(long, value_name = "WORDS")]
+    filter: Option<String>,
+    /// Only this group
+    #[arg(long, value_name = "GROUP", add = GROUPS)]
+    group: Option<String>,
+    /// Most providers of a page [default: 50]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    limit: Option<u32>,
+    /// next_cursor of the page before
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+}
+
+/// A page of providers.
+#[derive(Serialize, JsonSchema)]
+pub struct Listed {
+    /// The providers, by their ids
+    providers: Vec<ProviderContract>,
+    /// Where the next page begins
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+impl Operation for Providers {
+    const TOOL: &'static str = "list_providers";
+    const CLI: &'static [&'static str] = &["command", "providers"];
+    const TITLE: &'static str = "List providers";
+    const ABOUT: &'static str =
+        "List the commands whose answers are values for arguments, with what they need and return";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg command providers", "mcpkg command providers --filter prompt --json"];
+    const EFFECT: Effect = Effect::Read;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const LISTS: Option<&'static str> = Some("providers");
+    const STRUCTURED: bool = true;
+    type Output = Answer<Listed>;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let limit = limit(self.limit, USUAL, MOST)?;
+        let after: Option<String> = self.cursor.as_deref().map(|cursor| place(LIST, cursor)).transpose()?;
+        let commands = reachable(context);
+        let indexes = commands.indexes(None)?;
+        let found = commands.search(&indexes, self.filter.as_deref().unwrap_or_default(), |brief| {
+            let group = brief.id.split(':').next();
+            brief.lists
+                && self.group.as_deref().is_none_or(|only| group == Some(only))
+                && after.as_deref().is_none_or(|after| brief.id.as_str() > after)
+        });
+        let mut ids: Vec<&str> = found.iter().map(|found| found.brief.id.as_str()).collect();
+        ids.sort_unstable();
+        let more = ids.len() > limit;
+        ids.truncate(limit);
+        let mut providers = Vec::new();
+        for id in &ids {
+            // What went away meanwhile is left out.
+            let spec = commands.spec(id)?;
+            providers.extend(spec.as_deref().and_then(contracts::provider));
+        }
+        let last = ids.last().filter(|_| more);
+        let next_cursor = last.map(|last| cursor(LIST, last)).transpose()?;
+        let listed = Listed { providers, next_cursor };
+        let row = |provider: &ProviderContract| {
+            let needs: Vec<&str> = provider.args.keys().map(String::as_str).collect();
+            let returns: Vec<&str> = provider.returns.iter().map(|field| field.name.as_str()).collect();
+            [provider.id.clone(), needs.join(", "), returns.join(", ")].map(|text| cell(&text).into_owned()).to_vec()
+        };
+        let table = Table {
+            columns: &["PROVIDER", "NEEDS", "RETURNS"],
+            rows: listed.providers.iter().map(row).collect(),
+            empty: "No command hands out values".to_owned(),
+        };
+        let reply = Reply::new(Body::Table(table), data(&listed)?);
+        Ok(match &listed.next_cursor {
+            Some(next) if context.is_shell() => {
+                reply.hint(format!("there are more: `--cursor {next}`, or a higher --limit"))
+            }
+            _ => reply,
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! What an id, or another way to write it, stands for.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::commands::Reachable;
+use super::index::Index;
+use super::source::{Commands, Resolved};
+use super::spec::CommandSpec;
+use crate::error::{Code, Error, Result};
+
+/// How many near ids are named where there is none of the one that was typed.
+const NEAR: usize = 3;
+
+/// How like the typed one an id has to be at least.
+const LIKENESS: f64 = 0.75;
+
+/// Returns what was typed stands for: an id `group:name`; `group name`, `group group:name`; an operationId or another alias;
+/// `METHOD /path`.
+///
+/// # Errors
+/// `E_STORAGE` and its like.
+pub fn resolve(commands: &Reachable<'_>, typed: &str) -> Result<Resolved> {
+    let forms = forms(typed);
+    for form in &forms {
+        if let Some(spec) = commands.spec(form)? {
+            return Ok(Resolved::One(spec));
+        }
+    }
+    let indexes = commands.indexes(None)?;
+    let mut ids: Vec<&str> = forms.iter().flat_map(|form| commands.named(&indexes, form)).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    match ids.as_slice() {
+        [only] => Ok(commands.spec(only)?.map_or_else(|| Resolved::None(Vec::new()), Resolved::One)),
+        [] => Ok(Resolved::None(nearest(commands, &indexes, &forms))),
+        several => Ok(Resolved::Several(several.iter().map(|id| (*id).to_owned()).collect())),
+    }
+}
+
+/// Returns the one command that was typed.
+///
+/// # Errors
+/// `E_NOT_FOUND` with the nearest ones, `E_AMBIGUOUS` with all that it stands for; `E_STORAGE` and its like.
+pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>> {
+    match commands.resolve(typed)? {
+        Resolved::One(spec) => Ok(spec),
+        Resolved::Several(ids) => {
+            let why = format!("'{}' stands for {} commands", typed.escape_debug(), ids.len());
+            Err(Error::new(Code::Ambiguous, why)
+                .hint(format!("say which one: {}", ids.join(", ")))
+                .with_details(json!({ "id": typed, "ids": ids })))
+        }
+        Resolved::None(near) => {
+            let error = Error::new(Code::NotFound, format!("There is no command '{}'", typed.escape_debug()));
+            let hint = match near.as_slice() {
+                [] => "search_commands, in the shell `mcpkg command search`, finds commands by words".to_owned(),
+                near => format!("did you mean '{}'?", near.join("' or '")),
+            };
+            Err(error.hint(hint).with_details(json!({ "id": typed, "nearest": near, "next_step": "search_commands" })))
+        }
+    }
+}
+
+/// Returns the ways to read what was typed: as it stands, and as an id where it is `group name` or `group group:name`.
+fn forms(typed: &str) -> Vec<String> {
+    let words: Vec<&str> = typed.split_whitespace().collect();
+    let mut forms = vec![words.join(" ")];
+    if let [group, rest @ ..] = words.as_slice()
+        && let [name, ..] = rest
+    {
+        let is_whole = name.strip_prefix(group).is_some_and(|name| name.starts_with(':'));
+        forms.push(if is_whole { rest.join(":") } else { words.join(":") });
+    }
+    forms
+}
+
+/// Returns the ids that are most like what was typed, the most like first.
+fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -> Vec<String> {
+    let typed: Vec<String> = forms.iter().map(|form| form.to_lowercase()).collect();
+    let likeness = |id: &str| {
+        let like = typed.iter().map(|typed| strsim::jaro_winkler(typed, &id.to_lowercase()));
+        like.fold(0.0, f64::max)
+    };
+    let all = commands.search(indexes, "", |_| true);
+    let mut near: Vec<(f64, &str)> = all
+        .iter()
+        .map(|found| (std::iter::once(&found.brief.id).chain(&found.brief.aliases), found.brief.id.as_str()))
+        .map(|(names, id)| (names.map(|name| likeness(name)).fold(0.0, f64::max), id))
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    near.into_iter().take(NEAR).map(|(_, id)| id.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_and_a_name_are_an_id() {
+        assert_eq!(forms("apps:create"), ["apps:create"]);
+        assert_eq!(forms(" apps  create "), ["apps create", "apps:create"]);
+        assert_eq!(forms("apps apps:create"), ["apps apps:create", "apps:create"]);
+        assert_eq!(forms("mcpkg prompt create"), ["mcpkg prompt create", "mcpkg:prompt:create"]);
+        assert_eq!(forms("GET /apps"), ["GET /apps", "GET:/apps"]);
+        assert_eq!(forms(""), [""]);
+    }
+}

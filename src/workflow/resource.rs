@@ -1,0 +1,40 @@
+//! `mcpkg://command/{id}`: a command's spec.
+
+use super::GROUP;
+use super::answer::VERSION;
+use super::commands::reachable;
+use super::show::{Detail, told};
+use super::source::{Commands, Resolved};
+use crate::error::Result;
+use crate::op::{Context, Live, Resource, Shown, Values};
+
+/// The spec of a command, for whoever may reach it.
+pub const COMMAND: Resource = Resource {
+    uri: "mcpkg://command/{id}",
+    name: "command",
+    title: "Command",
+    description: "What a command takes, what it answers and what it does, as get_command_spec has it",
+    mime_type: Some("application/json"),
+    shown: Shown::Template,
+    live: Some(Live { group: GROUP, read, names, looked_at_again: true }),
+    ..Resource::EMPTY
+};
+
+fn read(context: &Context, values: &Values) -> Result<Option<String>> {
+    let Resolved::One(spec) = reachable(context).resolve(values.get("id"))? else { return Ok(None) };
+    let mut text = serde_json::json!({ "schema_version": VERSION });
+    if let (Some(text), Some(told)) = (text.as_object_mut(), told(&spec, Detail::Compact)?.as_object()) {
+        text.extend(told.clone());
+    }
+    Ok(Some(text.to_string()))
+}
+
+/// Returns the ids of all commands: what can complete one.
+fn names(context: &Context) -> Result<Vec<String>> {
+    let commands = reachable(context);
+    let indexes = commands.indexes(None)?;
+    let mut ids: Vec<String> =
+        commands.search(&indexes, "", |_| true).into_iter().map(|found| found.brief.id.clone()).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}

@@ -1,0 +1,195 @@
+//! `search_commands`, `mcpkg command search`.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::answer::{Answer, VERSION, cursor, cut, data, limit, place};
+use super::commands::{Reachable, reachable};
+use super::completions::GROUPS;
+use super::index::{Found, Index};
+use super::source::Brief;
+use super::spec::{CommandEffect, SourceKind};
+use super::{GROUP, word};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+
+/// How many commands a page has unless told otherwise, and at most.
+const USUAL: u32 = 20;
+const MOST: u32 = 100;
+
+/// The name of this list in cursors.
+const LIST: &str = "commands";
+
+/// The most bytes of a summary among what was found: twenty of them are 4 KiB with all else.
+const SUMMARY: usize = 80;
+
+/// Searches the commands.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Search {
+    /// Words, or an id
+    #[arg(required = true, value_name = "QUERY")]
+    #[serde(deserialize_with = "one")]
+    #[schemars(with = "String")]
+    query: Vec<String>,
+    /// Only this group
+    #[arg(long, value_name = "GROUP", add = GROUPS)]
+    group: Option<String>,
+    /// Only this source
+    #[arg(long, value_name = "SOURCE")]
+    #[schemars(with = "Option<String>", extend("enum" = ["operations", "catalogs", "tools", "plugins"]))]
+    source: Option<SourceKind>,
+    /// Only this effect
+    #[arg(long, value_name = "EFFECT")]
+    #[schemars(with = "Option<String>", extend("enum" = ["read", "write", "destroy"]))]
+    effect: Option<CommandEffect>,
+    /// Most results [default: 20]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
+    limit: Option<u32>,
+    /// next_cursor of the page before
+    #[arg(long, value_name = "CURSOR")]
+    cursor: Option<String>,
+}
+
+/// Takes one text.
+fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    String::deserialize(deserializer).map(|text| vec![text])
+}
+
+/// What was found.
+#[derive(Serialize, JsonSchema)]
+pub struct Hits {
+    /// The commands, the best first
+    results: Vec<Hit>,
+    /// Where the next page begins
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// A command that was found.
+#[derive(Serialize, JsonSchema)]
+struct Hit {
+    /// Its id
+    id: String,
+    /// The id up to its first colon
+    group: String,
+    /// The rest of the id
+    name: String,
+    /// What it does
+    summary: String,
+    /// What it does to what is there
+    effect: CommandEffect,
+}
+
+impl Hit {
+    fn of(brief: &Brief) -> Self {
+        let (group, name) = brief.id.split_once(':').unwrap_or((&brief.id, ""));
+        Self {
+            id: brief.id.clone(),
+            group: group.to_owned(),
+            name: name.to_owned(),
+            summary: cut(&brief.summary, SUMMARY),
+            effect: brief.effect,
+        }
+    }
+}
+
+/// What decides the place of a command among those that were found, as a cursor has it.
+#[derive(Serialize, Deserialize)]
+struct Place {
+    deprecated: bool,
+    matched: usize,
+    /// The bits of its score: as text it would not come back to the last one.
+    score: u64,
+    id: String,
+}
+
+impl Place {
+    fn of(found: &Found<'_>) -> Self {
+        let (deprecated, id) = (found.brief.deprecated, found.brief.id.clone());
+        Self { deprecated, matched: found.matched, score: found.score.to_bits(), id }
+    }
+
+    /// Whether a command comes after this one.
+    fn is_before(&self, found: &Found<'_>) -> bool {
+        let brief = Brief { id: self.id.clone(), deprecated: self.deprecated, ..found.brief.clone() };
+        let last = Found { brief: &brief, matched: self.matched, score: f64::from_bits(self.score) };
+        last.order(found) == Ordering::Less
+    }
+}
+
+/// Returns the command that a query names by its id or an alias. A single word is looked for as a word, too: `status` may be
+/// the name of one command, and what others are about.
+fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Option<String> {
+    let query = query.trim();
+    let is_word = query.chars().all(char::is_alphanumeric);
+    match commands.named(indexes, query).as_slice() {
+        [only] if !is_word => Some((*only).to_owned()),
+        _ => None,
+    }
+}
+
+impl Operation for Search {
+    const TOOL: &'static str = "search_commands";
+    const CLI: &'static [&'static str] = &["command", "search"];
+    const TITLE: &'static str = "Search commands";
+    const ABOUT: &'static str = "Find commands of every source by words, the best first";
+    const HELP: &'static str = "Commands are mcpkg's own operations, those of imported API descriptions, and installed \
+        tools. Plurals, synonyms (add, remove, get) and mistyped words are met too; a whole id is one result.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg command search create prompt", "mcpkg command search list --group mcpkg --effect read"];
+    const EFFECT: Effect = Effect::Read;
+    const ALWAYS_LISTED: bool = true;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const LISTS: Option<&'static str> = Some("results");
+    const STRUCTURED: bool = true;
+    type Output = Answer<Hits>;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let query = self.query.join(" ");
+        let limit = limit(self.limit, USUAL, MOST)?;
+        let after: Option<Place> = self.cursor.as_deref().map(|cursor| place(LIST, cursor)).transpose()?;
+        let takes = |brief: &Brief| {
+            let group = brief.id.split(':').next();
+            self.group.as_deref().is_none_or(|only| group == Some(only))
+                && self.effect.is_none_or(|only| brief.effect == only)
+        };
+        let commands = reachable(context);
+        let indexes = commands.indexes(self.source)?;
+        let mut found = match exact(&commands, &indexes, &query) {
+            Some(id) => commands.search(&indexes, "", |brief| brief.id == id && takes(brief)),
+            None => commands.search(&indexes, &query, takes),
+        };
+        if let Some(after) = after {
+            found.retain(|found| after.is_before(found));
+        }
+        let more = found.len() > limit;
+        if more {
+            // The rest stays as it is: most of what has one of the words is never looked at.
+            found.select_nth_unstable_by(limit - 1, Found::order);
+            found.truncate(limit);
+        }
+        found.sort_unstable_by(Found::order);
+        let last = found.last().filter(|_| more);
+        let next_cursor = last.map(|last| cursor(LIST, &Place::of(last))).transpose()?;
+        let hits = Hits { results: found.iter().map(|found| Hit::of(found.brief)).collect(), next_cursor };
+        let row = |hit: &Hit| vec![cell(&hit.id).into_owned(), word(hit.effect), cell(&hit.summary).into_owned()];
+        let table = Table {
+            columns: &["COMMAND", "EFFECT", "SUMMARY"],
+            rows: hits.results.iter().map(row).collect(),
+            empty: format!("No command has a word of '{}'", cell(&query)),
+        };
+        let reply = Reply::new(Body::Table(table), data(&hits)?);
+        Ok(match &hits.next_cursor {
+            Some(next) if context.is_shell() => {
+                reply.hint(format!("there are more: `--cursor {next}`, or a higher --limit"))
+            }
+            _ => reply,
+        })
+    }
+}

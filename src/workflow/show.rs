@@ -1,0 +1,175 @@
+//! `get_command_spec`, `mcpkg command show`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::answer::{Answer, VERSION, data};
+use super::commands::reachable;
+use super::completions::IDS;
+use super::resolve::require;
+use super::spec::CommandSpec;
+use super::{GROUP, tools, word};
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+
+/// The most fields of an answer that are told, without `detail: full`.
+const FIELDS: usize = 60;
+
+/// The keys of the contract, in its order; all others follow.
+const FIRST: [&str; 8] = ["id", "group", "name", "path", "method", "flags", "positionals", "output_contract"];
+
+/// Shows a command.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Show {
+    /// Its id
+    #[arg(value_name = "ID", add = IDS)]
+    id: String,
+    /// full: with the JSON Schema of its answer
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    #[schemars(with = "Option<String>", extend("enum" = ["compact", "full"]))]
+    detail: Detail,
+}
+
+/// How much is told of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// The fields of its answer, sixty at most.
+    #[default]
+    Compact,
+    /// All of them, and the JSON Schema of its answer.
+    Full,
+}
+
+/// A command, and what tells whether it is still the same.
+#[derive(Serialize, JsonSchema)]
+pub struct Told {
+    #[serde(flatten)]
+    spec: CommandSpec,
+    /// SHA-256 of what is said of it: it differs when anything does
+    spec_hash: String,
+}
+
+impl Operation for Show {
+    const TOOL: &'static str = "get_command_spec";
+    const CLI: &'static [&'static str] = &["command", "show"];
+    const TITLE: &'static str = "Show a command";
+    const ABOUT: &'static str = "Show what a command takes, what it answers and what it does";
+    const HELP: &'static str = "Takes `group:name`, `group name`, the operationId of an API, or `METHOD /path`.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg command show mcpkg:prompt:create", "mcpkg command show mcpkg:prompt:list --detail full --json"];
+    const EFFECT: Effect = Effect::Read;
+    const ALWAYS_LISTED: bool = true;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Answer<Told>;
+
+    /// An id is looked up; what else stands for a command is searched for. Which tools are there may depend on the session.
+    fn is_hot(&self) -> bool {
+        let group = self.id.split_once(':').map(|(group, _)| group);
+        group.is_some_and(|group| group != tools::GROUP) && !self.id.contains(char::is_whitespace)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let spec = require(&reachable(context), &self.id)?;
+        let body = if context.is_shell() { people(&spec) } else { Body::Text(String::new()) };
+        Ok(Reply::new(body, told(&spec, self.detail)?))
+    }
+}
+
+/// Returns what is told of a command: the contract's keys first, then all others.
+///
+/// # Errors
+/// `E_INTERNAL` where it cannot be written as JSON.
+pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
+    let spec_hash = spec.hash();
+    let mut spec = spec.clone();
+    if detail == Detail::Compact {
+        let output = &mut spec.output_contract;
+        output.schema = None;
+        let more = output.fields.len().saturating_sub(FIELDS);
+        output.fields.truncate(FIELDS);
+        output.more_fields = (more > 0).then_some(more).or(output.more_fields);
+    }
+    let Value::Object(mut told) = data(&Told { spec, spec_hash })? else { return Ok(Value::Null) };
+    let first = FIRST.iter().filter_map(|key| told.shift_remove_entry(*key));
+    let mut ordered: Map<String, Value> = first.collect();
+    ordered.extend(told);
+    Ok(Value::Object(ordered))
+}
+
+/// Returns a command as a person reads it.
+fn people(spec: &CommandSpec) -> Body {
+    let mut lines = vec![format!("{}  {}", spec.id, word(spec.effect))];
+    lines.extend(spec.method.iter().zip(&spec.path).map(|(method, path)| format!("{method} {path}")));
+    lines.push(spec.summary.clone());
+    lines.extend(spec.description.clone());
+    lines.extend(spec.why_not.as_ref().map(|why| format!("It cannot be run: {why}")));
+    let row = |name: &str, kind: &str, needed: bool, provider: Option<&String>, about: Option<&String>| {
+        let needed = if needed { "needed" } else { "" };
+        let cells = [name, kind, needed, provider.map_or("", String::as_str), about.map_or("", String::as_str)];
+        cells.map(|text| cell(text).into_owned()).to_vec()
+    };
+    let placeholders = spec.positionals.iter();
+    let placeholders =
+        placeholders.map(|one| row(&one.name, &one.r#type, true, one.provider.as_ref(), one.help.as_ref()));
+    let flags = spec.flags.iter();
+    let flags =
+        flags.map(|one| row(&one.name, &one.r#type, one.required, one.provider.as_ref(), one.description.as_ref()));
+    let arguments = Table {
+        columns: &["ARGUMENT", "TYPE", "NEEDED", "PROVIDER", "DESCRIPTION"],
+        rows: placeholders.chain(flags).collect(),
+        empty: "It takes no arguments".to_owned(),
+    };
+    let fields = spec.output_contract.fields.iter();
+    let field = fields.map(|field| {
+        [&*field.name, field.r#type.as_deref().unwrap_or_default(), &field.tags.join(", ")]
+            .map(|text| cell(text).into_owned())
+            .to_vec()
+    });
+    let answer = Table {
+        columns: &["FIELD", "TYPE", "TAGS"],
+        rows: field.collect(),
+        empty: "What it answers is not described".to_owned(),
+    };
+    Body::Several(vec![Body::Text(lines.join("\n")), Body::Table(arguments), Body::Table(answer)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workflow::spec::{OutputField, SourceKind};
+
+    #[test]
+    fn the_contracts_keys_come_first_and_many_fields_are_counted() {
+        let mut spec = CommandSpec::new("apps:list", SourceKind::Catalogs);
+        let field = |number| OutputField { name: format!("f{number}"), r#type: None, tags: Vec::new() };
+        spec.output_contract.fields = (0..70).map(field).collect();
+        spec.output_contract.schema = Some(Map::new());
+        spec.path = Some("/apps".to_owned());
+        let compact = told(&spec, Detail::Compact).unwrap();
+        let keys: Vec<&str> = compact.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(keys[..7], ["id", "group", "name", "path", "flags", "positionals", "output_contract"]);
+        let output = &compact["output_contract"];
+        assert_eq!((output["fields"].as_array().unwrap().len(), &output["more_fields"]), (60, &10.into()));
+        assert!(output.get("schema").is_none());
+        let full = told(&spec, Detail::Full).unwrap();
+        assert_eq!(full["output_contract"]["fields"].as_array().unwrap().len(), 70);
+        assert!(full["output_contract"]["schema"].is_object());
+        assert_eq!((&full["spec_hash"], full["spec_hash"].as_str().unwrap().len()), (&compact["spec_hash"], 64));
+    }
+
+    #[test]
+    fn the_hash_follows_what_is_said_of_the_command_and_not_of_others() {
+        let spec = CommandSpec::new("apps:list", SourceKind::Catalogs);
+        let given = CommandSpec { provider_for: vec!["apps:info.app".to_owned()], ..spec.clone() };
+        let other = CommandSpec { summary: "List apps".to_owned(), ..spec.clone() };
+        assert_eq!(spec.hash(), given.hash());
+        assert_ne!(spec.hash(), other.hash());
+    }
+}

@@ -1,0 +1,145 @@
+//! Words of commands: how texts are cut into them, and which ones mean the same.
+
+/// Words that say nothing about what is looked for.
+const STOP: &[&str] = &[
+    "a", "all", "an", "and", "any", "are", "as", "at", "be", "by", "do", "for", "from", "how", "i", "in", "into", "is",
+    "it", "its", "me", "my", "of", "on", "or", "our", "please", "that", "the", "their", "this", "to", "want", "with",
+];
+
+/// Words for what a command does, each with those that mean the same.
+const SYNONYMS: &[(&str, &[&str])] = &[
+    ("add", &["create", "update"]),
+    ("create", &["add"]),
+    ("delete", &["remove"]),
+    ("edit", &["set", "update"]),
+    ("find", &["search", "list"]),
+    ("get", &["info", "show"]),
+    ("info", &["get", "show"]),
+    ("remove", &["delete"]),
+    ("set", &["edit", "update"]),
+    ("show", &["get", "info"]),
+    ("update", &["edit", "set"]),
+];
+
+/// Plurals that no rule makes a singular of, and words that only look like a plural.
+const IRREGULAR: &[(&str, &str)] = &[
+    ("aliases", "alias"),
+    ("alias", "alias"),
+    ("analyses", "analysis"),
+    ("caches", "cache"),
+    ("canvas", "canvas"),
+    ("children", "child"),
+    ("https", "https"),
+    ("ids", "id"),
+    ("indices", "index"),
+    ("ips", "ip"),
+    ("kubernetes", "kubernetes"),
+    ("news", "news"),
+    ("people", "person"),
+    ("series", "series"),
+    ("statuses", "status"),
+];
+
+/// Returns the words of a text in lower case: runs of letters and digits, and `appId` as `app` and `id`.
+pub fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut before_is_lower = false;
+    for c in text.chars() {
+        if !c.is_alphanumeric() || before_is_lower && c.is_uppercase() {
+            words.extend((!word.is_empty()).then(|| std::mem::take(&mut word)));
+        }
+        before_is_lower = c.is_lowercase() || c.is_ascii_digit();
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    words
+}
+
+/// Returns the words of a query, each once and without those that say nothing; with them where it has no others.
+pub fn asked(query: &str) -> Vec<String> {
+    let mut asked: Vec<String> = Vec::new();
+    for word in words(query) {
+        if !asked.contains(&word) {
+            asked.push(word);
+        }
+    }
+    let telling: Vec<String> = asked.iter().filter(|word| !STOP.contains(&word.as_str())).cloned().collect();
+    if telling.is_empty() { asked } else { telling }
+}
+
+/// Returns the words that mean the same, where this one says what a command does.
+pub fn synonyms(word: &str) -> &'static [&'static str] {
+    SYNONYMS.iter().find(|(known, _)| *known == word).map_or(&[], |(_, same)| same)
+}
+
+/// Returns a word, in lower case, without what makes it a plural.
+pub fn singular(word: &str) -> String {
+    if let Some((_, singular)) = IRREGULAR.iter().find(|(plural, _)| *plural == word) {
+        return (*singular).to_owned();
+    }
+    let cut = |ending: &str| word.strip_suffix(ending).filter(|rest| rest.len() > 1);
+    if let Some(rest) = cut("ies").filter(|rest| rest.len() > 2) {
+        return format!("{rest}y");
+    }
+    for ending in ["sses", "shes", "ches", "xes", "zes"] {
+        if cut(ending).is_some() {
+            return word[..word.len() - 2].to_owned();
+        }
+    }
+    match cut("s") {
+        Some(rest) if rest.len() > 2 && !rest.ends_with(['s', 'u', 'i']) => rest.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Returns a name as `foo_id`, however it was written: `fooId`, `foo-id`, `foo.id`.
+pub fn snake(name: &str) -> String {
+    words(name).join("_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_into_words() {
+        assert_eq!(words("mcpkg:prompt:create"), ["mcpkg", "prompt", "create"]);
+        assert_eq!(words("appId add-on  HTTPServer v2"), ["app", "id", "add", "on", "httpserver", "v2"]);
+        assert_eq!(words("Überall, ÄÖ"), ["überall", "äö"]);
+        assert!(words(" -- ").is_empty());
+        assert_eq!(snake("ownerId"), "owner_id");
+        assert_eq!(snake("owner.id"), "owner_id");
+    }
+
+    #[test]
+    fn a_query_keeps_the_words_that_tell_something() {
+        assert_eq!(asked("Add a collaborator to the repo, add"), ["add", "collaborator", "repo"]);
+        assert_eq!(asked("all of it"), ["all", "of", "it"]);
+        assert!(asked("").is_empty());
+    }
+
+    #[test]
+    fn plurals_have_the_stem_of_their_singular() {
+        for (plural, one) in [
+            ("apps", "app"),
+            ("policies", "policy"),
+            ("branches", "branch"),
+            ("addresses", "address"),
+            ("databases", "database"),
+            ("indexes", "index"),
+            ("caches", "cache"),
+            ("statuses", "status"),
+            ("ids", "id"),
+            ("keys", "key"),
+        ] {
+            assert_eq!(singular(plural), one);
+            assert_eq!(singular(one), one);
+        }
+        for word in ["status", "access", "dns", "s", "is", "analysis", "kubernetes", "bus", ""] {
+            assert_eq!(singular(word), word);
+        }
+    }
+}
