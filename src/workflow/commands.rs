@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
+use super::running::{Answered, Failed, Running};
 use super::source::{Brief, CommandSource, Commands, Resolved};
 use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
 use super::tools::Tools;
@@ -25,6 +26,15 @@ static SPECS: Kept<(PathBuf, SourceKind, String, String), CommandSpec> = Kept::n
 /// Returns the commands that the caller of `context` may reach. Nothing is read before it is asked for.
 pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
+}
+
+/// Runs a command under the rights of the caller of `context`.
+///
+/// # Errors
+/// As [`CommandSource::run`].
+pub fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+    let source = SOURCES.iter().find(|source| source.kind() == running.spec.source);
+    source.ok_or_else(|| resolve::gone(&running.spec.id))?.run(context, running)
 }
 
 /// The commands that a caller may reach.

@@ -4,19 +4,27 @@ mod answer;
 pub mod commands;
 mod completions;
 pub mod contracts;
+pub mod definition;
+pub mod engine;
+pub mod expression;
+pub mod finding;
 mod from_schema;
 mod index;
 mod kept;
+pub mod limits;
 mod operations;
 mod providers;
 mod resolve;
 mod resource;
+pub mod running;
 mod search;
 mod show;
 pub mod source;
+pub mod span;
 pub mod spec;
 mod tools;
 mod words;
+pub mod yaml;
 
 use clap::ValueEnum;
 

@@ -3,10 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::kept::Kept;
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
-use super::{contracts, from_schema};
+use super::running::{Answered, Failed, Running};
+use super::{contracts, from_schema, resolve};
 use crate::error::Result;
 use crate::op::{Context, Effect, Entry, Surface};
 
@@ -38,6 +41,16 @@ impl CommandSource for Operations {
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
         Ok(specs(context)?.iter().find(|spec| spec.id == id).cloned())
+    }
+
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+        let id = &running.spec.id;
+        let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
+        let found = named().find(|(entry, named)| named == id && served(entry));
+        let (entry, _) = found.ok_or_else(|| resolve::gone(id))?;
+        let call = entry.from_agent(Value::Object(running.with.clone()))?;
+        // Its own gates, such as a confirm token or a person's consent, stay as they are; a failure changed nothing.
+        Ok(Answered::of(call.run(context)?.into_value()))
     }
 }
 

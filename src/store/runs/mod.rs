@@ -191,6 +191,15 @@ pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>
     Ok(page.slice(found))
 }
 
+/// Returns the name of a run's project, where it has one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn project_name(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
+    let Some(project) = run.project else { return Ok(None) };
+    db.one(sql!("SELECT name FROM project WHERE id = ?1"), params![project], |row| row.get(0))
+}
+
 /// Returns the text of what was planned.
 ///
 /// # Errors

@@ -15,5 +15,6 @@ mod step;
 mod stop;
 mod values;
 
-pub use begin::{Asked, begin};
-pub use live::{Followed, end_all, follow};
+pub use begin::{Asked, Begun, begin};
+pub use drive::drive;
+pub use live::{end_all, follow};

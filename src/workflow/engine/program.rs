@@ -8,6 +8,9 @@ use crate::clock::Millis;
 use crate::store::runs::Kind;
 use crate::workflow::spec::{CommandSpec, OutputField};
 
+/// The type of an argument whose value is a reference to a secret.
+pub const SECRET: &str = "secret";
+
 /// What a run does.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -52,7 +55,12 @@ pub struct Planned {
 #[derive(Clone, Debug)]
 pub enum Arguments {
     /// As they are: nothing in them is an expression.
-    Plain(Map<String, Value>),
+    Plain {
+        /// By name; the value of a secret is a reference.
+        with: Map<String, Value>,
+        /// The names of the secrets among them.
+        secrets: Vec<String>,
+    },
     /// With templates, which are filled in before each attempt.
     Templates(Map<String, Value>),
 }
@@ -86,11 +94,13 @@ impl Repeat {
 impl Program {
     /// Returns the program of a single command.
     pub fn of_command(spec: Arc<CommandSpec>, with: Map<String, Value>) -> Self {
+        let is_secret = |name: &&String| spec.flags.iter().any(|flag| flag.name == **name && flag.r#type == SECRET);
+        let secrets = with.keys().filter(is_secret).cloned().collect();
         let step = Planned {
             id: "command".to_owned(),
             needs: Vec::new(),
             condition: None,
-            with: Arguments::Plain(with),
+            with: Arguments::Plain { with, secrets },
             body: None,
             repeat: None,
             fields: Vec::new(),

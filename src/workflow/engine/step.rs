@@ -44,7 +44,7 @@ impl Drive<'_> {
                 Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
             }
         }
-        let (with, body) = match self.values.arguments(step) {
+        let (with, body) = match self.values.arguments(step, &mut self.known, &self.context.cancelled) {
             Ok(arguments) => arguments,
             Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
         };

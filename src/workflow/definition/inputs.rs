@@ -1,0 +1,392 @@
+//! What a workflow is given.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::ser::{Error as _, SerializeMap, SerializeSeq};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::fields::{is_default, is_empty_map, scalar};
+
+/// The inputs in the author's order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inputs {
+    /// How they were written, and so how they are written again.
+    pub form: Form,
+    /// Each with its name.
+    pub list: Vec<NamedInput>,
+}
+
+/// How inputs are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// A mapping by name.
+    #[default]
+    Map,
+    /// A list of mappings with `name`.
+    List,
+}
+
+/// An input with its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedInput {
+    /// The name, by which expressions know it: inputs.NAME.
+    pub id: String,
+    /// The input.
+    pub input: Input,
+}
+
+/// One input.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Input {
+    /// In a list the name of the input; in a mapping, whose key that is, a label for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its type; string where it is not said. The value of a secret is a reference such as env:NAME.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub r#type: InputType,
+    /// The list command whose elements are offered as values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Which fields of the provider's elements are the value and what is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub select: Option<Select>,
+    /// Whether one element is chosen or several.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub mode: Mode,
+    /// For how many seconds what the provider answered is used again; 60 where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_ttl_sec: Option<u32>,
+    /// What happens where the provider fails.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_error: OnError,
+    /// The value where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<DefaultValue>,
+    /// The provider's arguments by name: a value or template, or from_step or from_input with path.
+    #[serde(default, skip_serializing_if = "is_empty_map")]
+    #[schemars(schema_with = "provider_args")]
+    pub provider_args: Map<String, Value>,
+    /// Inputs and steps that have to be known before its provider is asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// Makes one text of several values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub join: Option<Join>,
+    /// Whether it may be left out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub optional: bool,
+    /// What a value has to be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validate: Option<Validate>,
+    /// What stands in an empty field of a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<String>,
+    /// A word of advice for who fills it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// A value as it could be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "scalar")]
+    pub example: Option<Value>,
+    /// The values that it takes, where these are few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub r#enum: Vec<Value>,
+}
+
+/// The type of an input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "each is the JSON type of its name; a secret is a reference")]
+pub enum InputType {
+    #[default]
+    String,
+    Integer,
+    Number,
+    Boolean,
+    Array,
+    Object,
+    Secret,
+}
+
+/// Which fields of a provider's elements count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Select {
+    /// The field that is the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_field: Option<String>,
+    /// The field that people see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_field: Option<String>,
+    /// The field that tells elements apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_field: Option<String>,
+}
+
+/// How many elements are chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum Mode {
+    #[default]
+    Single,
+    Multiple,
+}
+
+/// What happens where a provider fails: a person types the value, an older answer is used, or the run fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum OnError {
+    #[default]
+    Manual,
+    Cached,
+    Fail,
+}
+
+/// The value where none is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DefaultValue {
+    /// Where it is from.
+    pub from: Origin,
+    /// The literal itself, the name of the variable, or the workflow and the path in its answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+}
+
+/// Where a default is from: the text itself, a variable that the project allows, the last successful run, or the answer of
+/// another workflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the words say it")]
+pub enum Origin {
+    Literal,
+    Env,
+    History,
+    WorkflowOutput,
+}
+
+/// How several values become one text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Join {
+    /// What stands between two values.
+    pub separator: String,
+    /// What stands on both sides of each value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrap_each: Option<String>,
+}
+
+/// What a value has to be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Validate {
+    /// Whether there has to be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required: Option<bool>,
+    /// The values that it takes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub r#enum: Vec<Value>,
+    /// A regular expression that a text has to match somewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
+    /// The fewest characters of a text, or elements of a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u32>,
+    /// The most characters of a text, or elements of a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u32>,
+}
+
+/// What a provider's argument is bound to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Bound<'a> {
+    /// A value, or a template.
+    Value(&'a Value),
+    /// The answer of a step.
+    Step {
+        /// The step's name.
+        id: &'a str,
+        /// The path in its answer; the whole of it where there is none.
+        path: Option<&'a str>,
+        /// What happens where there is no value.
+        on_missing: OnMissing,
+    },
+    /// Another input.
+    Input {
+        /// The input's name.
+        id: &'a str,
+        /// The path in its value.
+        path: Option<&'a str>,
+        /// What happens where there is no value.
+        on_missing: OnMissing,
+    },
+}
+
+/// What happens where a bound value is missing: a person is asked, the argument is left out, or the run fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnMissing {
+    /// A person is asked.
+    Prompt,
+    /// The argument is left out.
+    Skip,
+    /// The run fails.
+    Fail,
+    /// It was not said: it fails where the argument is required, else the argument is left out.
+    Unsaid,
+}
+
+impl<'a> Bound<'a> {
+    /// Returns what a value of `provider_args` binds; `None` where it is a mapping that names both a step and an input, or
+    /// neither.
+    pub fn of(value: &'a Value) -> Option<Self> {
+        let Value::Object(map) = value else { return Some(Self::Value(value)) };
+        let text = |key: &str| map.get(key).and_then(Value::as_str);
+        let on_missing = match text("on_missing") {
+            Some("prompt") => OnMissing::Prompt,
+            Some("skip") => OnMissing::Skip,
+            Some("fail") => OnMissing::Fail,
+            _ => OnMissing::Unsaid,
+        };
+        let path = text("path");
+        match (text("from_step"), text("from_input")) {
+            (Some(id), None) => Some(Self::Step { id, path, on_missing }),
+            (None, Some(id)) => Some(Self::Input { id, path, on_missing }),
+            _ => None,
+        }
+    }
+}
+
+impl Inputs {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Returns the input of this name.
+    pub fn get(&self, id: &str) -> Option<&Input> {
+        self.list.iter().find(|named| named.id == id).map(|named| &named.input)
+    }
+
+    /// Returns the JSON pointer of the input at `index`.
+    pub fn pointer(&self, index: usize) -> String {
+        match self.form {
+            Form::List => format!("/inputs/{index}"),
+            // A name that needs escapes is none that an expression could write.
+            Form::Map => format!("/inputs/{}", self.list[index].id.replace('~', "~0").replace('/', "~1")),
+        }
+    }
+}
+
+impl Input {
+    /// Whether there has to be a value.
+    pub fn is_required(&self) -> bool {
+        !self.optional && self.validate.as_ref().and_then(|validate| validate.required) != Some(false)
+    }
+
+    /// The values that it takes, where these are few.
+    pub fn choices(&self) -> &[Value] {
+        match (&self.validate, &*self.r#enum) {
+            (Some(validate), []) => &validate.r#enum,
+            (_, choices) => choices,
+        }
+    }
+}
+
+impl InputType {
+    /// The type's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::String => "string",
+            Self::Integer => "integer",
+            Self::Number => "number",
+            Self::Boolean => "boolean",
+            Self::Array => "array",
+            Self::Object => "object",
+            Self::Secret => "secret",
+        }
+    }
+}
+
+impl Serialize for Inputs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.form {
+            Form::Map => {
+                let mut map = serializer.serialize_map(Some(self.list.len()))?;
+                for named in &self.list {
+                    map.serialize_entry(&named.id, &named.input)?;
+                }
+                map.end()
+            }
+            Form::List => {
+                let mut list = serializer.serialize_seq(Some(self.list.len()))?;
+                for named in &self.list {
+                    let mut map = Map::from_iter([("name".to_owned(), named.id.clone().into())]);
+                    match serde_json::to_value(&named.input).map_err(S::Error::custom)? {
+                        Value::Object(fields) => map.extend(fields),
+                        other => return Err(S::Error::custom(format!("an input is written as {other}"))),
+                    }
+                    list.serialize_element(&map)?;
+                }
+                list.end()
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Inputs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let input = |value| serde_json::from_value::<Input>(value).map_err(D::Error::custom);
+        match Value::deserialize(deserializer)? {
+            Value::Object(map) => {
+                let list = map.into_iter().map(|(id, value)| Ok(NamedInput { id, input: input(value)? }));
+                Ok(Self { form: Form::Map, list: list.collect::<Result<_, D::Error>>()? })
+            }
+            Value::Array(values) => {
+                let list = values.into_iter().map(|value| {
+                    let mut input = input(value)?;
+                    Ok(NamedInput { id: input.name.take().unwrap_or_default(), input })
+                });
+                Ok(Self { form: Form::List, list: list.collect::<Result<_, D::Error>>()? })
+            }
+            _ => Err(D::Error::custom("inputs are a mapping or a list")),
+        }
+    }
+}
+
+impl JsonSchema for Inputs {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Inputs".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let input = Input::json_schema(generator);
+        let mut named = input.clone();
+        named.insert("required".to_owned(), Value::Array(vec!["name".into()]));
+        json_schema!({ "anyOf": [
+            { "type": "object", "additionalProperties": input },
+            { "type": "array", "items": named },
+        ] })
+    }
+}
+
+/// The schema of a provider's arguments.
+fn provider_args(_: &mut SchemaGenerator) -> Schema {
+    let text = |description: &str| json_schema!({ "type": "string", "description": description });
+    json_schema!({ "type": "object", "additionalProperties": { "anyOf": [
+        { "type": ["string", "number", "boolean"] },
+        { "type": "object", "properties": {
+            "from_step": text("The step whose answer it is"),
+            "from_input": text("The input whose value it is"),
+            "path": text("The path in it"),
+            "on_missing": { "type": "string", "enum": ["prompt", "skip", "fail"] },
+        } },
+    ] } })
+}

@@ -1,0 +1,179 @@
+//! What a workflow is: the fields of its text, in the order in which they are written.
+//!
+//! The JSON Schema of these structs is what `mcpkg://schema/workflow` answers, and what the shape of a text is checked against.
+
+mod fields;
+mod inputs;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::spec::OutputField;
+use fields::{is_empty_map, text_or_flag, text_or_number};
+
+pub use inputs::{
+    Bound, DefaultValue, Form, Input, InputType, Inputs, Join, Mode, NamedInput, OnError, OnMissing, Origin, Select,
+    Validate,
+};
+
+/// The version of the form that is written here.
+pub const SCHEMA_VERSION: &str = "1.0";
+
+/// A workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Definition {
+    /// The version of this form: 1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<String>,
+    /// Its name: letters, digits, `_` and `-`.
+    pub workflow: String,
+    /// A title for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The groups of commands that it needs, such as the prefix of a catalog.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<String>,
+    /// What it is given: a mapping by name, or a list of mappings with `name`.
+    #[serde(default, skip_serializing_if = "Inputs::is_empty")]
+    pub inputs: Inputs,
+    /// What it does, one after the other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// What it answers: a template, or a mapping or list of templates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_output: Option<Value>,
+}
+
+/// One step: a command that is run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Step {
+    /// Its name, by which expressions know its answer: steps.ID.output.
+    pub id: String,
+    /// The command's id, as search_commands returns it.
+    pub run: String,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Steps that have to succeed before it. Those whose answer it uses need not be named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<String>,
+    /// A condition; the step is skipped where it does not hold. `when` is the same.
+    #[serde(rename = "if", default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text_or_flag")]
+    pub condition: Option<Value>,
+    /// The command's arguments by name.
+    #[serde(default, skip_serializing_if = "is_empty_map")]
+    pub with: Map<String, Value>,
+    /// The whole body of the request, in place of arguments that go there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// Run it again until a condition holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<Repeat>,
+    /// The fields that its answer has to have, where the command's own contract does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_contract: Option<StepContract>,
+}
+
+/// How a step is run again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Repeat {
+    /// The condition that ends it; it may use the step's own answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text_or_flag")]
+    pub until: Option<Value>,
+    /// The time between two attempts, such as 5s or 1m; 1s where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text_or_number")]
+    pub every: Option<Value>,
+    /// How long it may take altogether; 15m where it is not said, 24h at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "text_or_number")]
+    pub timeout: Option<Value>,
+    /// How often it is tried; 100 where it is not said, 10000 at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_attempts: Option<u32>,
+}
+
+/// The fields that a step's answer has to have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepContract {
+    /// The fields.
+    pub fields: Vec<OutputField>,
+}
+
+impl Definition {
+    /// Returns the index of the step of this name.
+    pub fn step(&self, id: &str) -> Option<usize> {
+        self.steps.iter().position(|step| step.id == id)
+    }
+}
+
+/// Returns how long a duration is, in milliseconds: `250ms`, `10s`, `5m`, `1h`, or bare seconds as a number or a text.
+pub fn milliseconds(value: &Value) -> Option<u64> {
+    let text = match value {
+        Value::Number(number) => return number.as_f64().filter(|s| *s >= 0.0).map(|s| (s * 1000.0) as u64),
+        Value::String(text) => text.trim(),
+        _ => return None,
+    };
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let scale = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(scale)
+}
+
+/// Whether a name can be written in an expression: letters, digits, `_` and `-`, a letter or `_` first, 64 at most.
+pub fn is_identifier(name: &str) -> bool {
+    name.len() <= 64
+        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn durations_have_a_unit_or_are_seconds() {
+        for (text, expected) in [
+            (json!("250ms"), Some(250)),
+            (json!("10s"), Some(10_000)),
+            (json!("5m"), Some(300_000)),
+            (json!("1h"), Some(3_600_000)),
+            (json!("7"), Some(7_000)),
+            (json!(7), Some(7_000)),
+            (json!(0.5), Some(500)),
+            (json!("soon"), None),
+            (json!("-1s"), None),
+            (json!(-1), None),
+            (json!("5 m"), None),
+            (json!(""), None),
+            (json!("99999999999999999999h"), None),
+            (json!(true), None),
+        ] {
+            assert_eq!(milliseconds(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_what_an_expression_can_write() {
+        for good in ["a", "create_app", "create-app", "_x9"] {
+            assert!(is_identifier(good), "{good}");
+        }
+        for bad in ["", "9a", "-a", "create app", "é", "a.b", &"a".repeat(65)] {
+            assert!(!is_identifier(bad), "{bad}");
+        }
+    }
+}

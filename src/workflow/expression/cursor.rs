@@ -1,0 +1,165 @@
+//! Reads the small parts of an expression: signs, names, numbers, texts in quotes.
+
+use std::ops::Range;
+
+use serde_json::Number;
+
+use super::fault::{Fault, FaultKind};
+
+/// Signs of other languages that may stand behind a value, longer ones first.
+const UNSUPPORTED: [&str; 20] =
+    ["===", "!==", "<=", ">=", "=>", "??", "?.", "**", "<", ">", "+", "-", "*", "/", "%", "?", "|", "&", "=", "~"];
+
+/// A place in a text, and how far the text goes.
+pub(super) struct Cursor<'t> {
+    text: &'t str,
+    /// The byte that is read next.
+    pub(super) at: usize,
+    end: usize,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(text: &'t str, range: Range<usize>) -> Self {
+        Self { text, at: range.start, end: range.end }
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        &self.text[self.at..self.end]
+    }
+
+    pub(super) fn space(&mut self) {
+        self.take(|c| matches!(c, ' ' | '\t' | '\n' | '\r'));
+    }
+
+    pub(super) fn is_at(&self, sign: &str) -> bool {
+        self.rest().starts_with(sign)
+    }
+
+    /// Passes over a sign where it stands here; says whether it did.
+    pub(super) fn eat(&mut self, sign: &str) -> bool {
+        let stands = self.is_at(sign);
+        if stands {
+            self.at += sign.len();
+        }
+        stands
+    }
+
+    fn take(&mut self, is_part: impl Fn(char) -> bool) -> &'t str {
+        let rest = self.rest();
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    /// Returns the name that stands here: letters, digits, `_` and `-`, a letter or `_` first.
+    pub(super) fn name(&mut self) -> Option<&'t str> {
+        let begins = self.rest().starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        begins.then(|| self.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-')))
+    }
+
+    /// Returns the digits that stand here, as `.0` and `[0]` have them.
+    pub(super) fn index(&mut self) -> Option<usize> {
+        let start = self.at;
+        let index = self.take(|c| c.is_ascii_digit()).parse().ok();
+        if index.is_none() {
+            self.at = start;
+        }
+        index
+    }
+
+    /// Returns the number that stands here, as JSON writes it.
+    pub(super) fn number(&mut self) -> Result<Number, Fault> {
+        let start = self.at;
+        let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        self.eat("-");
+        self.take(|c| c.is_ascii_digit());
+        // A point that no digit follows belongs to what comes next, as in `.includes`.
+        if self.rest().strip_prefix('.').is_some_and(digit) {
+            self.at += 1;
+            self.take(|c| c.is_ascii_digit());
+        }
+        let exponent = self.rest().strip_prefix(['e', 'E']).map(|rest| rest.strip_prefix(['+', '-']).unwrap_or(rest));
+        if let Some(rest) = exponent.filter(|rest| digit(rest)) {
+            self.at = self.end - rest.len();
+            self.take(|c| c.is_ascii_digit());
+        }
+        let number = serde_json::from_str(&self.text[start..self.at]);
+        number.map_err(|_| Fault::syntax(start..self.at, "this is no number"))
+    }
+
+    /// Returns the text in quotes that stands here, without its escapes.
+    pub(super) fn quoted(&mut self) -> Result<String, Fault> {
+        let start = self.at;
+        let quote = if self.eat("'") { '\'' } else { '"' };
+        self.at = start + 1;
+        let mut text = String::new();
+        loop {
+            text.push_str(self.take(|c| c != quote && c != '\\'));
+            match self.rest().chars().next() {
+                None => return Err(Fault::syntax(start..self.end, "a text in quotes never ends")),
+                Some('\\') => {
+                    let escape = self.at;
+                    self.at += 1;
+                    let Some(character) = self.escaped() else {
+                        let at = escape..self.at.max(escape + 1);
+                        return Err(Fault::syntax(at, "a backslash stands before what it does not escape"));
+                    };
+                    text.push(character);
+                }
+                Some(_) => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+            }
+        }
+    }
+
+    /// Reads what stands behind a backslash: JSON's escapes, and the single quote.
+    fn escaped(&mut self) -> Option<char> {
+        let escape = self.rest().chars().next()?;
+        self.at += escape.len_utf8();
+        match escape {
+            '"' | '\'' | '\\' | '/' => Some(escape),
+            'n' => Some('\n'),
+            't' => Some('\t'),
+            'r' => Some('\r'),
+            'b' => Some('\u{8}'),
+            'f' => Some('\u{c}'),
+            'u' => match self.unit()? {
+                high @ 0xd800..=0xdbff => {
+                    let low = if self.eat("\\u") { self.unit()? } else { return None };
+                    char::decode_utf16([high, low]).next()?.ok()
+                }
+                unit => char::from_u32(unit.into()),
+            },
+            _ => None,
+        }
+    }
+
+    fn unit(&mut self) -> Option<u16> {
+        let digits = self.rest().get(..4)?;
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let unit = is_hex.then(|| u16::from_str_radix(digits, 16).ok())??;
+        self.at += 4;
+        Some(unit)
+    }
+
+    /// Says what is wrong with what stands here, where nothing more was expected.
+    pub(super) fn unexpected(&self, expected: &str) -> Fault {
+        if let Some(sign) = UNSUPPORTED.iter().find(|sign| self.is_at(sign)) {
+            return self.unsupported(sign);
+        }
+        let width = self.rest().chars().next().map_or(0, char::len_utf8);
+        let found = match &self.text[self.at..self.at + width] {
+            "" => "the expression ends".to_owned(),
+            found => format!("`{found}` stands"),
+        };
+        Fault::syntax(self.at..self.at + width, format!("{found} where {expected} is expected"))
+    }
+
+    /// Says that the sign which stands here is no operator.
+    pub(super) fn unsupported(&self, sign: &str) -> Fault {
+        let message = format!("expressions have no `{sign}`");
+        Fault { kind: FaultKind::Unsupported, at: self.at..self.at + sign.len(), message }
+    }
+}

@@ -1,0 +1,482 @@
+//! One pass over the parser's events makes the value and the places, and refuses what is no part of the subset.
+
+use std::collections::HashMap;
+
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, StrInput, StructureStyle};
+use serde_json::{Map, Value, json};
+
+use super::places::{Place, Places, below};
+use super::scalar;
+use crate::workflow::finding::{Finding, Kind};
+use crate::workflow::limits::{MAX_BYTES, MAX_DEPTH, MAX_EXPANDED, MAX_NODES};
+use crate::workflow::span::Span;
+
+/// Ends a walk; the finding that says why was made.
+struct Stop;
+
+type Step<T> = Result<T, Stop>;
+
+/// An event with its place.
+type Spanned<'t> = (Event<'t>, Span);
+
+/// A text that was read.
+#[derive(Debug)]
+pub struct Read {
+    /// What it holds; `None` where it could not be read to its end.
+    pub value: Option<Value>,
+    /// Where each value stands.
+    pub places: Places,
+    /// What is wrong with it as a text.
+    pub findings: Vec<Finding>,
+}
+
+/// Reads a text, in time and memory that the limits bound.
+pub fn read(text: &str) -> Read {
+    let mut options = Options::default();
+    options.disallow_directives = true;
+    options.emit_comments = false;
+    // The walk's own limit has the better words; this one bounds what the parser reads ahead.
+    options.flow_nesting_limit = 2 * MAX_DEPTH;
+    options.block_nesting_limit = 2 * MAX_DEPTH;
+    let mut walk = Walk {
+        text,
+        parser: Parser::new_from_str_with_options(text, options),
+        waiting: None,
+        places: Places::new(),
+        findings: Vec::new(),
+        pointer: String::new(),
+        anchors: HashMap::new(),
+        nodes: 0,
+        expanded: 0,
+    };
+    let value = walk.document().ok();
+    Read { value, places: walk.places, findings: walk.findings }
+}
+
+struct Walk<'t> {
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    /// An event that was looked at and not taken.
+    waiting: Option<Spanned<'t>>,
+    places: Places,
+    findings: Vec<Finding>,
+    /// Of the value that is read.
+    pointer: String,
+    anchors: HashMap<usize, Anchor>,
+    nodes: usize,
+    expanded: usize,
+}
+
+/// What an alias may stand for.
+struct Anchor {
+    value: Value,
+    node: usize,
+    nodes: usize,
+    bytes: usize,
+}
+
+/// A value that was read: where it stands, and whether that is its text to the byte.
+struct Found {
+    value: Value,
+    span: Span,
+}
+
+impl<'t> Walk<'t> {
+    fn find(&mut self, kind: Kind, span: Span, message: impl Into<String>) -> &mut Finding {
+        self.findings.push(Finding::new(kind, self.pointer.clone(), span, message));
+        self.findings.last_mut().expect("it was pushed just now")
+    }
+
+    fn stop<T>(&mut self, kind: Kind, span: Span, message: impl Into<String>) -> Step<T> {
+        self.find(kind, span, message);
+        Err(Stop)
+    }
+
+    fn next(&mut self) -> Step<Spanned<'t>> {
+        if let Some(waiting) = self.waiting.take() {
+            return Ok(waiting);
+        }
+        loop {
+            match self.parser.next_event() {
+                Some(Ok((event, span))) if is_known(&event) => return Ok((event, of(span))),
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return self.refused(&error),
+                None => return Ok((Event::StreamEnd, self.end())),
+            }
+        }
+    }
+
+    fn peek(&mut self) -> Step<&Spanned<'t>> {
+        let next = self.next()?;
+        Ok(self.waiting.insert(next))
+    }
+
+    /// The end of what was read.
+    fn end(&self) -> Span {
+        let line = self.text.lines().count().max(1);
+        let column = self.text.lines().next_back().map_or(0, |line| line.chars().count()) + 1;
+        let start = self.text.len();
+        Span { start, end: start, line, column, end_line: line, end_column: column }
+    }
+
+    fn refused<T>(&mut self, error: &ScanError) -> Step<T> {
+        let marker = error.marker();
+        let start = marker.byte_offset().unwrap_or(0).min(self.text.len());
+        let (line, column) = (marker.line(), marker.col() + 1);
+        // One character, where there is one on the line.
+        let width = self.text.get(start..).and_then(|rest| rest.chars().next()).filter(|c| !matches!(c, '\n' | '\r'));
+        let (bytes, columns) = width.map_or((0, 0), |c| (c.len_utf8(), 1));
+        let span = Span { start, end: start + bytes, line, column, end_line: line, end_column: column + columns };
+        match error.kind() {
+            ErrorKind::RecursionLimitExceeded => {
+                self.stop(Kind::LimitExceeded, span, format!("more than {MAX_DEPTH} values stand inside of each other"))
+            }
+            ErrorKind::DirectiveDisallowed => self.stop(Kind::UnsupportedYaml, span, "a directive is not taken"),
+            _ => {
+                let before = self.text.get(..start).unwrap_or_default();
+                let is_template = before.ends_with('$') && self.text[start..].starts_with('{');
+                let found = self.find(Kind::YamlSyntax, span, error.info());
+                if is_template {
+                    found.hint = Some("inside of { } a template needs quotes: \"${{ ... }}\"; or write the mapping on lines of its own".to_owned());
+                }
+                Err(Stop)
+            }
+        }
+    }
+
+    fn document(&mut self) -> Step<Value> {
+        if self.text.len() > MAX_BYTES {
+            return self.stop(
+                Kind::LimitExceeded,
+                Span::BEGINNING,
+                format!("the text is longer than {MAX_BYTES} bytes"),
+            );
+        }
+        let mut value = Value::Null;
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => return Ok(value),
+                Event::DocumentStart(..) => {
+                    let first = self.next()?;
+                    let found = self.node(Places::ROOT, None, first, 0)?;
+                    value = found.value;
+                    self.after()?;
+                }
+                _ => debug_assert!(matches!(event, Event::StreamStart), "{event:?} at {span:?}"),
+            }
+        }
+    }
+
+    /// Reads what follows the document, which has to be nothing.
+    fn after(&mut self) -> Step<()> {
+        loop {
+            let (event, span) = self.next()?;
+            match event {
+                Event::StreamEnd => {
+                    self.waiting = Some((Event::StreamEnd, span));
+                    return Ok(());
+                }
+                Event::DocumentStart(..) => {
+                    return self.stop(
+                        Kind::MultiDocument,
+                        span,
+                        "a second document begins here; a workflow is one document",
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Counts what is about to be held.
+    fn spend(&mut self, nodes: usize, bytes: usize, span: Span) -> Step<()> {
+        self.nodes += nodes;
+        self.expanded += bytes;
+        if self.nodes > MAX_NODES {
+            return self.stop(Kind::LimitExceeded, span, format!("there are more than {MAX_NODES} values"));
+        }
+        if self.expanded > MAX_EXPANDED {
+            return self.stop(
+                Kind::LimitExceeded,
+                span,
+                format!("with its aliases the text has more than {MAX_EXPANDED} bytes"),
+            );
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: usize, key: Option<Span>, (event, span): Spanned<'t>, depth: usize) -> Step<Found> {
+        if depth > MAX_DEPTH {
+            return self.stop(
+                Kind::LimitExceeded,
+                span,
+                format!("more than {MAX_DEPTH} values stand inside of each other"),
+            );
+        }
+        self.spend(1, 0, span)?;
+        let (nodes, expanded) = (self.nodes, self.expanded);
+        let (found, exact, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.tag(tag.is_some(), span);
+                self.spend(0, text.len(), span)?;
+                let exact = exact(self.text, span, &text, style);
+                (Found { value: self.scalar(&text, style, span), span }, exact, anchor)
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                self.tag(tag.is_some(), span);
+                (self.sequence(node, span, style, depth)?, None, anchor)
+            }
+            Event::MappingStart(style, anchor, tag) => {
+                self.tag(tag.is_some(), span);
+                let doubled = matches!(style, StructureStyle::Flow)
+                    && matches!(self.peek()?, (Event::MappingStart(StructureStyle::Flow, ..), inner) if inner.start == span.end);
+                match doubled {
+                    true => (self.mustache(span, depth)?, None, anchor),
+                    false => (self.mapping(node, span, style, depth)?, None, anchor),
+                }
+            }
+            Event::Alias(id) => return self.alias(node, key, id, span),
+            other => return self.stop(Kind::YamlSyntax, span, format!("{other:?} stands where a value has to")),
+        };
+        self.places.set(node, Place { key, value: found.span, defined_at: None, exact });
+        if anchor > 0 {
+            let (nodes, bytes) = (self.nodes - nodes + 1, self.expanded - expanded + scalar_bytes(&found.value));
+            self.anchors.insert(anchor, Anchor { value: found.value.clone(), node, nodes, bytes });
+        }
+        Ok(found)
+    }
+
+    fn tag(&mut self, is_tagged: bool, span: Span) {
+        if is_tagged {
+            self.find(Kind::UnsupportedYaml, span, "a tag is not taken").hint =
+                Some("leave the tag out; quotes make a text".to_owned());
+        }
+    }
+
+    fn scalar(&mut self, text: &str, style: ScalarStyle, span: Span) -> Value {
+        // Plain text that stands nowhere is a value that was left out.
+        if !matches!(style, ScalarStyle::Plain) {
+            return Value::String(text.to_owned());
+        }
+        let (value, is_ambiguous) = scalar::plain(text);
+        if is_ambiguous {
+            let message = format!("`{text}` is text here, and something else to other readers of YAML");
+            let found = self.find(Kind::AmbiguousScalar, span, message);
+            found.hint = Some("put it in quotes where text is meant".to_owned());
+        }
+        value
+    }
+
+    fn sequence(&mut self, node: usize, span: Span, style: StructureStyle, depth: usize) -> Step<Found> {
+        let mut values = Vec::new();
+        let mut end = span;
+        loop {
+            let (event, at) = self.next()?;
+            if matches!(event, Event::SequenceEnd) {
+                end = if matches!(style, StructureStyle::Flow) { at } else { end };
+                return Ok(Found { value: Value::Array(values), span: span.to_end_of(end) });
+            }
+            let child = self.places.element(node, Place { key: None, value: at, defined_at: None, exact: None });
+            let length = self.pointer.len();
+            self.pointer = below(&self.pointer, values.len());
+            let found = self.node(child, None, (event, at), depth + 1)?;
+            self.pointer.truncate(length);
+            end = found.span;
+            values.push(found.value);
+        }
+    }
+
+    fn mapping(&mut self, node: usize, span: Span, style: StructureStyle, depth: usize) -> Step<Found> {
+        let mut values = Map::new();
+        let mut end = span;
+        loop {
+            let (event, at) = self.next()?;
+            if matches!(event, Event::MappingEnd) {
+                end = if matches!(style, StructureStyle::Flow) { at } else { end };
+                return Ok(Found { value: Value::Object(values), span: span.to_end_of(end) });
+            }
+            let Some(key) = self.key(event, at)? else {
+                // What belongs to no key is passed over.
+                let next = self.next()?;
+                end = self.pass(next)?;
+                continue;
+            };
+            self.spend(0, key.len(), at)?;
+            if values.contains_key(&key) {
+                let first = self.places.child(node, &key).and_then(|child| self.places.of(child).key);
+                let found = self.find(Kind::DuplicateKey, at, format!("the key `{key}` comes twice"));
+                found.hint = first.map(|first| format!("it stands on line {} already; that one counts", first.line));
+                let next = self.next()?;
+                end = self.pass(next)?;
+                continue;
+            }
+            let next = self.next()?;
+            let child =
+                self.places.named(node, &key, Place { key: Some(at), value: at, defined_at: None, exact: None });
+            let length = self.pointer.len();
+            self.pointer = below(&self.pointer, &key);
+            let found = self.node(child, Some(at), next, depth + 1)?;
+            self.pointer.truncate(length);
+            end = found.span;
+            values.insert(key, found.value);
+        }
+    }
+
+    /// Returns a key; `None` where it is none that a workflow could have, which was said.
+    fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
+        match event {
+            Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
+                self.find(Kind::UnsupportedYaml, span, "a merge key is not taken").hint =
+                    Some("write the fields out".to_owned());
+                Ok(None)
+            }
+            Event::Scalar(text, style, ..) => {
+                let is_text = !matches!(style, ScalarStyle::Plain) || scalar::plain(&text).0.is_string();
+                if !is_text {
+                    let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is no text"));
+                    *found = found.clone().hint("put it in quotes").fix(span, json!(text).to_string());
+                    // A key that was left out has no text that could be quoted.
+                    found.fix.take_if(|_| span.start == span.end);
+                }
+                Ok(is_text.then(|| text.into_owned()))
+            }
+            Event::Alias(_) => {
+                self.find(Kind::NonScalarKey, span, "an alias is no key");
+                Ok(None)
+            }
+            other => {
+                self.pass((other, span))?;
+                self.find(Kind::NonScalarKey, span, "a list or a mapping is no key");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads a value that counts for nothing; returns its end.
+    fn pass(&mut self, (event, span): Spanned<'t>) -> Step<Span> {
+        let mut depth = 0_usize;
+        let (mut event, mut at) = (event, span);
+        loop {
+            self.spend(1, 0, at)?;
+            match event {
+                Event::SequenceStart(..) | Event::MappingStart(..) => depth += 1,
+                Event::SequenceEnd | Event::MappingEnd => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(at);
+            }
+            (event, at) = self.next()?;
+        }
+    }
+
+    /// `{{ x }}` is a mapping whose key is a mapping to YAML; who wrote it meant a template.
+    fn mustache(&mut self, span: Span, depth: usize) -> Step<Found> {
+        let end = self.pass((Event::MappingStart(StructureStyle::Flow, 0, None), span))?;
+        let whole = span.to_end_of(end);
+        let written = format!("${}", self.text.get(whole.bytes()).unwrap_or_default());
+        let may_mend = depth > 0 && whole.line == whole.end_line && self.is_value_of_a_line(span);
+        let found = self.find(Kind::MustacheWithoutDollar, whole, "a template begins with `${{`");
+        found.hint = Some(format!("write \"{written}\""));
+        if may_mend {
+            *found = found.clone().fix(whole, json!(written).to_string());
+        }
+        Ok(Found { value: Value::String(written), span: whole })
+    }
+
+    /// Whether what stands before a value on its line ends a key or begins an element.
+    fn is_value_of_a_line(&self, span: Span) -> bool {
+        let before = self.text.get(..span.start).unwrap_or_default().trim_end_matches(' ');
+        before.ends_with([':', '-', '[', ',']) && before.len() < span.start
+    }
+
+    fn alias(&mut self, node: usize, key: Option<Span>, id: usize, span: Span) -> Step<Found> {
+        let Some(anchor) = self.anchors.get(&id) else {
+            self.find(Kind::UnsupportedYaml, span, "an alias stands inside of what it stands for");
+            self.places.set(node, Place { key, value: span, defined_at: None, exact: None });
+            return Ok(Found { value: Value::Null, span });
+        };
+        let (nodes, bytes, source) = (anchor.nodes, anchor.bytes, anchor.node);
+        self.spend(nodes, bytes, span)?;
+        let value = self.anchors[&id].value.clone();
+        self.places.set(node, Place { key, value: span, defined_at: Some(self.places.of(source).value), exact: None });
+        self.stand_in(node, source, &value, span);
+        Ok(Found { value, span })
+    }
+
+    /// Places what is inside of an aliased value at the alias.
+    fn stand_in(&mut self, node: usize, source: usize, value: &Value, span: Span) {
+        let place = |walk: &Self, source: Option<usize>| {
+            let defined_at = source.map(|source| walk.places.of(source).value);
+            Place { key: Some(span), value: span, defined_at, exact: None }
+        };
+        match value {
+            Value::Array(values) => {
+                for (index, value) in values.iter().enumerate() {
+                    let from = self.places.child(source, &index.to_string());
+                    let at = Place { key: None, ..place(self, from) };
+                    let child = self.places.element(node, at);
+                    self.stand_in(child, from.unwrap_or(source), value, span);
+                }
+            }
+            Value::Object(values) => {
+                for (key, value) in values {
+                    let from = self.places.child(source, key);
+                    let at = place(self, from);
+                    let child = self.places.named(node, key, at);
+                    self.stand_in(child, from.unwrap_or(source), value, span);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an event is one of those that make values.
+fn is_known(event: &Event<'_>) -> bool {
+    matches!(
+        event,
+        Event::StreamStart
+            | Event::StreamEnd
+            | Event::DocumentStart(..)
+            | Event::DocumentEnd
+            | Event::Alias(_)
+            | Event::Scalar(..)
+            | Event::SequenceStart(..)
+            | Event::SequenceEnd
+            | Event::MappingStart(..)
+            | Event::MappingEnd
+    )
+}
+
+fn of(span: granit_parser::Span) -> Span {
+    Span {
+        start: span.start.byte_offset().unwrap_or(0),
+        end: span.end.byte_offset().unwrap_or(0),
+        line: span.start.line(),
+        column: span.start.col() + 1,
+        end_line: span.end.line(),
+        end_column: span.end.col() + 1,
+    }
+}
+
+fn scalar_bytes(value: &Value) -> usize {
+    value.as_str().map_or(0, str::len)
+}
+
+/// Returns the part of the text that is a scalar's own text to the byte, without its quotes; `None` where escapes or lines
+/// stand between.
+fn exact(text: &str, span: Span, scalar: &str, style: ScalarStyle) -> Option<Span> {
+    let quotes = match style {
+        ScalarStyle::Plain => 0,
+        ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => 1,
+        _ => return None,
+    };
+    let inside = quotes..(span.end - span.start).checked_sub(quotes)?;
+    let part = (inside.start <= inside.end).then(|| span.part(text, inside)).flatten()?;
+    (text.get(part.bytes())? == scalar).then_some(part)
+}
+
+#[cfg(test)]
+mod tests;
