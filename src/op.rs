@@ -120,6 +120,9 @@ impl Rate {
     /// What takes microseconds.
     pub const OFTEN: Self = Self::of(20, 60);
 
+    /// What does something on other hosts, after a person consented.
+    pub const SELDOM: Self = Self::of(1, 5);
+
     /// Returns the rate of so many a second, and three times as many at once.
     pub fn per_second(per_second: NonZeroU32) -> Self {
         let three = NonZeroU32::MIN.saturating_add(2);
@@ -183,6 +186,9 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const MAY_NEED_CONSENT: bool = false;
     /// How often one asker may call it over HTTP; as often as it likes where `None`.
     const RATE: Option<Rate> = None;
+    /// Whether it runs commands of every source, and asks a person about each plan itself: a server that runs none does not
+    /// list it.
+    const RUNS_COMMANDS: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.

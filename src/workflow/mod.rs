@@ -16,6 +16,7 @@ mod operations;
 mod providers;
 mod resolve;
 mod resource;
+mod run;
 pub mod running;
 mod search;
 mod show;
@@ -29,12 +30,13 @@ pub mod yaml;
 use clap::ValueEnum;
 
 use crate::op::{Domain, Entry, Group, Listed};
+use crate::store::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "workflow";
 
 /// The tools of contract 004 that there are, which a server shows that stands in for it.
-pub const CONTRACT: &[&str] = &["search_commands", "get_command_spec", "list_providers"];
+pub const CONTRACT: &[&str] = &["search_commands", "get_command_spec", "list_providers", "execute"];
 
 /// The operations that look at the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
@@ -42,8 +44,8 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS],
-    commands: &[("command", "Find commands of every source, and learn what they take and answer")],
+    operations: &[OPS, run::OPS],
+    commands: &[("command", "Find commands of every source, learn what they take and answer, and run them"), ("workflow", "Run workflows, and see what became of runs")],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Named,
@@ -52,7 +54,9 @@ pub const DOMAIN: Domain = Domain {
         instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
             and answers.",
     }],
-    resources: &[resource::COMMAND],
+    resources: &[resource::COMMAND, run::RUN],
+    growing: &[runs::GROWING],
+    ending: engine::end_all,
     ..Domain::EMPTY
 };
 

@@ -63,10 +63,10 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
     })
 }
 
-/// Returns the operations that agents have as tools, each with its id.
+/// Returns the operations that agents have as tools, each with its id; what runs commands is none itself.
 fn named() -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
-    crate::operations().filter(|entry| entry.faces.tool()).map(move |entry| {
+    crate::operations().filter(|entry| entry.faces.tool() && !entry.runs_commands).map(move |entry| {
         // One shell command may stand for two operations.
         let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
         (entry, format!("{GROUP}:{name}"))

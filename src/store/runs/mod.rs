@@ -249,6 +249,14 @@ pub fn set_waiting(db: &Db<'_>, id: i64, waits: bool) -> Result<()> {
     db.run(sql, params![id, state.word()]).map(drop)
 }
 
+/// Notes that a person accepted another plan for the rest of a run.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_plan_hash(db: &Db<'_>, id: i64, plan_hash: &str) -> Result<()> {
+    db.run(sql!("UPDATE run SET plan_hash = ?2 WHERE id = ?1"), params![id, plan_hash]).map(drop)
+}
+
 /// Keeps the final output of a run.
 ///
 /// # Errors

@@ -4,11 +4,12 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::attempt::place;
+use super::begin;
 use super::program::Program;
 use super::sealed::Known;
 use super::stop::{Signal, Stop};
 use super::values::Values;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::op::Context;
 use crate::redact::redacted;
 use crate::store::events::{self, NewEvent};
@@ -79,6 +80,10 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
     let (run, uuid) = (found.id, found.uuid);
     let mut drive = Drive { context, program, run, uuid, project, values, known, rows, stop: &stop };
     let worked = stop.watched(context, found.id, || drive.work());
+    let is_over = context.store.read(|db| Ok(runs::get(db, uuid)?.is_none_or(|run| run.state.is_over())));
+    if is_over.is_ok_and(|is_over| is_over) {
+        begin::forget(context, uuid, &found.plan_hash);
+    }
     drop(holder);
     worked
 }
@@ -232,9 +237,4 @@ pub fn kind(program: &Program) -> &'static str {
         runs::Kind::Command => "command.run",
         runs::Kind::Workflow => "workflow.run",
     }
-}
-
-/// Says in the log why a run could not go on.
-pub fn log_failure(run: Uuid, error: &Error) {
-    tracing::warn!(%run, %error, "a run could not note how far it is; it is interrupted");
 }

@@ -1,0 +1,89 @@
+//! `execute`: an agent runs what a person consented to.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::plan::Plan;
+use super::{EXECUTE, command, gates, named, plan, reply, resume};
+use crate::consent::nonce::Held;
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Effect, Faces, Identity, NoOutput, Operation, Rate, Reply, Shape};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::commands::reachable;
+use crate::workflow::engine::{Asked, begin};
+use crate::workflow::resolve::require;
+
+/// Runs a command.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Execute {
+    /// Id of a command
+    #[arg(long)]
+    command: Option<String>,
+    /// Its arguments
+    #[arg(skip)]
+    args: Option<Map<String, Value>>,
+    /// Id of a stopped run, to go on with
+    #[arg(long)]
+    run: Option<String>,
+    /// From E_CONSENT_REQUIRED
+    #[arg(long)]
+    nonce: Option<String>,
+    /// Seconds to wait, 50 at most [25]
+    #[arg(long)]
+    wait_s: Option<u32>,
+}
+
+impl Operation for Execute {
+    const TOOL: &'static str = EXECUTE;
+    const CLI: &'static [&'static str] = &["command", "run"];
+    const TITLE: &'static str = "Execute";
+    const ABOUT: &'static str = "Run a command by its id; what does more than read mcpkg's own data needs the user's consent: \
+        on E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce";
+    const EFFECT: Effect = Effect::Destroy;
+    const OPEN_WORLD: bool = true;
+    const IDEMPOTENT: bool = false;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const ALWAYS_LISTED: bool = true;
+    const LONG: bool = true;
+    const MAY_NEED_CONSENT: bool = true;
+    const RUNS_COMMANDS: bool = true;
+    const RATE: Option<Rate> = Some(Rate::SELDOM);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Tool;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        [&self.command, &self.run].into_iter().flatten().next().cloned().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let until = reply::until(gates::wait(self.wait_s)?);
+        let held = |wait| self.nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, wait));
+        let left = || until.saturating_duration_since(std::time::Instant::now());
+        match (&self.command, &self.run) {
+            (Some(id), None) => {
+                let spec = require(&reachable(context), id)?;
+                let with = self.args.clone().unwrap_or_default();
+                // What the server answers as a tool too. A contract's own server shows no other tool, and asks always.
+                if plan::is_own_read(&spec) && context.caller.identity() != Identity::Assistant {
+                    return command::read(context, &spec, with);
+                }
+                gates::policy(context)?;
+                let plan = plan::of_spec(context, spec, with)?;
+                let consent = gates::consent(context, &plan, held(left()))?;
+                let Plan { program, definition, hash, .. } = &plan;
+                let begun = begin(context, Asked { program, definition, plan_hash: hash }, &consent)?;
+                reply::carry(context, plan, begun, until)
+            }
+            (None, Some(id)) if self.args.is_none() => {
+                gates::policy(context)?;
+                resume::for_agent(context, &named(context, id)?, held(left()), until)
+            }
+            _ => Err(Error::new(Code::InvalidArgument, "execute takes either `command`, with its `args`, or `run`")
+                .hint("search_commands finds commands, list_runs runs")),
+        }
+    }
+}
