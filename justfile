@@ -29,6 +29,10 @@ tools:
 workspace *OPTIONS:
     bash tests/e2e/workspace.sh {{OPTIONS}}
 
+# A big API of somebody else's, imported: GitHub's, from npm
+catalog:
+    bash tests/e2e/catalog.sh
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}

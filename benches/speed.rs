@@ -16,6 +16,8 @@ use std::process::{Command, ExitCode};
 
 #[path = "speed/builds.rs"]
 mod builds;
+#[path = "speed/catalogs.rs"]
+mod catalogs;
 #[path = "speed/data.rs"]
 mod data;
 #[path = "speed/deploys.rs"]
@@ -147,6 +149,7 @@ fn measure(quick: bool, filter: &str) {
     syncs::measure(&effort, &mut table);
     sources::measure(&data, &effort, &mut table);
     imports::measure(&data, &effort, &mut table);
+    catalogs::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);

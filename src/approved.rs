@@ -33,6 +33,9 @@ pub enum Kind {
     Source,
     /// A registry of tools that this user added; the SHA-256 is of its kind, its place and where its token is kept.
     Registry,
+    /// A description of an API that this user imported; the SHA-256 is of where it came from, where it is served, and where its
+    /// secrets are kept.
+    Catalog,
     /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
     ToolGrant,
     /// What the build of a tool left on this machine; the SHA-256 is of the archive, where it was built, and what it left.
@@ -62,6 +65,7 @@ impl Kind {
             Kind::Consent => "consents",
             Kind::Source => "sources",
             Kind::Registry => "registries",
+            Kind::Catalog => "catalogs",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolBuild => "tool-builds",
             Kind::ToolSetting => "tool-settings",

@@ -85,7 +85,7 @@ codes! {
     ConfirmRequired      "E_CONFIRM_REQUIRED"              1 -32602 -32000 Caller  "confirm_required" ["retry_with_yes"] "The operation cannot be undone and was not confirmed.";
     ImportConflict       "E_IMPORT_CONFLICT"               1 -32602 -32000 Caller  "import_conflict" ["resolve_import_conflict"] "An import would overwrite what differs, or two files want one name; nothing was imported.";
     Cancelled            "E_CANCELLED"                   130 -32603 -32000 Caller  "cancelled" [] "The user gave up before anything was changed.";
-    Timeout              "E_TIMEOUT"                       1 -32603 -32000 Machine "timeout" ["retry_command"] "A read for a client took longer than it may, or nobody waited for it any more; nothing was changed.";
+    Timeout              "E_TIMEOUT"                       1 -32603 -32000 Machine "timeout" ["retry_command"] "A read for a client, or the answer of an API, took longer than it may, or nobody waited for it any more.";
     TooLarge             "E_TOO_LARGE"                     1 -32602 -32000 Caller  "too_large" [] "The content is larger than one answer may be.";
     TemplateFailed       "E_TEMPLATE_FAILED"               1 -32602 -32000 Caller  "template_failed" [] "A prompt template does not parse or does not render with these arguments.";
     EditorFailed         "E_EDITOR_FAILED"                 1 -32602 -32000 Caller  "editor_failed" [] "The editor could not be started, ended with an error, or what it edited was changed meanwhile; nothing was changed.";
@@ -201,6 +201,9 @@ codes! {
     RateLimited          "E_RATE_LIMITED"                  1 -32602 -32000 Caller  "rate_limited" ["wait" "retry_command"] "One asker calls one tool more often than a server takes it; retry_after_ms says how long to wait.";
     Ambiguous            "E_AMBIGUOUS"                     1 -32602 -32000 Caller  "ambiguous" ["fix_arguments" "retry_command"] "What was typed stands for several commands; details.ids lists them.";
     SchemaVersion        "E_SCHEMA_VERSION"                1 -32602 -32000 Caller  "schema_version" ["fix_arguments" "retry_command"] "The input is of a major version that mcpkg does not know; details.supported lists those that it does.";
+    CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is no OpenAPI description that commands can be made of; details.violations has each finding with its place.";
+    HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A request was not sent, or its redirect not followed: it would have gone where the catalog does not allow; the message names the host.";
+    HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, answered with another status than 2xx, or with what cannot be read; details have the status and the beginning of the answer.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

@@ -2,9 +2,11 @@
 //!
 //! Calls block the thread that makes them, as the rest of a domain does. They end at their deadline or when the call is
 //! cancelled, whatever the other host does: the request runs on a runtime of this module's own, and dropping it ends it.
-//! No redirect is followed, no proxy is taken from the environment, and nothing is kept open between two requests. The
-//! runtime starts with the first request.
+//! No redirect is followed but by [`exchange`], no proxy is taken from the environment, and nothing is kept open between two
+//! requests. The runtime starts with the first request.
 
+mod exchange;
+mod reach;
 mod upload;
 mod url;
 
@@ -23,6 +25,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::rustls::{self, ClientConfig};
 use tokio_util::sync::CancellationToken;
 
+pub use exchange::{Answer, Outgoing, Rules, exchange};
+pub use reach::Reach;
 pub use upload::Upload;
 pub use url::Url;
 
@@ -61,6 +65,8 @@ pub enum Failure {
     Cancelled,
     /// The connection broke.
     Broken(String),
+    /// It would have gone where it may not; the text names the host.
+    Refused(String),
 }
 
 impl fmt::Display for Failure {
@@ -75,6 +81,7 @@ impl fmt::Display for Failure {
             Failure::TimedOut => f.write_str("no answer in time"),
             Failure::Cancelled => f.write_str("cancelled"),
             Failure::Broken(why) => write!(f, "the connection broke: {why}"),
+            Failure::Refused(why) => f.write_str(why),
         }
     }
 }
@@ -97,12 +104,7 @@ pub struct Response {
 /// # Errors
 /// See [`Failure`]. A status other than 200 is no failure.
 pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Result<Response, Failure> {
-    let client = client()?;
-    let request = reqwest::Request::try_from(request).map_err(|error| Failure::Broken(error.to_string()))?;
-    let mut answer = client.within(&limits, client.http.execute(request))?.map_err(|error| failure(&error))?;
-    let (status, headers) = (answer.status(), std::mem::take(answer.headers_mut()));
-    let body = Body { client, answer, piece: Bytes::new(), left: limits.size, limits };
-    Ok(Response { status, headers, body })
+    client()?.send(request, limits, Reach::Anywhere)
 }
 
 /// Looks whether anybody listens at an address.
@@ -161,7 +163,10 @@ pub fn read_failure(error: &io::Error) -> Failure {
 #[derive(Debug)]
 struct Client {
     runtime: Runtime,
-    http: reqwest::Client,
+    /// Goes to whatever address a name has.
+    anywhere: reqwest::Client,
+    /// Goes to public addresses alone.
+    public: reqwest::Client,
 }
 
 impl Client {
@@ -174,15 +179,38 @@ impl Client {
             .and_then(BuilderVerifierExt::with_platform_verifier)
             .map_err(|error| text(&error))?
             .with_no_client_auth();
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .user_agent(concat!("mcpkg/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(CONNECT)
-            .redirect(reqwest::redirect::Policy::none())
-            .pool_max_idle_per_host(0)
-            .no_proxy()
-            .build();
-        Ok(Self { runtime: runtime.map_err(|error| text(&error))?, http: http.map_err(|error| text(&error))? })
+        let builder = || {
+            reqwest::Client::builder()
+                .tls_backend_preconfigured(tls.clone())
+                .user_agent(concat!("mcpkg/", env!("CARGO_PKG_VERSION")))
+                .connect_timeout(CONNECT)
+                .redirect(reqwest::redirect::Policy::none())
+                .pool_max_idle_per_host(0)
+                .no_proxy()
+        };
+        Ok(Self {
+            runtime: runtime.map_err(|error| text(&error))?,
+            anywhere: builder().build().map_err(|error| text(&error))?,
+            public: builder().dns_resolver(Arc::new(reach::PublicNames)).build().map_err(|error| text(&error))?,
+        })
+    }
+
+    /// Sends a request and waits for the answer's head.
+    fn send(
+        &'static self,
+        request: Request<impl Into<reqwest::Body>>,
+        limits: Limits,
+        reach: Reach,
+    ) -> Result<Response, Failure> {
+        let http = match reach {
+            Reach::Anywhere => &self.anywhere,
+            Reach::Public => &self.public,
+        };
+        let request = reqwest::Request::try_from(request).map_err(|error| Failure::Broken(error.to_string()))?;
+        let mut answer = self.within(&limits, http.execute(request))?.map_err(|error| failure(&error))?;
+        let (status, headers) = (answer.status(), std::mem::take(answer.headers_mut()));
+        let body = Body { client: self, answer, piece: Bytes::new(), left: limits.size, limits };
+        Ok(Response { status, headers, body })
     }
 
     /// Waits for `work` within limits; dropping it ends it.
@@ -214,6 +242,9 @@ fn failure(error: &reqwest::Error) -> Failure {
         // Nor has tokio-rustls for a connection that is closed in the middle of the handshake.
         if last == "tls handshake eof" {
             return Failure::Tls(rustls::Error::General(last));
+        }
+        if let Some(private) = error.downcast_ref::<reach::PrivateName>() {
+            return Failure::Refused(private.to_string());
         }
         if let Some(tls) = error.downcast_ref::<rustls::Error>() {
             return Failure::Tls(tls.clone());

@@ -16,4 +16,5 @@ mod store;
 mod support;
 mod sync;
 mod tools;
+mod workflow;
 mod workspace;

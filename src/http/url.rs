@@ -39,6 +39,14 @@ impl Url {
         Self(url)
     }
 
+    /// Returns this URL with one more pair in its query.
+    #[must_use]
+    pub fn and(&self, name: &str, value: &str) -> Self {
+        let mut url = self.0.clone();
+        url.query_pairs_mut().append_pair(name, value);
+        Self(url)
+    }
+
     /// Whether both are of one scheme, host and port.
     pub fn has_origin_of(&self, other: &Self) -> bool {
         self.0.origin() == other.0.origin()
@@ -54,10 +62,21 @@ impl Url {
         self.0.scheme() == "https" || self.is_loopback()
     }
 
-    fn is_loopback(&self) -> bool {
+    /// Whether it says itself that it stays on this machine.
+    pub fn is_loopback(&self) -> bool {
         let host = self.0.host_str().unwrap_or_default();
-        let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
+        host.eq_ignore_ascii_case("localhost") || self.ip().is_some_and(|ip| ip.is_loopback())
+    }
+
+    /// The address that stands in the place of a host's name.
+    pub(super) fn ip(&self) -> Option<IpAddr> {
+        self.0.host_str()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
+    }
+
+    /// The host, with its port where that is not the usual one.
+    pub fn host(&self) -> String {
+        let host = self.0.host_str().unwrap_or_default();
+        self.0.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
     /// The URL as text.

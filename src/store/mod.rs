@@ -8,6 +8,7 @@ pub mod agent_files;
 pub mod backup;
 pub mod blobs;
 pub mod builds;
+pub mod catalogs;
 pub mod check;
 pub mod consents;
 pub mod deploys;

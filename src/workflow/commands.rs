@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::api::catalogs::Catalogs;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::op::Context;
 
 /// Where commands come from, in the order of the documentation.
-pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Tools];
+pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools];
 
 /// The indexes that were asked last, by database, source and stamp.
 static INDEXES: Kept<(PathBuf, SourceKind, String), Index> = Kept::new(8);

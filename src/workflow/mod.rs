@@ -1,6 +1,7 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
 mod answer;
+pub mod api;
 pub mod commands;
 mod completions;
 pub mod contracts;
@@ -44,8 +45,12 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, run::OPS],
-    commands: &[("command", "Find commands of every source, learn what they take and answer, and run them"), ("workflow", "Run workflows, and see what became of runs")],
+    operations: &[OPS, api::OPS, run::OPS],
+    commands: &[
+        ("command", "Find commands of every source, learn what they take and answer, and run them"),
+        ("catalog", "Import APIs, whose operations become commands"),
+        ("workflow", "Run workflows, and see what became of runs"),
+    ],
     groups: &[Group {
         name: GROUP,
         listed: Listed::Named,

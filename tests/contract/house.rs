@@ -76,7 +76,7 @@ const NAMED_BY: &[(&str, &[&str])] = &[
     // A server asks who comes in, and a client is told when it needs a key.
     ("access", &["client/", "mcp/"]),
     // Plans are confirmed and consented to; so is a tool that nobody signed. Clients ask their users.
-    ("consent", &["deploy/", "mcp/", "registry/", "workspace/"]),
+    ("consent", &["deploy/", "mcp/", "registry/", "workflow/", "workspace/"]),
     // Where each agent reads MCP servers.
     ("client", &["deploy/"]),
     // Where the database is.
@@ -235,8 +235,12 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
-            // Commands are what agents have as tools: every operation, and every tool that is data.
-            "workflow" => &["op", "store", "error", "file", "clock", "operations", "DOMAINS"],
+            // Commands are what agents have as tools, every operation and every tool that is data, and APIs that were imported
+            // from files and other hosts. They are run with a person's consent, under plain text that holds no secret.
+            "workflow" => &[
+                "op", "consent", "approved", "store", "error", "file", "clock", "disk", "http", "secret", "redact",
+                "operations", "DOMAINS",
+            ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]
             }

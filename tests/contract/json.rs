@@ -286,6 +286,18 @@ fn every_command_keeps_to_the_schema() {
         &["workspace", "remove", "docs", "-w", "many"],
     ];
     let steps = steps.chain(&of_git);
+    let api = format!("{}/tests/fixtures/api/hosting.json", env!("CARGO_MANIFEST_DIR"));
+    let import = ["catalog", "import", &api];
+    let of_apis: Vec<&[&str]> = vec![
+        &import,
+        &["catalog", "list"],
+        &["catalog", "show", "hosting"],
+        &["catalog", "set", "hosting", "--auth", "token=env:TOKEN"],
+        &["catalog", "patch", "hosting:apps:list", "--effect", "read"],
+        &["catalog", "refresh", "hosting", "--check"],
+        &["catalog", "remove", "hosting", "--yes"],
+    ];
+    let steps = steps.chain(&of_apis);
     let mut done = BTreeSet::new();
     let mut run = |arguments: &[&str]| {
         let mut command = scratch.command();

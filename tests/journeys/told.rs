@@ -140,6 +140,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let many = ground.scratch.path().join("many");
     std::fs::create_dir(&many).expect("a folder");
     let many = many.display().to_string();
+    let api = format!("{}/tests/fixtures/api/hosting.json", env!("CARGO_MANIFEST_DIR"));
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -254,6 +255,11 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["flow", "push", "cart", "--yes", "-w", &many],
         vec!["workspace", "prune", "--older-than", "0d", "--yes", "-w", &many],
         vec!["workspace", "remove", "docs", "-w", &many],
+        vec!["catalog", "import", &api],
+        vec!["catalog", "set", "hosting", "--timeout", "60"],
+        vec!["catalog", "patch", "hosting:apps:list", "--list", "none"],
+        vec!["catalog", "refresh", "hosting", "--yes"],
+        vec!["catalog", "remove", "hosting", "--yes"],
         vec!["limit", "set", "events", "--age", "1d"],
         vec!["prune", "--yes"],
         vec!["compact", "--keep-revisions", "1", "--yes"],

@@ -1,5 +1,6 @@
 //! What the tests share: a scratch database, the real binary, a client that speaks lines.
 
+pub mod api;
 mod client;
 pub mod fuzz;
 mod ground;

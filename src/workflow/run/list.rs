@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
 
 use super::{RUNS, named};
 use crate::clock::rfc3339;
@@ -84,8 +83,8 @@ impl Operation for Runs {
 impl Runs {
     fn list(&self, context: &Context) -> Result<Reply> {
         let limit = limit(self.limit, ROWS, MOST)?;
-        let after: Option<Uuid> = self.cursor.as_deref().map(|cursor| place(LIST, cursor)).transpose()?;
-        let page = Page { after: after.map(|after| after.to_string()).unwrap_or_default(), limit };
+        let after: Option<String> = self.cursor.as_deref().map(|cursor| place(LIST, cursor)).transpose()?;
+        let page = Page { after: after.unwrap_or_default(), limit };
         let found = context.store.read(|db| {
             let project = projects::resolve(db, &context.selection)?.map(|project| project.id);
             runs::list(db, project, &page)
@@ -112,7 +111,7 @@ impl Runs {
         let lines: Vec<Value> = seen.iter().map(|(run, state)| report::line(run, *state).into()).collect();
         let mut data = json!({ "runs": lines });
         if let Some(last) = found.rows.last().filter(|_| found.more) {
-            data["next_cursor"] = json!(cursor(LIST, &last.uuid)?);
+            data["next_cursor"] = json!(cursor(LIST, &last.uuid.to_string())?);
         }
         Ok(Reply::new(Body::Table(table), data))
     }

@@ -257,7 +257,8 @@ impl<'c> Client<'c> {
             | Failure::NotConnected(_)
             | Failure::Tls(_)
             | Failure::TimedOut
-            | Failure::Broken(_) => self.unreachable(failure),
+            | Failure::Broken(_)
+            | Failure::Refused(_) => self.unreachable(failure),
         }
     }
 

@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 13;
+pub const SCHEMA_VERSION: u32 = 14;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -31,6 +31,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
     "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
     "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
+    "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
     "",
 ];
 
@@ -51,7 +52,8 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
         include_str!("../../../../migrations/sqlite/V011__tool_keys_builds_aliases.sql"),
     ),
     ("V012__workspace", include_str!("../../../../migrations/sqlite/V012__workspace.sql")),
-    ("V013__runs", include_str!("../../../../migrations/sqlite/V013__runs.sql")),
+    ("V013__catalogs", include_str!("../../../../migrations/sqlite/V013__catalogs.sql")),
+    ("V014__runs", include_str!("../../../../migrations/sqlite/V014__runs.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.

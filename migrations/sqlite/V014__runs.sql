@@ -77,4 +77,4 @@ CREATE TABLE run_attempt (
 ) STRICT;
 
 -- In the transaction that migrates, so that the two never differ.
-PRAGMA user_version = 13;
+PRAGMA user_version = 14;

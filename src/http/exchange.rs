@@ -1,0 +1,189 @@
+//! One call of somebody's API: sent, repeated where it is let, followed where that leads nowhere else, and read whole.
+
+use std::io::Read;
+use std::num::NonZeroU32;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use ::http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, DATE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER,
+};
+use ::http::{Method, Request, StatusCode};
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+
+use super::{Client, Failure, Limits, Reach, Url, read_failure};
+
+/// The most redirects that are followed.
+const REDIRECTS: u32 = 5;
+
+/// How often a host is waited for that asks for time, and how long at most each time.
+const WAITS: u32 = 3;
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// How many calls of one host begin in a second, and how many at once after a pause. This machine has no such bound.
+const PER_SECOND: NonZeroU32 = NonZeroU32::new(10).expect("ten");
+const AT_ONCE: NonZeroU32 = NonZeroU32::new(20).expect("twenty");
+
+/// The calls of each host in this process.
+static RATE: LazyLock<DefaultKeyedRateLimiter<String>> =
+    LazyLock::new(|| RateLimiter::keyed(Quota::per_second(PER_SECOND).allow_burst(AT_ONCE)));
+
+/// A request to an API.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    /// Its method.
+    pub method: Method,
+    /// Where it goes.
+    pub url: Url,
+    /// Its headers, but those of the connection.
+    pub headers: HeaderMap,
+    /// Its body; empty where it has none.
+    pub body: Vec<u8>,
+}
+
+/// What a call may do.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// When it ends.
+    pub limits: Limits,
+    /// Which addresses it may go to.
+    pub reach: Reach,
+    /// Whether sending it again does no more than sending it once.
+    pub repeats: bool,
+}
+
+/// A whole answer, whatever its status.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Its body.
+    pub body: Vec<u8>,
+    /// How often the request was sent, redirects not counted.
+    pub attempts: u32,
+}
+
+/// Sends a request and returns the whole answer.
+///
+/// A redirect is followed for GET and HEAD, five times at most and within the origin. A host that is busy (429, 503) and says
+/// for how long is waited for where the request may be sent again, three times and 60 seconds each at most. No more than ten
+/// calls of a host begin in a second, twenty after a pause; further ones wait.
+///
+/// # Errors
+/// See [`Failure`]; [`Failure::Refused`] where the request, or a redirect, would go where it may not.
+pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
+    let client = super::client()?;
+    let mut attempts = 0;
+    loop {
+        let answer = follow(client, outgoing, rules)?;
+        attempts += 1;
+        let wait = match answer.status {
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => retry_after(&answer.headers),
+            _ => None,
+        };
+        match wait {
+            Some(wait) if rules.repeats && attempts <= WAITS && wait <= LONGEST_WAIT => {
+                client.within(&rules.limits, tokio::time::sleep(wait))?;
+            }
+            _ => return Ok(Answer { attempts, ..answer }),
+        }
+    }
+}
+
+/// Sends a request, and what its redirects ask for.
+fn follow(client: &'static Client, outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
+    let mut url = outgoing.url.clone();
+    for _ in 0..=REDIRECTS {
+        let answer = once(client, outgoing, &url, rules)?;
+        let location = match answer.status.as_u16() {
+            301 | 302 | 303 | 307 | 308 => answer.headers.get(LOCATION).and_then(|location| location.to_str().ok()),
+            _ => None,
+        };
+        let Some(location) = location else { return Ok(answer) };
+        let Some(next) = url.join(location) else {
+            return Err(Failure::Refused(format!("{} redirects to what is no address", url.host())));
+        };
+        if !matches!(outgoing.method, Method::GET | Method::HEAD) {
+            let why =
+                format!("{} redirects a {} to {}, which is not followed", url.host(), outgoing.method, next.host());
+            return Err(Failure::Refused(why));
+        }
+        if !next.has_origin_of(&outgoing.url) {
+            let why = format!("{} redirects to {}, which is another host, port or scheme", url.host(), next.host());
+            return Err(Failure::Refused(why));
+        }
+        url = next;
+    }
+    Err(Failure::Refused(format!("{} redirects more than {REDIRECTS} times", url.host())))
+}
+
+fn once(client: &'static Client, outgoing: &Outgoing, url: &Url, rules: &Rules) -> Result<Answer, Failure> {
+    wait_for_turn(client, url, &rules.limits)?;
+    let broken = |error: ::http::Error| Failure::Broken(error.to_string());
+    let mut request = Request::builder()
+        .method(outgoing.method.clone())
+        .uri(url.as_str())
+        .body(outgoing.body.clone())
+        .map_err(broken)?;
+    *request.headers_mut() = outgoing.headers.clone();
+    request.headers_mut().insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let mut response = client.send(request, rules.limits.clone(), url.reach(rules.reach)?)?;
+    let length = |name: &HeaderName| response.headers.get(name)?.to_str().ok()?.parse::<u64>().ok();
+    if length(&CONTENT_LENGTH).is_some_and(|length| length > rules.limits.size) && outgoing.method != Method::HEAD {
+        return Err(Failure::TooLarge(rules.limits.size));
+    }
+    let mut body = Vec::new();
+    response.body.read_to_end(&mut body).map_err(|error| read_failure(&error))?;
+    Ok(Answer { status: response.status, headers: response.headers, body, attempts: 1 })
+}
+
+/// Waits until another call of the host may begin.
+fn wait_for_turn(client: &Client, url: &Url, limits: &Limits) -> Result<(), Failure> {
+    if url.is_loopback() {
+        return Ok(());
+    }
+    while let Err(until) = RATE.check_key(&url.host()) {
+        client.within(limits, tokio::time::sleep(until.wait_time_from(DefaultClock::default().now())))?;
+    }
+    Ok(())
+}
+
+/// Returns how long a host asks to be let alone: seconds, or until a date, which is compared with the date of its answer.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &HeaderName| Some(headers.get(name)?.to_str().ok()?.trim().to_owned());
+    let until = text(&RETRY_AFTER)?;
+    if let Ok(seconds) = until.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let seconds = |date: &str| Some(jiff::fmt::rfc2822::parse(date).ok()?.timestamp().as_second());
+    let left = seconds(&until)?.saturating_sub(seconds(&text(&DATE)?)?);
+    Some(Duration::from_secs(left.try_into().unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_says_how_long_in_seconds_or_by_a_date() {
+        let asked = |headers: &[(HeaderName, &'static str)]| {
+            let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+            retry_after(&headers.collect())
+        };
+        let date = (DATE, "Mon, 23 Nov 2026 10:00:00 GMT");
+        assert_eq!(asked(&[(RETRY_AFTER, " 7 ")]), Some(Duration::from_secs(7)));
+        assert_eq!(
+            asked(&[(RETRY_AFTER, "Mon, 23 Nov 2026 10:00:05 GMT"), date.clone()]),
+            Some(Duration::from_secs(5))
+        );
+        assert_eq!(asked(&[(RETRY_AFTER, "Mon, 23 Nov 2026 09:00:00 GMT"), date.clone()]), Some(Duration::ZERO));
+        for odd in ["soon", "-1", ""] {
+            assert_eq!(asked(&[(RETRY_AFTER, odd), date.clone()]), None, "{odd}");
+        }
+        assert_eq!(asked(&[(RETRY_AFTER, "Mon, 23 Nov 2026 10:00:05 GMT")]), None);
+        assert_eq!(asked(&[]), None);
+    }
+}

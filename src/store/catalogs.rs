@@ -1,0 +1,361 @@
+//! Catalogs: descriptions of APIs that were imported, and the commands that they make.
+//!
+//! What the domain alone understands (servers, schemes, references of secrets, specs, patches) is JSON here.
+
+use super::Db;
+use super::engine::{Row, Unique, params, sql};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+const NAME: Unique = Unique::new("catalog", &["name"]);
+const ID: Unique = Unique::new("catalog_command", &["id"]);
+
+/// All of a catalog but its key, its count and its times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Its name.
+    pub name: String,
+    /// The group of its commands; empty where the first segment of each path is the group.
+    pub prefix: String,
+    /// The API's title.
+    pub title: String,
+    /// The API's version.
+    pub version: String,
+    /// The version of OpenAPI.
+    pub openapi: String,
+    /// Where the document came from: a file's path, or a URL.
+    pub source: String,
+    /// The document's SHA-256.
+    pub sha256: [u8; 32],
+    /// Where its paths begin, where that is known.
+    pub base_url: Option<String>,
+    /// The servers that the document names, as JSON.
+    pub servers: String,
+    /// How the API knows its callers, as JSON.
+    pub schemes: String,
+    /// Headers that each request has, as JSON: the name to the reference of its value.
+    pub headers: String,
+    /// Secrets, as JSON: the scheme to the reference of its secret.
+    pub auth: String,
+    /// Whether addresses that are not public are asked.
+    pub private: bool,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: i64,
+    /// The most bytes of an answer.
+    pub max_answer: i64,
+}
+
+/// A catalog's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CatalogRow {
+    /// Its key.
+    pub id: i64,
+    /// What it is.
+    pub facts: Facts,
+    /// When it was imported.
+    pub imported_at: Millis,
+    /// When its document was last read.
+    pub refreshed_at: Millis,
+}
+
+/// A command of a catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandRow {
+    /// The method, in upper case.
+    pub method: String,
+    /// The path as the document has it.
+    pub path: String,
+    /// The id that it got, and keeps.
+    pub given: String,
+    /// The id that it is called by.
+    pub id: String,
+    /// The command as the document says, as JSON.
+    pub spec: String,
+    /// What a person corrected, as JSON.
+    pub patch: Option<String>,
+    /// What it does, in one line.
+    pub summary: String,
+    /// The names of its arguments.
+    pub words: String,
+    /// Other ids that find it, as JSON.
+    pub aliases: String,
+    /// `read`, `write` or `destroy`.
+    pub effect: String,
+    /// Whether it is no longer to be used.
+    pub deprecated: bool,
+    /// Whether its answer is a list.
+    pub lists: bool,
+}
+
+/// What the index keeps of a command, borrowed from its row.
+#[derive(Clone, Copy, Debug)]
+pub struct BriefRow<'r> {
+    /// Its id.
+    pub id: &'r str,
+    /// What it does, in one line.
+    pub summary: &'r str,
+    /// The names of its arguments.
+    pub words: &'r str,
+    /// Other ids that find it, as JSON.
+    pub aliases: &'r str,
+    /// `read`, `write` or `destroy`.
+    pub effect: &'r str,
+    /// Whether it is no longer to be used.
+    pub deprecated: bool,
+    /// Whether its answer is a list.
+    pub lists: bool,
+}
+
+/// The query whose rows [`catalog`] reads, without its conditions.
+macro_rules! catalogs {
+    () => {
+        "SELECT c.id, c.name, c.prefix, c.title, c.version, c.openapi, c.source, c.sha256, c.base_url, c.servers, c.schemes,
+                c.headers, c.auth, c.private, c.timeout_ms, c.max_answer, c.imported_at, c.refreshed_at
+           FROM catalog c"
+    };
+}
+
+/// The query whose rows [`command`] reads, without its conditions.
+macro_rules! commands {
+    () => {
+        "SELECT m.method, m.path, m.given, m.id, m.spec, m.patch, m.summary, m.words, m.aliases, m.effect, m.deprecated,
+                m.lists
+           FROM catalog_command m"
+    };
+}
+
+/// Adds a catalog and returns its key.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for its name; `E_DB_BUSY`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
+    let Facts { name, prefix, title, version, openapi, source, sha256, base_url, servers, schemes, .. } = facts;
+    let Facts { headers, auth, private, timeout_ms, max_answer, .. } = facts;
+    let sql = sql!(
+        "INSERT INTO catalog (name, prefix, title, version, openapi, source, sha256, base_url, servers, schemes, headers, auth,
+                              private, timeout_ms, max_answer, changes, imported_at, refreshed_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, 0, ?16, ?16) RETURNING id"
+    );
+    let params = params![
+        name, prefix, title, version, openapi, source, sha256, base_url, servers, schemes, headers, auth, private,
+        timeout_ms, max_answer, now
+    ];
+    db.insert(sql, params).map_err(|error| if NAME.is_violated_by(&error) { taken(name) } else { error })
+}
+
+/// Returns the failure of a name that another catalog has.
+pub fn taken(name: &str) -> Error {
+    Error::new(Code::AlreadyExists, format!("There is a catalog '{name}' already"))
+        .hint(format!("`mcpkg catalog refresh {name}` reads its document again; --name gives another name"))
+}
+
+/// Changes what a catalog is. Its name and its prefix stay.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn update(db: &Db<'_>, id: i64, facts: &Facts, refreshed_at: Millis) -> Result<()> {
+    let Facts { title, version, openapi, source, sha256, base_url, servers, schemes, headers, auth, .. } = facts;
+    let Facts { private, timeout_ms, max_answer, .. } = facts;
+    let sql = sql!(
+        "UPDATE catalog SET title = ?2, version = ?3, openapi = ?4, source = ?5, sha256 = ?6, base_url = ?7, servers = ?8,
+                schemes = ?9, headers = ?10, auth = ?11, private = ?12, timeout_ms = ?13, max_answer = ?14,
+                changes = changes + 1, refreshed_at = ?15
+          WHERE id = ?1"
+    );
+    let params = params![
+        id,
+        title,
+        version,
+        openapi,
+        source,
+        sha256,
+        base_url,
+        servers,
+        schemes,
+        headers,
+        auth,
+        private,
+        timeout_ms,
+        max_answer,
+        refreshed_at
+    ];
+    db.run(sql, params).map(drop)
+}
+
+/// Returns the catalogs, by name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>) -> Result<Vec<CatalogRow>> {
+    db.all(sql!(catalogs!(), " ORDER BY c.name"), params![], catalog)
+}
+
+/// Returns a catalog.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, name: &str) -> Result<CatalogRow> {
+    if let Some(found) = db.one(sql!(catalogs!(), " WHERE c.name = ?1"), params![name], catalog)? {
+        return Ok(found);
+    }
+    let names: Vec<String> = db.all(sql!("SELECT name FROM catalog ORDER BY name"), params![], |row| row.get(0))?;
+    let error = Error::new(Code::NotFound, format!("There is no catalog '{name}'"));
+    Err(error.suggest(name, names.iter().map(String::as_str), "`mcpkg catalog list` names those there are"))
+}
+
+/// Forgets a catalog with its commands.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM catalog WHERE id = ?1"), params![id]).map(drop)
+}
+
+/// Returns how many commands a catalog has.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn count(db: &Db<'_>, catalog: i64) -> Result<i64> {
+    db.single(sql!("SELECT count(*) FROM catalog_command WHERE catalog_id = ?1"), params![catalog], |row| row.get(0))
+}
+
+/// Returns the commands of a catalog, by id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn commands(db: &Db<'_>, catalog: i64) -> Result<Vec<CommandRow>> {
+    db.all(sql!(commands!(), " WHERE m.catalog_id = ?1 ORDER BY m.id"), params![catalog], command)
+}
+
+/// Puts commands in the place of those that a catalog has.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for an id that a command of another catalog has; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn replace(db: &Db<'_>, catalog: i64, rows: &[CommandRow]) -> Result<()> {
+    db.run(sql!("DELETE FROM catalog_command WHERE catalog_id = ?1"), params![catalog])?;
+    for row in rows {
+        let CommandRow { method, path, given, id, spec, patch, summary, words, aliases, effect, deprecated, lists } =
+            row;
+        let sql = sql!(
+            "INSERT INTO catalog_command (catalog_id, method, path, given, id, spec, patch, summary, words, aliases, effect,
+                                          deprecated, lists)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)"
+        );
+        let params =
+            params![catalog, method, path, given, id, spec, patch, summary, words, aliases, effect, deprecated, lists];
+        db.run(sql, params).map_err(|error| if ID.is_violated_by(&error) { id_taken(id) } else { error })?;
+    }
+    Ok(())
+}
+
+/// Returns the failure of an id that another command has.
+pub fn id_taken(id: &str) -> Error {
+    Error::new(Code::AlreadyExists, format!("There is a command '{id}' already"))
+}
+
+/// Puts a command in the place of the one of its method and path.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS` for its id; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn update_command(db: &Db<'_>, catalog: i64, row: &CommandRow) -> Result<()> {
+    let CommandRow { method, path, id, patch, summary, words, aliases, effect, deprecated, lists, .. } = row;
+    let sql = sql!(
+        "UPDATE catalog_command SET id = ?4, patch = ?5, summary = ?6, words = ?7, aliases = ?8, effect = ?9, deprecated = ?10,
+                lists = ?11
+          WHERE catalog_id = ?1 AND method = ?2 AND path = ?3"
+    );
+    let params = params![catalog, method, path, id, patch, summary, words, aliases, effect, deprecated, lists];
+    db.run(sql, params).map_err(|error| if ID.is_violated_by(&error) { id_taken(id) } else { error })?;
+    db.run(sql!("UPDATE catalog SET changes = changes + 1 WHERE id = ?1"), params![catalog]).map(drop)
+}
+
+/// Returns the command of an id, with the key of its catalog.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, id: &str) -> Result<Option<(CatalogRow, CommandRow)>> {
+    let Some(found) = db.one(sql!(commands!(), " WHERE m.id = ?1"), params![id], command)? else { return Ok(None) };
+    let of = sql!(catalogs!(), " JOIN catalog_command m ON m.catalog_id = c.id WHERE m.id = ?1");
+    Ok(db.one(of, params![id], catalog)?.map(|catalog| (catalog, found)))
+}
+
+/// Hands `f` all commands in short, by id.
+///
+/// # Errors
+/// What `f` returns; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn briefs(db: &Db<'_>, mut f: impl FnMut(BriefRow<'_>) -> Result<()>) -> Result<()> {
+    let sql = sql!("SELECT id, summary, words, aliases, effect, deprecated, lists FROM catalog_command ORDER BY id");
+    db.each(sql, params![], |row| {
+        f(BriefRow {
+            id: row.get(0)?,
+            summary: row.get(1)?,
+            words: row.get(2)?,
+            aliases: row.get(3)?,
+            effect: row.get(4)?,
+            deprecated: row.get(5)?,
+            lists: row.get(6)?,
+        })
+    })
+}
+
+/// Returns the ids of commands, with the key of the catalog of each: those that other catalogs' may not have.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn ids(db: &Db<'_>) -> Result<Vec<(i64, String)>> {
+    db.all(sql!("SELECT catalog_id, id FROM catalog_command ORDER BY id"), params![], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })
+}
+
+/// Returns a text that differs whenever anything of a catalog or a command does.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn stamp(db: &Db<'_>) -> Result<String> {
+    let mut stamp = String::new();
+    db.each(sql!("SELECT id, changes, imported_at, sha256 FROM catalog ORDER BY id"), params![], |row| {
+        let (id, changes, at): (i64, i64, Millis) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        stamp.push_str(&format!("{id}.{changes}.{at}.{};", crate::hex::encode(row.get(3)?)));
+        Ok(())
+    })?;
+    Ok(stamp)
+}
+
+fn catalog(row: &Row<'_>) -> Result<CatalogRow> {
+    let facts = Facts {
+        name: row.get(1)?,
+        prefix: row.get(2)?,
+        title: row.get(3)?,
+        version: row.get(4)?,
+        openapi: row.get(5)?,
+        source: row.get(6)?,
+        sha256: row.get(7)?,
+        base_url: row.get(8)?,
+        servers: row.get(9)?,
+        schemes: row.get(10)?,
+        headers: row.get(11)?,
+        auth: row.get(12)?,
+        private: row.get(13)?,
+        timeout_ms: row.get(14)?,
+        max_answer: row.get(15)?,
+    };
+    Ok(CatalogRow { id: row.get(0)?, facts, imported_at: row.get(16)?, refreshed_at: row.get(17)? })
+}
+
+fn command(row: &Row<'_>) -> Result<CommandRow> {
+    Ok(CommandRow {
+        method: row.get(0)?,
+        path: row.get(1)?,
+        given: row.get(2)?,
+        id: row.get(3)?,
+        spec: row.get(4)?,
+        patch: row.get(5)?,
+        summary: row.get(6)?,
+        words: row.get(7)?,
+        aliases: row.get(8)?,
+        effect: row.get(9)?,
+        deprecated: row.get(10)?,
+        lists: row.get(11)?,
+    })
+}

@@ -1,0 +1,468 @@
+//! The arguments of a command: placeholders of its path, parameters, and what its body is made of.
+
+use serde_json::Value;
+
+use super::naming;
+use super::output::is_json;
+use super::reference::References;
+use super::schema::Shape;
+use super::violation::{Fault, Rule};
+use crate::workflow::spec::{Body, Flag, Place, Positional, Style};
+
+/// The most characters of a description.
+pub const LONGEST: usize = 1_000;
+
+/// The argument that is all of a body, where it has no keys.
+pub const WHOLE: &str = "body";
+
+/// Headers that are no parameters, whatever a document says: requests have them anyway.
+const NO_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
+
+/// The header by which a server knows a request that it had before.
+pub const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+
+/// What a command takes.
+#[derive(Clone, Debug, Default)]
+pub struct Arguments {
+    /// The placeholders of the path, in its order.
+    pub positionals: Vec<Positional>,
+    /// The rest.
+    pub flags: Vec<Flag>,
+    /// The body, where there is one.
+    pub body: Option<Body>,
+    /// The path, its placeholders called as the arguments are.
+    pub path: String,
+    /// What no request can be made of.
+    pub why_not: Option<String>,
+}
+
+/// A parameter as the document has it.
+#[derive(Clone, Copy)]
+struct Parameter<'d> {
+    name: &'d str,
+    place: &'d str,
+    value: &'d Value,
+}
+
+/// Returns what an operation of a path takes.
+///
+/// # Errors
+/// A fault of a reference, `duplicate_parameter`, `path_parameter_undeclared`.
+pub fn of<'d>(
+    references: References<'d>,
+    path: &str,
+    item: &'d Value,
+    operation: &'d Value,
+) -> Result<Arguments, Fault<'d>> {
+    let mut parameters = parameters(references, &operation["parameters"])?;
+    for shared in self::parameters(references, &item["parameters"])? {
+        if !parameters.iter().any(|own| (own.name, own.place) == (shared.name, shared.place)) {
+            parameters.push(shared);
+        }
+    }
+    let mut made = Arguments { path: path.to_owned(), ..Arguments::default() };
+    for (name, argument) in naming::placeholders(path) {
+        let declared = parameters.iter().find(|parameter| parameter.place == "path" && parameter.name == name);
+        let Some(declared) = declared else {
+            let message = format!("the placeholder `{{{name}}}` is no parameter of the path");
+            return Err(Fault { rule: Rule::PathParameterUndeclared, message, at: operation });
+        };
+        made.place_in_path(references, *declared, argument)?;
+    }
+    for parameter in parameters.iter().filter(|parameter| parameter.place != "path") {
+        made.parameter(references, *parameter)?;
+    }
+    if let Some(body) = operation.get("requestBody") {
+        made.take_body(references, references.follow(body)?)?;
+    }
+    made.tell_apart();
+    Ok(made)
+}
+
+/// Returns the parameters of a list.
+fn parameters<'d>(references: References<'d>, list: &'d Value) -> Result<Vec<Parameter<'d>>, Fault<'d>> {
+    let mut found: Vec<Parameter<'d>> = Vec::new();
+    for entry in list.as_array().into_iter().flatten() {
+        let value = references.follow(entry)?;
+        let (Some(name), Some(place)) = (value["name"].as_str(), value["in"].as_str()) else { continue };
+        if found.iter().any(|known| (known.name, known.place) == (name, place)) {
+            let message = format!("the parameter `{name}` in {place} is there twice");
+            return Err(Fault { rule: Rule::DuplicateParameter, message, at: entry });
+        }
+        found.push(Parameter { name, place, value });
+    }
+    Ok(found)
+}
+
+impl Arguments {
+    fn place_in_path<'d>(
+        &mut self,
+        references: References<'d>,
+        parameter: Parameter<'d>,
+        argument: String,
+    ) -> Result<(), Fault<'d>> {
+        let style = parameter.value["style"].as_str().unwrap_or("simple");
+        if style != "simple" {
+            self.cannot(format!("`{}` is written in the style {style}", parameter.name));
+        }
+        let (shape, _) = shape_of(references, parameter.value)?;
+        self.path = self.path.replace(&format!("{{{}}}", parameter.name), &format!("{{{argument}}}"));
+        self.positionals.push(Positional {
+            name: argument,
+            r#type: shape.type_name().to_owned(),
+            help: described(parameter.value, &shape),
+            provider: None,
+            accepts: Vec::new(),
+            prefer: None,
+        });
+        Ok(())
+    }
+
+    fn parameter<'d>(&mut self, references: References<'d>, parameter: Parameter<'d>) -> Result<(), Fault<'d>> {
+        let Parameter { name, place, value } = parameter;
+        let place = match place {
+            "query" => Place::Query,
+            "header" if NO_PARAMETERS.contains(&name.to_ascii_lowercase().as_str()) => return Ok(()),
+            "header" => Place::Header,
+            other => {
+                self.cannot(format!("`{name}` is sent in a {other}"));
+                return Ok(());
+            }
+        };
+        let (shape, is_content) = shape_of(references, value)?;
+        let style = match is_content {
+            true => Some(Style::Json),
+            false => self.style(parameter, place),
+        };
+        let is_key = place == Place::Header && name.eq_ignore_ascii_case(IDEMPOTENCY_KEY);
+        let required = value["required"] == true && !is_key;
+        let mut flag = flag(name, &shape, place, required);
+        flag.description = described(value, &shape);
+        flag.style = style;
+        self.flags.push(flag);
+        Ok(())
+    }
+
+    /// Returns how a parameter is written, where that is not the usual way of its place.
+    fn style(&mut self, parameter: Parameter<'_>, place: Place) -> Option<Style> {
+        let value = parameter.value;
+        let style = value["style"].as_str().unwrap_or(if place == Place::Query { "form" } else { "simple" });
+        let explodes = value["explode"].as_bool().unwrap_or(style == "form");
+        match (place, style) {
+            (Place::Query, "form") => (!explodes).then_some(Style::Comma),
+            // A pair for each element, whatever would stand between them.
+            (Place::Query, "spaceDelimited" | "pipeDelimited") if explodes => None,
+            (Place::Query, "spaceDelimited") => Some(Style::Space),
+            (Place::Query, "pipeDelimited") => Some(Style::Pipe),
+            (Place::Query, "deepObject") => Some(Style::Deep),
+            (Place::Header, "simple") => None,
+            _ => {
+                self.cannot(format!("`{}` is written in the style {style}", parameter.name));
+                None
+            }
+        }
+    }
+
+    fn take_body<'d>(&mut self, references: References<'d>, body: &'d Value) -> Result<(), Fault<'d>> {
+        let content = body["content"].as_object();
+        let best = content.into_iter().flatten().min_by_key(|(media, _)| Media::of(media));
+        let Some((name, media)) = best else { return Ok(()) };
+        let required = body["required"] == true;
+        let kind = Media::of(name);
+        let nothing = &Value::Null;
+        let schema = media.get("schema").unwrap_or(nothing);
+        let shape = Shape::of(references, schema)?;
+        let content_type = if name.contains('*') { kind.stands_for() } else { name.as_str() };
+        let mut body = Body { content_type: content_type.to_owned(), whole: true, required };
+        match kind {
+            Media::Multipart => self.cannot("its body is multipart".to_owned()),
+            Media::Json | Media::Form if !shape.properties.is_empty() => {
+                body.whole = false;
+                for (name, property) in &shape.properties {
+                    let of = Shape::of(references, property)?;
+                    if !of.read_only {
+                        let required = required && shape.required.contains(name);
+                        self.flags.push(flag(name, &of, Place::Body, required));
+                    }
+                }
+            }
+            Media::Json => self.flags.push(flag(WHOLE, &shape, Place::Body, required)),
+            Media::Form => self.cannot("its body is a form that says no keys".to_owned()),
+            Media::Text => {
+                self.flags.push(Flag { r#type: "string".to_owned(), ..flag(WHOLE, &shape, Place::Body, required) });
+            }
+            Media::Bytes => {
+                let description = Some("Bytes, as base64".to_owned());
+                let (kind, format) = ("string".to_owned(), Some("byte".to_owned()));
+                let whole = flag(WHOLE, &Shape::default(), Place::Body, required);
+                self.flags.push(Flag { r#type: kind, format, description, ..whole });
+            }
+        }
+        self.body = Some(body);
+        Ok(())
+    }
+
+    fn cannot(&mut self, why: String) {
+        self.why_not.get_or_insert(why);
+    }
+
+    /// Gives arguments of one name, which go to different places, a name each.
+    fn tell_apart(&mut self) {
+        let in_path: Vec<String> = self.positionals.iter().map(|positional| positional.name.clone()).collect();
+        let names: Vec<String> = self.flags.iter().map(|flag| flag.name.clone()).collect();
+        let is_taken =
+            |name: &String| in_path.contains(name) || names.iter().filter(|other| *other == name).count() > 1;
+        let mut used = in_path.clone();
+        used.extend(names.iter().filter(|name| !is_taken(name)).cloned());
+        for flag in &mut self.flags {
+            if !is_taken(&flag.name) {
+                continue;
+            }
+            let place = match flag.r#in {
+                Some(Place::Query) => "_query",
+                Some(Place::Header) => "_header",
+                Some(Place::Body) | None => "_body",
+            };
+            let key = flag.name.clone();
+            let mut name = format!("{key}{place}");
+            while used.contains(&name) {
+                name.push_str(place);
+            }
+            used.push(name.clone());
+            (flag.name, flag.key) = (name, Some(key));
+        }
+    }
+}
+
+/// Returns what a parameter's schema says, and whether it is sent as JSON.
+fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Shape<'d>, bool), Fault<'d>> {
+    if let Some(schema) = parameter.get("schema") {
+        return Ok((Shape::of(references, schema)?, false));
+    }
+    let media = parameter["content"].as_object().and_then(|content| content.values().next());
+    let shape = media.and_then(|media| media.get("schema")).map(|schema| Shape::of(references, schema));
+    Ok((shape.transpose()?.unwrap_or_default(), media.is_some()))
+}
+
+/// Returns a flag by its schema. Its default is the schema's own, and never the first of its values.
+fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
+    let items = shape.items.and_then(|items| match &items["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        kind => kind.as_str(),
+    });
+    Flag {
+        name: name.to_owned(),
+        r#type: shape.type_name().to_owned(),
+        key: None,
+        style: None,
+        r#in: Some(place),
+        required,
+        r#enum: shape.values.iter().map(|value| (*value).clone()).collect(),
+        default: shape.default.filter(|default| !default.is_null()).cloned(),
+        format: shape.format.map(str::to_owned),
+        items: items.map(str::to_owned),
+        description: shape.description.map(short),
+        provider: None,
+        accepts: Vec::new(),
+        prefer: None,
+    }
+}
+
+/// What a parameter means, by itself or by its schema.
+fn described(parameter: &Value, shape: &Shape<'_>) -> Option<String> {
+    parameter["description"].as_str().or(shape.description).map(short)
+}
+
+/// Returns a description without what is beyond the bound.
+pub fn short(text: &str) -> String {
+    let text = text.trim();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
+/// What bodies are made of, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Media {
+    Json,
+    Form,
+    Text,
+    Bytes,
+    Multipart,
+}
+
+impl Media {
+    fn of(name: &str) -> Self {
+        let bare = name.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match bare.as_str() {
+            _ if is_json(&bare) || bare == "application/*" => Self::Json,
+            "application/x-www-form-urlencoded" => Self::Form,
+            "application/xml" | "application/yaml" | "application/x-yaml" | "application/x-ndjson" => Self::Text,
+            text if text.starts_with("text/") || text.ends_with("+xml") || text.ends_with("+yaml") => Self::Text,
+            multipart if multipart.starts_with("multipart/") => Self::Multipart,
+            _ => Self::Bytes,
+        }
+    }
+
+    /// The media type that is sent for a range of them, such as `text/*`.
+    fn stands_for(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Text => "text/plain",
+            Self::Form | Self::Bytes | Self::Multipart => "application/octet-stream",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn made(path: &str, operation: &Value) -> Arguments {
+        of(References::new(operation), path, &Value::Null, operation).expect("arguments")
+    }
+
+    fn query(name: &str, more: Value) -> Value {
+        let mut parameter =
+            json!({ "name": name, "in": "query", "schema": { "type": "array", "items": { "type": "string" } } });
+        for (key, value) in more.as_object().into_iter().flatten() {
+            parameter[key] = value.clone();
+        }
+        parameter
+    }
+
+    #[test]
+    fn x13_a_default_is_the_schemas_own_and_never_the_first_value() {
+        let operation = json!({ "parameters": [
+            { "name": "a", "in": "query", "schema": { "type": "string", "enum": ["x", "y"] }, "example": "y" },
+            { "name": "b", "in": "query", "schema": { "type": "string", "enum": ["x", "y"], "default": "y" } },
+        ] });
+        let defaults: Vec<_> = made("/", &operation).flags.into_iter().map(|flag| flag.default).collect();
+        assert_eq!(defaults, [None, Some(json!("y"))]);
+    }
+
+    #[test]
+    fn x14_header_parameters_are_kept() {
+        let header =
+            |name: &str| json!({ "name": name, "in": "header", "required": true, "schema": { "type": "string" } });
+        let all = json!({ "parameters": (["X-Trace", "Authorization", "idempotency-key"].map(header)) });
+        let flags: Vec<_> =
+            made("/", &all).flags.into_iter().map(|flag| (flag.name, flag.r#in, flag.required)).collect();
+        let expected = [("X-Trace", true), ("idempotency-key", false)];
+        assert_eq!(flags, expected.map(|(name, required)| (name.to_owned(), Some(Place::Header), required)));
+    }
+
+    #[test]
+    fn styles_are_those_that_are_not_usual() {
+        let style = |more: Value| {
+            let operation = json!({ "parameters": [query("a", more)] });
+            let made = made("/", &operation);
+            (made.flags[0].style, made.why_not.is_some())
+        };
+        for (more, expected) in [
+            (json!({}), (None, false)),
+            (json!({ "explode": false }), (Some(Style::Comma), false)),
+            (json!({ "style": "spaceDelimited" }), (Some(Style::Space), false)),
+            (json!({ "style": "spaceDelimited", "explode": true }), (None, false)),
+            (json!({ "style": "pipeDelimited", "explode": false }), (Some(Style::Pipe), false)),
+            (json!({ "style": "deepObject", "explode": true }), (Some(Style::Deep), false)),
+            (json!({ "style": "matrix" }), (None, true)),
+        ] {
+            assert_eq!(style(more.clone()), expected, "{more}");
+        }
+        let json = json!({ "parameters": [{ "name": "f", "in": "query", "content": { "application/json": { "schema": { "type": "object" } } } }] });
+        assert_eq!(made("/", &json).flags[0].style, Some(Style::Json));
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_told() {
+        let parameter = |place: &str, style: &str| json!({ "parameters": [{ "name": "p", "in": place, "style": style, "schema": {} }] });
+        for (path, operation, why) in [
+            ("/", parameter("cookie", "form"), "`p` is sent in a cookie"),
+            ("/{p}", parameter("path", "label"), "`p` is written in the style label"),
+            ("/{p}", parameter("path", "matrix"), "`p` is written in the style matrix"),
+            ("/", json!({ "requestBody": { "content": { "multipart/form-data": {} } } }), "its body is multipart"),
+        ] {
+            assert_eq!(made(path, &operation).why_not.as_deref(), Some(why));
+        }
+    }
+
+    #[test]
+    fn arguments_of_one_name_are_told_apart() {
+        let operation = json!({
+            "parameters": [
+                { "name": "app", "in": "path", "required": true, "schema": { "type": "string" } },
+                { "name": "x", "in": "query", "schema": {} },
+                { "name": "only", "in": "query", "schema": {} },
+            ],
+            "requestBody": { "required": true, "content": { "application/json": { "schema": {
+                "required": ["x"], "properties": { "app": {}, "x": { "type": "string" }, "id": { "readOnly": true } },
+            } } } },
+        });
+        let made = made("/apps/{app}", &operation);
+        let flags: Vec<_> =
+            made.flags.iter().map(|flag| (flag.name.as_str(), flag.key.as_deref(), flag.required)).collect();
+        let expected = [
+            ("x_query", Some("x"), false),
+            ("only", None, false),
+            ("app_body", Some("app"), false),
+            ("x_body", Some("x"), true),
+        ];
+        assert_eq!(flags, expected);
+    }
+
+    #[test]
+    fn a_body_is_its_keys_or_one_argument() {
+        let body = |content: Value| made("/", &json!({ "requestBody": { "content": content } }));
+        for (content, media, whole, flags) in [
+            (
+                json!({ "text/plain": {}, "application/json": { "schema": { "properties": { "a": {} } } } }),
+                "application/json",
+                false,
+                vec![("a", "any")],
+            ),
+            (
+                json!({ "application/vnd.x+json": { "schema": { "type": "array" } } }),
+                "application/vnd.x+json",
+                true,
+                vec![("body", "array")],
+            ),
+            (
+                json!({ "application/x-www-form-urlencoded": { "schema": { "properties": { "a": { "type": "string" } } } } }),
+                "application/x-www-form-urlencoded",
+                false,
+                vec![("a", "string")],
+            ),
+            (json!({ "text/*": {} }), "text/plain", true, vec![("body", "string")]),
+            (json!({ "image/png": {} }), "image/png", true, vec![("body", "string")]),
+        ] {
+            let made = body(content);
+            let found: Vec<_> = made.flags.iter().map(|flag| (flag.name.as_str(), flag.r#type.as_str())).collect();
+            assert_eq!(found, flags);
+            assert_eq!(made.body, Some(Body { content_type: media.to_owned(), whole, required: false }));
+        }
+    }
+
+    #[test]
+    fn rules_of_parameters_are_kept() {
+        let twice = json!({ "parameters": [query("a", json!({})), query("a", json!({}))] });
+        let fault = of(References::new(&twice), "/", &Value::Null, &twice).expect_err("a fault");
+        assert_eq!(fault.rule, Rule::DuplicateParameter);
+        let none = json!({});
+        let fault = of(References::new(&none), "/a/{b}", &Value::Null, &none).expect_err("a fault");
+        assert_eq!(
+            (fault.rule, fault.message.as_str()),
+            (Rule::PathParameterUndeclared, "the placeholder `{b}` is no parameter of the path")
+        );
+        // The operation's own goes before the path's.
+        let item =
+            json!({ "parameters": [query("a", json!({ "description": "of the path" })), query("b", json!({}))] });
+        let own = json!({ "parameters": [query("a", json!({ "description": "own" }))] });
+        let made = of(References::new(&own), "/", &item, &own).expect("arguments");
+        let found: Vec<_> = made.flags.iter().map(|flag| (flag.name.as_str(), flag.description.as_deref())).collect();
+        assert_eq!(found, [("a", Some("own")), ("b", None)]);
+    }
+}

@@ -1,0 +1,226 @@
+//! A call of an API's command: its request with the catalog's secrets, and what is made of the answer.
+
+use std::time::Instant;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value, json};
+use zeroize::Zeroizing;
+
+use super::approval;
+use super::arguments::IDEMPOTENCY_KEY;
+use super::catalog::Catalog;
+use super::output::is_json;
+use super::request::request;
+use super::security::Scheme;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
+use crate::op::Context;
+use crate::secret::{Reference, Secret};
+use crate::workflow::spec::{CommandSpec, Idempotency};
+
+/// How many characters of an answer an error shows.
+const EXCERPT: usize = 300;
+
+/// A call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The catalog.
+    pub catalog: &'a Catalog,
+    /// One of its commands.
+    pub spec: &'a CommandSpec,
+    /// What it is given.
+    pub arguments: &'a Map<String, Value>,
+    /// What the server knows a repeated request by, where the command takes such a key.
+    pub key: Option<&'a str>,
+}
+
+/// What a command answered.
+#[derive(Clone, Debug)]
+pub struct Answered {
+    /// The status, 200 to 299.
+    pub status: u16,
+    /// The answer: its JSON, else its text, else its bytes as base64; null where there is none.
+    pub output: Value,
+    /// How many bytes it had.
+    pub bytes: usize,
+    /// The SHA-256 of these bytes.
+    pub sha256: [u8; 32],
+    /// How often the request was sent.
+    pub attempts: u32,
+    /// The secrets that were sent: nothing that is kept or shown holds one of them.
+    pub secrets: Vec<Secret>,
+}
+
+/// Sends a command's request and waits for the answer, within the catalog's limits.
+///
+/// # Errors
+/// `E_UNAPPROVED` where this user never imported the catalog here, `E_INVALID_ARGUMENT` for the arguments, `E_SECRET_MISSING`,
+/// `E_HTTP_REFUSED` where it would go elsewhere, `E_HTTP_FAILED` where nobody answers or with another status than 2xx,
+/// `E_TIMEOUT`, `E_CANCELLED`.
+pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
+    let Call { catalog, spec, arguments, key } = call;
+    approval::check(context, catalog)?;
+    let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
+        let why = format!("It is not known where '{}' is served", spec.id);
+        return Err(Error::new(Code::HttpRefused, why)
+            .hint(format!("`mcpkg catalog set {} --base-url URL` says it", catalog.name)));
+    };
+    let mut outgoing = request(&base, spec, arguments)?;
+    outgoing.headers.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json, */*;q=0.5"));
+    if let (Some(key), Idempotency::Key) = (key, spec.idempotency) {
+        let value = HeaderValue::from_str(key)
+            .map_err(|_| Error::new(Code::InvalidArgument, "The idempotency key is none of a header"))?;
+        outgoing.headers.entry(HeaderName::from_static("idempotency-key")).or_insert(value);
+    }
+    let has_key = outgoing.headers.contains_key(IDEMPOTENCY_KEY);
+    let secrets = authorized(context, catalog, spec, &mut outgoing)?;
+    let limits = Limits {
+        until: Instant::now() + catalog.timeout,
+        cancelled: context.cancelled.clone(),
+        size: catalog.max_answer,
+    };
+    let repeats = match spec.idempotency {
+        Idempotency::Safe | Idempotency::Idempotent => true,
+        Idempotency::Key => has_key,
+        Idempotency::None => false,
+    };
+    let rules = Rules { limits, reach: catalog.reach(), repeats };
+    let answer = exchange(&outgoing, &rules).map_err(|failure| failed(&spec.id, &base, &failure))?;
+    if !answer.status.is_success() {
+        return Err(refused(catalog, spec, &answer, &secrets));
+    }
+    let output = output(&answer).map_err(|why| {
+        let message = format!("'{}' answered what is no JSON: {why}", spec.id);
+        Error::new(Code::HttpFailed, message).with_details(details(&answer, &secrets))
+    })?;
+    let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
+    Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, secrets })
+}
+
+/// Adds the secrets of a catalog to a request, and returns them: what is told of the answer must not hold them.
+fn authorized(
+    context: &Context,
+    catalog: &Catalog,
+    spec: &CommandSpec,
+    outgoing: &mut Outgoing,
+) -> Result<Vec<Secret>> {
+    // The catalog's own origin, whatever the command says.
+    let is_own = |base: &Url| base.has_origin_of(&outgoing.url);
+    if !catalog.base_url.as_deref().and_then(Url::parse).is_some_and(|base| is_own(&base)) {
+        return Ok(Vec::new());
+    }
+    let mut secrets = Vec::new();
+    let resolve = |reference: &str| reference.parse::<Reference>()?.resolve(&context.cancelled);
+    for (name, reference) in &catalog.headers {
+        let secret = resolve(reference)?;
+        let header = HeaderName::from_bytes(name.as_bytes());
+        let header = header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is no header's name")))?;
+        outgoing.headers.insert(header, sensitive(secret.expose(), reference)?);
+        secrets.push(secret);
+    }
+    for scheme in &spec.auth {
+        let (Some(kind), Some(reference)) = (catalog.schemes.get(scheme), catalog.auth.get(scheme)) else { continue };
+        let secret = resolve(reference)?;
+        match kind {
+            Scheme::Bearer => {
+                let text = Zeroizing::new(format!("Bearer {}", secret.expose()));
+                put(&mut outgoing.headers, AUTHORIZATION, sensitive(&text, reference)?);
+            }
+            Scheme::Basic => {
+                let text = Zeroizing::new(format!("Basic {}", STANDARD.encode(secret.expose())));
+                put(&mut outgoing.headers, AUTHORIZATION, sensitive(&text, reference)?);
+                secrets.push(Secret::new(STANDARD.encode(secret.expose()), &reference.parse()?)?);
+            }
+            Scheme::Header { name } => {
+                let header = HeaderName::from_bytes(name.as_bytes());
+                let header =
+                    header.map_err(|_| Error::new(Code::HttpRefused, format!("'{name}' is no header's name")))?;
+                put(&mut outgoing.headers, header, sensitive(secret.expose(), reference)?);
+            }
+            Scheme::Query { name } => {
+                outgoing.url = outgoing.url.and(name, secret.expose());
+                secrets.push(Secret::new(super::written::encoded(secret.expose()), &reference.parse()?)?);
+            }
+            Scheme::Unsupported { .. } => continue,
+        }
+        secrets.push(secret);
+    }
+    Ok(secrets)
+}
+
+/// Sets a header that has no value yet: a person's own goes before a scheme's, and the first scheme's before the second's.
+fn put(headers: &mut HeaderMap, name: HeaderName, value: HeaderValue) {
+    headers.entry(name).or_insert(value);
+}
+
+fn sensitive(text: &str, reference: &str) -> Result<HeaderValue> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| {
+        let why = format!("The secret at `{reference}` holds characters that no header takes");
+        Error::new(Code::SecretMissing, why)
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// Returns what an answer is: its JSON where it says so, else its text, else its bytes as base64.
+fn output(answer: &Answer) -> Result<Value, serde_json::Error> {
+    let media = answer.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+    if answer.body.is_empty() {
+        return Ok(Value::Null);
+    }
+    if is_json(media) {
+        return serde_json::from_slice(&answer.body);
+    }
+    Ok(match std::str::from_utf8(&answer.body) {
+        Ok(text) => Value::String(text.to_owned()),
+        Err(_) => Value::String(STANDARD.encode(&answer.body)),
+    })
+}
+
+/// Returns the failure of an answer with another status than 2xx.
+fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer, secrets: &[Secret]) -> Error {
+    let message = format!("'{}' answered {}", spec.id, answer.status);
+    let error = Error::new(Code::HttpFailed, message).with_details(details(answer, secrets));
+    let lacking = spec.auth.iter().find(|scheme| !catalog.auth.contains_key(*scheme));
+    match (answer.status.as_u16(), lacking) {
+        (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
+            "it takes '{scheme}', of which no secret is known: `mcpkg catalog set {} --auth {scheme}=env:NAME`",
+            catalog.name
+        )),
+        (429 | 503, _) if answer.attempts == 1 => error.hint("it is busy; what may not be sent twice is not repeated"),
+        _ => error,
+    }
+}
+
+/// Returns what an error tells of an answer: the status, and how it begins, without secrets.
+fn details(answer: &Answer, secrets: &[Secret]) -> Value {
+    let text = String::from_utf8_lossy(&answer.body).into_owned();
+    let hidden = secrets.iter().fold(text, |text, secret| secret.hidden_in(&text));
+    let excerpt: String = hidden.chars().take(EXCERPT).collect();
+    json!({ "status": answer.status.as_u16(), "excerpt": excerpt, "bytes": answer.body.len(), "attempts": answer.attempts })
+}
+
+/// Returns the failure of a request that no answer came to.
+pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
+    let host = url.host();
+    match failure {
+        Failure::Refused(why) => Error::new(Code::HttpRefused, format!("'{what}' was not asked: {why}"))
+            .with_details(json!({ "host": host }))
+            .hint("--private allows addresses that are not public; other hosts and plain http are never followed"),
+        Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not answer '{what}' in time")),
+        Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was given up before {host} answered")),
+        Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))
+            .hint("`mcpkg catalog set NAME --max-answer 64MiB` takes more"),
+        _ => {
+            let is_unsent = matches!(
+                failure,
+                Failure::Unavailable(_) | Failure::NoAddress(_) | Failure::NotConnected(_) | Failure::Tls(_)
+            );
+            Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
+                .with_details(json!({ "host": host, "sent": !is_unsent }))
+        }
+    }
+}

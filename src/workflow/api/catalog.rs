@@ -1,0 +1,329 @@
+//! A catalog: a description of an API that was imported, with what a person decided about it.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+use http::HeaderName;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::import::{Command, call};
+use super::patch::Patch;
+use super::request::OWN;
+use super::security::Scheme;
+use super::servers::Server;
+use crate::clock::rfc3339;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::http::{Reach, Url};
+use crate::secret::Reference;
+use crate::store::catalogs::{CatalogRow, CommandRow, Facts};
+use crate::workflow::spec::{CommandEffect, CommandSpec};
+
+/// How long a call takes at most, unless a person said otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(30);
+/// The longest that they may say.
+pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Bytes of the longest answer, unless a person said otherwise.
+pub const ANSWER: u64 = 8 << 20;
+/// The most that they may say.
+pub const LARGEST_ANSWER: u64 = 64 << 20;
+
+/// A catalog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalog {
+    /// Its key; 0 where it has no row yet.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// The group of its commands; empty where the first segment of each path is the group.
+    pub prefix: String,
+    /// The API's title.
+    pub title: String,
+    /// The API's version.
+    pub version: String,
+    /// The version of OpenAPI.
+    pub openapi: String,
+    /// Where the document came from: a file's path, or a URL.
+    pub source: String,
+    /// The document's SHA-256.
+    pub sha256: [u8; 32],
+    /// Where its paths begin, where that is known.
+    pub base_url: Option<String>,
+    /// The servers that the document names.
+    pub servers: Vec<Server>,
+    /// How the API knows its callers.
+    pub schemes: BTreeMap<String, Scheme>,
+    /// Headers that each request has, with where their values are kept.
+    pub headers: BTreeMap<String, String>,
+    /// Schemes, with where their secrets are kept.
+    pub auth: BTreeMap<String, String>,
+    /// Whether addresses that are not public are asked.
+    pub private: bool,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// The most bytes of an answer.
+    pub max_answer: u64,
+    /// When it was imported, and when its document was last read, in milliseconds.
+    pub imported_at: i64,
+    /// See `imported_at`.
+    pub refreshed_at: i64,
+}
+
+impl Catalog {
+    /// Returns the catalog of a row.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`.
+    pub fn of(row: CatalogRow) -> Result<Self> {
+        let CatalogRow { id, facts, imported_at, refreshed_at } = row;
+        Ok(Self {
+            id,
+            servers: read(&facts.servers, &facts.name)?,
+            schemes: read(&facts.schemes, &facts.name)?,
+            headers: read(&facts.headers, &facts.name)?,
+            auth: read(&facts.auth, &facts.name)?,
+            timeout: Duration::from_millis(facts.timeout_ms.try_into().unwrap_or_default()).min(LONGEST_TIMEOUT),
+            max_answer: u64::try_from(facts.max_answer).unwrap_or_default().min(LARGEST_ANSWER),
+            name: facts.name,
+            prefix: facts.prefix,
+            title: facts.title,
+            version: facts.version,
+            openapi: facts.openapi,
+            source: facts.source,
+            sha256: facts.sha256,
+            base_url: facts.base_url,
+            private: facts.private,
+            imported_at,
+            refreshed_at,
+        })
+    }
+
+    /// Returns it as a row has it.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            name: self.name.clone(),
+            prefix: self.prefix.clone(),
+            title: self.title.clone(),
+            version: self.version.clone(),
+            openapi: self.openapi.clone(),
+            source: self.source.clone(),
+            sha256: self.sha256,
+            base_url: self.base_url.clone(),
+            servers: written(&self.servers),
+            schemes: written(&self.schemes),
+            headers: written(&self.headers),
+            auth: written(&self.auth),
+            private: self.private,
+            timeout_ms: self.timeout.as_millis().try_into().unwrap_or(i64::MAX),
+            max_answer: self.max_answer.try_into().unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Returns it as data.
+    pub fn data(&self) -> Value {
+        let scheme = |(name, scheme): (&String, &Scheme)| {
+            let mut data = json!({ "name": name, "takes": scheme.words() });
+            if let Some(reference) = self.auth.get(name) {
+                data["secret"] = json!(reference);
+            }
+            data
+        };
+        let mut data = json!({
+            "name": self.name,
+            "prefix": self.prefix,
+            "title": self.title,
+            "version": self.version,
+            "openapi": self.openapi,
+            "source": self.source,
+            "sha256": hex::encode(&self.sha256),
+            "servers": self.servers,
+            "schemes": self.schemes.iter().map(scheme).collect::<Vec<_>>(),
+            "headers": self.headers,
+            "private": self.private,
+            "timeout_ms": self.timeout.as_millis(),
+            "max_answer": self.max_answer,
+            "imported_at": rfc3339(self.imported_at),
+            "refreshed_at": rfc3339(self.refreshed_at),
+        });
+        if let Some(base_url) = &self.base_url {
+            data["base_url"] = json!(base_url);
+        }
+        data
+    }
+
+    /// The addresses that its requests may go to.
+    pub fn reach(&self) -> Reach {
+        if self.private { Reach::Anywhere } else { Reach::Public }
+    }
+
+    /// Takes references of secrets for schemes that the document names; an empty one takes a secret away.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for a scheme that is not there, or that no request can satisfy.
+    pub fn set_auth(&mut self, given: Vec<(String, String)>) -> Result<()> {
+        for (name, reference) in given {
+            match self.schemes.get(&name) {
+                Some(Scheme::Unsupported { why }) => {
+                    let message = format!("No request can carry what the scheme '{name}' takes: {why}");
+                    return Err(Error::new(Code::InvalidArgument, message));
+                }
+                None => {
+                    let known: Vec<&str> = self.schemes.keys().map(String::as_str).collect();
+                    let otherwise = match known[..] {
+                        [] => "the document names none; --header sends a secret in a header".to_owned(),
+                        _ => format!("it names {}", known.join(", ")),
+                    };
+                    let error =
+                        Error::new(Code::InvalidArgument, format!("The document names no security scheme '{name}'"));
+                    return Err(error.suggest(&name, known, otherwise));
+                }
+                Some(_) => change(&mut self.auth, name, reference),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes references of secrets for headers; an empty one takes a header away.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for what is no header's name, or a header that requests have anyway.
+    pub fn set_headers(&mut self, given: Vec<(String, String)>) -> Result<()> {
+        for (name, reference) in given {
+            if HeaderName::from_bytes(name.as_bytes()).ok().is_none_or(|header| OWN.contains(&header.as_str())) {
+                let message = format!("'{}' is no header that can be set", name.escape_debug());
+                return Err(Error::new(Code::InvalidArgument, message).hint("such as X-Api-Key=env:API_KEY"));
+            }
+            change(&mut self.headers, name, reference);
+        }
+        Ok(())
+    }
+
+    /// Returns the command of a row, as it is called and run.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`.
+    pub fn command(&self, row: &CommandRow) -> Result<CommandSpec> {
+        let mut spec: CommandSpec = read(&row.spec, &row.given)?;
+        call(&mut spec, &row.given);
+        self.complete(&mut spec);
+        patch(row)?.apply(&mut spec);
+        Ok(spec)
+    }
+
+    /// Says where a command is asked. One that the document has served elsewhere than the catalog is not run: its secrets are
+    /// for their own origin alone.
+    fn complete(&self, spec: &mut CommandSpec) {
+        let own = spec.base_url.take();
+        let url = |text: &Option<String>| text.as_deref().and_then(Url::parse);
+        match (url(&own), url(&self.base_url)) {
+            (Some(elsewhere), Some(base)) if !elsewhere.has_origin_of(&base) => {
+                spec.runnable = false;
+                let why = format!("it is served by {}, and the catalog by {}", elsewhere.host(), base.host());
+                spec.why_not.get_or_insert(why);
+                spec.base_url = own;
+            }
+            (Some(_), Some(_)) => spec.base_url = own,
+            (_, _) => spec.base_url.clone_from(&self.base_url),
+        }
+    }
+}
+
+/// Returns what a person corrected of a command.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn patch(row: &CommandRow) -> Result<Patch> {
+    row.patch.as_deref().map_or_else(|| Ok(Patch::default()), |patch| read(patch, &row.given))
+}
+
+/// Returns the row of a command as the document says it, with what a person corrected of it.
+pub fn row(command: &Command, patch: &Patch) -> CommandRow {
+    let given = command.spec.id.clone();
+    let mut spec = command.spec.clone();
+    patch.apply(&mut spec);
+    let flags = spec.flags.iter().map(|flag| flag.name.as_str());
+    let words: Vec<&str> = spec.positionals.iter().map(|one| one.name.as_str()).chain(flags).collect();
+    let mut aliases = spec.aliases.clone();
+    aliases.push(format!("{} {}", command.method, command.path));
+    if given != spec.id {
+        aliases.push(given.clone());
+    }
+    CommandRow {
+        method: command.method.clone(),
+        path: command.path.clone(),
+        given,
+        id: spec.id.clone(),
+        spec: written(&command.spec),
+        patch: (!patch.is_empty()).then(|| written(patch)),
+        summary: spec.summary.clone(),
+        words: words.join(" "),
+        aliases: written(&aliases),
+        effect: effect_word(spec.effect).to_owned(),
+        deprecated: spec.deprecated,
+        lists: spec.output_contract.list.is_some(),
+    }
+}
+
+/// Returns the command that a row keeps, as the document said it.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn unpatched(row: &CommandRow) -> Result<Command> {
+    let mut spec: CommandSpec = read(&row.spec, &row.given)?;
+    call(&mut spec, &row.given);
+    Ok(Command { method: row.method.clone(), path: row.path.clone(), spec })
+}
+
+/// The word for an effect.
+pub const fn effect_word(effect: CommandEffect) -> &'static str {
+    match effect {
+        CommandEffect::Read => "read",
+        CommandEffect::Write => "write",
+        CommandEffect::Destroy => "destroy",
+    }
+}
+
+/// Takes arguments `NAME=REF` apart, where `REF` says where a secret is kept; an empty one takes it away where `may_go`.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`; a value in the place of a reference is not repeated.
+pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<(String, String)>> {
+    let one = |argument: &String| {
+        let split = argument.split_once('=').map(|(name, reference)| (name.trim(), reference));
+        let Some((name, reference)) = split.filter(|(name, _)| !name.is_empty()) else {
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("After {flag} stands a name with where its secret is kept"),
+            )
+            .hint(format!("such as {flag} NAME=env:API_TOKEN")));
+        };
+        if reference.is_empty() && may_go {
+            return Ok((name.to_owned(), String::new()));
+        }
+        let reference = Reference::from_str(reference)?;
+        Ok((name.to_owned(), reference.to_string()))
+    };
+    arguments.iter().map(one).collect()
+}
+
+fn change(references: &mut BTreeMap<String, String>, name: String, reference: String) {
+    match reference.is_empty() {
+        true => drop(references.remove(&name)),
+        false => drop(references.insert(name, reference)),
+    }
+}
+
+fn read<T: DeserializeOwned>(text: &str, of: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| {
+        Error::new(Code::Damaged, format!("What is stored of '{of}' cannot be read")).with_source(error)
+    })
+}
+
+fn written(value: &impl Serialize) -> String {
+    // Types of our own, whose keys are texts.
+    serde_json::to_string(value).unwrap_or_default()
+}

@@ -1,0 +1,121 @@
+//! The source of commands that were imported: rows of the database, and nothing else.
+
+use serde_json::{Map, Value};
+
+use super::call::{self, Call};
+use super::catalog::Catalog;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::catalogs;
+use crate::workflow::resolve;
+use crate::workflow::running::{Answered, Failed, Running};
+use crate::workflow::source::{Brief, CommandSource};
+use crate::workflow::spec::{CommandEffect, CommandSpec, Flag, Place, SourceKind};
+
+/// The commands of all catalogs.
+#[derive(Clone, Copy, Debug)]
+pub struct Catalogs;
+
+impl CommandSource for Catalogs {
+    fn kind(&self) -> SourceKind {
+        SourceKind::Catalogs
+    }
+
+    fn stamp(&self, context: &Context) -> Result<String> {
+        context.store.read(catalogs::stamp)
+    }
+
+    fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
+        context.store.read(|db| {
+            let mut briefs = Vec::new();
+            catalogs::briefs(db, |row| {
+                briefs.push(Brief {
+                    id: row.id.to_owned(),
+                    summary: row.summary.to_owned(),
+                    words: row.words.to_owned(),
+                    aliases: serde_json::from_str(row.aliases).unwrap_or_default(),
+                    effect: match row.effect {
+                        "read" => CommandEffect::Read,
+                        "write" => CommandEffect::Write,
+                        _ => CommandEffect::Destroy,
+                    },
+                    deprecated: row.deprecated,
+                    lists: row.lists,
+                });
+                Ok(())
+            })?;
+            Ok(briefs)
+        })
+    }
+
+    fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
+        Ok(find(context, id)?.map(|(_, spec)| spec))
+    }
+
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+        let (catalog, spec) = find(context, &running.spec.id)?.ok_or_else(|| resolve::gone(&running.spec.id))?;
+        let mut arguments = running.with.clone();
+        if let Some(body) = running.body {
+            add_body(&spec, body, &mut arguments)?;
+        }
+        let call = Call { catalog: &catalog, spec: &spec, arguments: &arguments, key: running.key };
+        match call::call(context, call) {
+            Ok(answered) => Ok(Answered {
+                output: answered.output,
+                status: Some(answered.status),
+                size: answered.bytes as u64,
+                sha256: answered.sha256,
+                secrets: answered.secrets,
+            }),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// Adds a whole body to the arguments that go there: as the only one, or each of its keys.
+fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
+    let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("The body of '{}': {why}", spec.id));
+    let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));
+    match (spec.body.as_ref().map(|taken| taken.whole), body) {
+        (None, _) => return Err(no_body("it takes none")),
+        (Some(true), body) => {
+            let flag = flags.next().ok_or_else(|| no_body("it takes none"))?;
+            arguments.insert(flag.name.clone(), body.clone());
+        }
+        (Some(false), Value::Object(fields)) => {
+            let flags: Vec<_> = flags.collect();
+            for (key, value) in fields {
+                let of_key = |flag: &&&Flag| flag.key.as_deref().unwrap_or(&flag.name) == key;
+                let flag = flags.iter().find(of_key);
+                let flag = flag.ok_or_else(|| no_body(&format!("it has no '{}'", key.escape_debug())))?;
+                arguments.insert(flag.name.clone(), value.clone());
+            }
+        }
+        (Some(false), _) => return Err(no_body("it is an object")),
+    }
+    Ok(())
+}
+
+/// Returns a failure with what is known of the answer, and whether the command may have done its work all the same.
+fn failed(error: Error) -> Failed {
+    let details = error.details();
+    let status = details.and_then(|details| details["status"].as_u64()).and_then(|status| u16::try_from(status).ok());
+    let was_sent = details.is_some_and(|details| details["sent"] == true);
+    let may_be_done = match error.code() {
+        Code::Timeout | Code::Cancelled => true,
+        Code::HttpFailed => was_sent || status.is_some_and(|status| (200..300).contains(&status)),
+        _ => false,
+    };
+    Failed { error, status, may_be_done }
+}
+
+/// Returns the command of an id with its catalog, as [`super::call::call`] takes them.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(context: &Context, id: &str) -> Result<Option<(Catalog, CommandSpec)>> {
+    let Some((catalog, row)) = context.store.read(|db| catalogs::find(db, id))? else { return Ok(None) };
+    let catalog = Catalog::of(catalog)?;
+    let spec = catalog.command(&row)?;
+    Ok(Some((catalog, spec)))
+}

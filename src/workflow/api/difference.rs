@@ -1,0 +1,209 @@
+//! In what two versions of an API differ, and what of it breaks who uses it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::import::Command;
+use crate::workflow::spec::{CommandSpec, Flag, OutputField};
+
+/// In what a refresh differs from what is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// The ids of the commands that are new.
+    pub added: Vec<String>,
+    /// The ids of those that are gone, which breaks who uses them.
+    pub removed: Vec<String>,
+    /// Those that changed.
+    pub changed: Vec<Changed>,
+}
+
+/// A command that changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    /// Its id.
+    pub id: String,
+    /// In what, the grave first.
+    pub changes: Vec<Change>,
+}
+
+/// A change of a command.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// Whether who uses the command as it was may find that it no longer works.
+    pub breaking: bool,
+    /// What changed.
+    pub what: String,
+}
+
+impl Difference {
+    /// Compares what is stored with what a document says now.
+    pub fn between(before: &[Command], after: &[Command]) -> Self {
+        let by_operation = |commands: &[Command]| -> BTreeMap<(String, String), CommandSpec> {
+            let one = |command: &Command| ((command.path.clone(), command.method.clone()), command.spec.clone());
+            commands.iter().map(one).collect()
+        };
+        let (before, after) = (by_operation(before), by_operation(after));
+        let mut difference = Self::default();
+        for (operation, old) in &before {
+            match after.get(operation) {
+                None => difference.removed.push(old.id.clone()),
+                Some(new) if new == old => {}
+                Some(new) => difference.changed.push(Changed { id: old.id.clone(), changes: changes(old, new) }),
+            }
+        }
+        let new = after.iter().filter(|(operation, _)| !before.contains_key(*operation));
+        difference.added = new.map(|(_, spec)| spec.id.clone()).collect();
+        difference
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether anything of it breaks who uses the API.
+    pub fn breaks(&self) -> bool {
+        !self.removed.is_empty() || self.changed.iter().any(Changed::breaks)
+    }
+
+    /// Returns it as lines for people: `+` for what is new, `-` for what is gone, `!` for what breaks, `~` for the rest.
+    pub fn lines(&self) -> String {
+        let mut lines = String::new();
+        let mut line = |sign: &str, text: &str| lines.push_str(&format!("{sign} {text}\n"));
+        self.added.iter().for_each(|id| line("+", id));
+        self.removed.iter().for_each(|id| line("-", id));
+        for changed in &self.changed {
+            let what: Vec<&str> = changed.changes.iter().map(|change| change.what.as_str()).collect();
+            line(if changed.breaks() { "!" } else { "~" }, &format!("{}: {}", changed.id, what.join("; ")));
+        }
+        lines
+    }
+
+    /// Returns it as data.
+    pub fn data(&self) -> Value {
+        let changes = |changed: &Changed| {
+            let one = |change: &Change| json!({ "what": change.what, "breaking": change.breaking });
+            json!({ "id": changed.id, "breaking": changed.breaks(), "changes": changed.changes.iter().map(one).collect::<Vec<_>>() })
+        };
+        json!({
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed.iter().map(changes).collect::<Vec<_>>(),
+            "breaking": self.breaks(),
+        })
+    }
+}
+
+impl Changed {
+    /// Whether any of its changes breaks who uses it.
+    pub fn breaks(&self) -> bool {
+        self.changes.iter().any(|change| change.breaking)
+    }
+}
+
+/// Returns in what a command differs, the grave first.
+fn changes(old: &CommandSpec, new: &CommandSpec) -> Vec<Change> {
+    let mut found = Vec::new();
+    let mut add = |breaking: bool, what: String| found.push(Change { breaking, what });
+    arguments(old, new, &mut add);
+    output(old, new, &mut add);
+    if old.body != new.body {
+        let media =
+            |spec: &CommandSpec| spec.body.as_ref().map_or("nothing".to_owned(), |body| body.content_type.clone());
+        let required = |spec: &CommandSpec| spec.body.as_ref().is_some_and(|body| body.required);
+        if media(old) != media(new) {
+            add(true, format!("its body is {} and was {}", media(new), media(old)));
+        } else if required(old) != required(new) {
+            add(required(new), format!("its body is {}", if required(new) { "required now" } else { "optional now" }));
+        } else {
+            add(true, "its body is made of other arguments".to_owned());
+        }
+    }
+    if old.runnable != new.runnable {
+        let why = new.why_not.clone().unwrap_or_default();
+        add(
+            !new.runnable,
+            if new.runnable { "it can be run now".to_owned() } else { format!("it can no longer be run: {why}") },
+        );
+    }
+    if old.effect != new.effect {
+        add(new.effect > old.effect, "its effect changed".to_owned());
+    }
+    if old.idempotency != new.idempotency {
+        add(false, "what a second call does changed".to_owned());
+    }
+    if old.auth != new.auth {
+        add(false, format!("it takes the security schemes [{}]", new.auth.join(", ")));
+    }
+    if old.base_url != new.base_url {
+        add(true, "it is served elsewhere".to_owned());
+    }
+    if old.deprecated != new.deprecated {
+        add(false, if new.deprecated { "it is deprecated" } else { "it is no longer deprecated" }.to_owned());
+    }
+    if found.is_empty() {
+        found.push(Change { breaking: false, what: "its words or details changed".to_owned() });
+    }
+    found.sort_by_key(|change| !change.breaking);
+    found
+}
+
+fn arguments(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, String)) {
+    let find = |spec: &'_ CommandSpec, name: &str| spec.flags.iter().find(|flag| flag.name == name).cloned();
+    let names = |spec: &CommandSpec| spec.positionals.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
+    if names(old) != names(new) {
+        add(true, format!("its path takes [{}]", names(new).join(", ")));
+    }
+    for was in &old.flags {
+        match find(new, &was.name) {
+            None => add(true, format!("`{}` is gone", was.name)),
+            Some(is) => flag(was, &is, add),
+        }
+    }
+    for is in new.flags.iter().filter(|flag| find(old, &flag.name).is_none()) {
+        let required = if is.required { ", and required" } else { "" };
+        add(is.required, format!("`{}` is new{required}", is.name));
+    }
+}
+
+fn flag(was: &Flag, is: &Flag, add: &mut impl FnMut(bool, String)) {
+    let name = &is.name;
+    if was.r#type != is.r#type {
+        add(true, format!("`{name}` is {} and was {}", is.r#type, was.r#type));
+    }
+    if was.required != is.required {
+        add(is.required, format!("`{name}` is {} now", if is.required { "required" } else { "optional" }));
+    }
+    if was.r#enum != is.r#enum {
+        let gone = was.r#enum.is_empty() || was.r#enum.iter().any(|value| !is.r#enum.contains(value));
+        add(gone && !is.r#enum.is_empty(), format!("`{name}` takes other values"));
+    }
+    if (was.r#in, was.style, &was.key) != (is.r#in, is.style, &is.key) {
+        add(false, format!("`{name}` is sent in another way"));
+    }
+    if was.default != is.default {
+        add(false, format!("`{name}` has another default"));
+    }
+}
+
+fn output(old: &CommandSpec, new: &CommandSpec, add: &mut impl FnMut(bool, String)) {
+    let (was, is) = (&old.output_contract, &new.output_contract);
+    if was.list != is.list {
+        add(true, "its list stands elsewhere in the answer".to_owned());
+        return;
+    }
+    let of = |fields: &[OutputField]| -> BTreeMap<String, Option<String>> {
+        fields.iter().map(|field| (field.name.clone(), field.r#type.clone())).collect()
+    };
+    let (was, is) = (of(&was.fields), of(&is.fields));
+    let names: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+    for name in names {
+        match (was.get(name), is.get(name)) {
+            (Some(_), None) => add(true, format!("the answer's `{name}` is gone")),
+            (None, Some(_)) => add(false, format!("the answer's `{name}` is new")),
+            (Some(was), Some(is)) if was != is => add(true, format!("the answer's `{name}` has another type")),
+            _ => {}
+        }
+    }
+}

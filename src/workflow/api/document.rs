@@ -1,0 +1,217 @@
+//! An OpenAPI document: its text, and the value that it stands for.
+//!
+//! It is read as a plain value and not into types of its own: real documents leave out what the specification requires, and
+//! have what it does not know.
+
+use serde_json::Value;
+
+use super::violation::{Fault, Rule, Violation, invalid};
+use crate::error::Result;
+
+/// The most bytes of a document in JSON.
+pub const MOST_JSON: usize = 64 << 20;
+
+/// The most bytes of a document in YAML.
+pub const MOST_YAML: usize = 16 << 20;
+
+/// The most nodes of a document in YAML, with those that its aliases stand for.
+const MOST_NODES: usize = 4_000_000;
+
+/// The deepest that values of a document in YAML lie in each other; serde_json has the same bound for JSON.
+const DEEPEST: usize = 128;
+
+/// How a document is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// As JSON.
+    Json,
+    /// As YAML.
+    Yaml,
+}
+
+/// A document that was read.
+#[derive(Debug)]
+pub struct Document {
+    text: String,
+    format: Format,
+    value: Value,
+}
+
+impl Document {
+    /// Reads a document; `from` is what messages call it.
+    ///
+    /// # Errors
+    /// `E_CATALOG_INVALID` where it is no text, larger than it may be, neither JSON nor YAML, or no description of a version
+    /// that is known.
+    pub fn read(from: &str, bytes: Vec<u8>) -> Result<Self> {
+        let refused = |violation: Violation| invalid(from, &[violation]);
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = error.utf8_error().valid_up_to();
+            let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+            let (line, column) = super::places::at(&before, before.len());
+            refused(Violation::of_text(Rule::Syntax, "it is no UTF-8 text", line, column))
+        })?;
+        let text = match text.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => text,
+        };
+        let format = match text.trim_start().chars().next() {
+            None => return Err(refused(Violation::of_text(Rule::Syntax, "it is empty", 1, 1))),
+            Some('{' | '[') => Format::Json,
+            Some(_) => Format::Yaml,
+        };
+        let most = if format == Format::Json { MOST_JSON } else { MOST_YAML };
+        if text.len() > most {
+            let why = format!("it has {} bytes; {most} are read at most", text.len());
+            return Err(refused(Violation::of_text(Rule::LimitExceeded, why, 0, 0)));
+        }
+        let value = match format {
+            Format::Json => json(&text),
+            Format::Yaml => yaml(&text),
+        };
+        let document = Self { value: value.map_err(refused)?, text, format };
+        match document.version_fault() {
+            None => Ok(document),
+            Some(fault) => Err(invalid(from, &super::violation::placed(&document, &[(fault, None)]))),
+        }
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How it is written.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What it stands for.
+    pub fn value(&self) -> &Value {
+        &self.value
+    }
+
+    /// The version of OpenAPI that it is written in, such as `3.1.0`.
+    pub fn openapi(&self) -> String {
+        version(&self.value["openapi"]).unwrap_or_default()
+    }
+
+    /// Returns what its version breaks.
+    fn version_fault(&self) -> Option<Fault<'_>> {
+        let fault = |message: String, at| Some(Fault { rule: Rule::OpenapiVersion, message, at });
+        let root = &self.value;
+        if let Some(swagger) = root.get("swagger") {
+            return fault(format!("it is Swagger {}", version(swagger).unwrap_or_default()), swagger);
+        }
+        match root.get("openapi") {
+            None => fault("it does not say `openapi: 3.x`".to_owned(), root),
+            Some(openapi) => match version(openapi) {
+                Some(text) if ["3.0", "3.1", "3.2"].iter().any(|known| is_of(&text, known)) => None,
+                other => fault(format!("it is OpenAPI {}", other.unwrap_or_default()), openapi),
+            },
+        }
+    }
+}
+
+/// Whether a version is `known`, or one of its patches.
+fn is_of(version: &str, known: &str) -> bool {
+    version.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Returns a version; YAML reads `3.1` as a number.
+fn version(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn json(text: &str) -> Result<Value, Violation> {
+    serde_json::from_str(text).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or(&why).to_owned();
+        Violation::of_text(Rule::Syntax, format!("it is no JSON: {why}"), error.line(), error.column().max(1))
+    })
+}
+
+fn yaml(text: &str) -> Result<Value, Violation> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: DEEPEST,
+            flow_nesting_limit: DEEPEST,
+            max_nodes: MOST_NODES,
+            max_events: 2 * MOST_NODES,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_NODES },
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place = error.location().unwrap_or(serde_saphyr::Location::UNKNOWN);
+        let number = |number: u64| usize::try_from(number).unwrap_or_default().max(1);
+        let why = error.to_string();
+        let why = why.lines().next().unwrap_or_default();
+        // The reader's own words for the place stand first.
+        let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
+        let why = why.split(" at line ").next().unwrap_or(why);
+        let (line, column) = (number(place.line().into()), number(place.column().into()));
+        Violation::of_text(Rule::Syntax, format!("it is no YAML: {why}"), line, column)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    fn refused(bytes: &[u8]) -> String {
+        let error = Document::read("x", bytes.to_vec()).expect_err("refused");
+        assert_eq!(error.code(), Code::CatalogInvalid);
+        error.message().to_owned()
+    }
+
+    #[test]
+    fn what_is_no_description_is_refused_with_its_place() {
+        for (bytes, says) in [
+            (&b""[..], "1:1: syntax: it is empty"),
+            (b"\n \n", "it is empty"),
+            (b"{\n  \xff", "2:3: syntax: it is no UTF-8"),
+            (b"{\"openapi\": \"3.0.0\",}", "1:21: syntax: it is no JSON: trailing comma"),
+            (b"openapi: 3.0.0\n\tx: [", "1:10: syntax: it is no YAML: while scanning a plain scalar, found a tab"),
+            (b"[]", "1:1: openapi_version: it does not say"),
+            (b"hello", "openapi_version"),
+            (b"{\"swagger\": \"2.0\"}", "1:13: openapi_version: it is Swagger 2.0"),
+            (b"openapi: 4.0.0\npaths: {}\n", "1:10: openapi_version: it is OpenAPI 4.0.0"),
+            (b"openapi: 3.10.0\n", "it is OpenAPI 3.10.0"),
+            (b"a: &a [x, x]\nb: *missing\n", "syntax"),
+        ] {
+            let message = refused(bytes);
+            assert!(message.contains(says), "{}: {message}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn depth_and_aliases_are_bounded() {
+        for deep in ["[".repeat(5000), format!("openapi: {}", "[".repeat(5000))] {
+            assert!(refused(deep.as_bytes()).contains("syntax"));
+        }
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for n in 1..12 {
+            let alias = format!("*a{}", n - 1);
+            bomb.push_str(&format!("a{n}: &a{n} [{}]\n", [&*alias; 10].join(", ")));
+        }
+        assert!(refused(bomb.as_bytes()).contains("syntax"));
+    }
+
+    #[test]
+    fn each_known_version_is_read_in_both_forms() {
+        for version in ["3.0.0", "3.0.4", "3.1.1", "3.2.0"] {
+            for text in [format!("{{\"openapi\": \"{version}\"}}"), format!("\u{feff}openapi: {version}\n")] {
+                assert_eq!(Document::read("x", text.into_bytes()).expect("a document").openapi(), version);
+            }
+        }
+        assert_eq!(Document::read("x", b"openapi: 3.1\n".to_vec()).expect("a document").openapi(), "3.1");
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading a document: a file of this machine, or a URL.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use http::Method;
+use http::header::{ACCEPT, HeaderMap, HeaderValue};
+
+use super::call::failed;
+use super::document::MOST_JSON;
+use super::violation::{Rule, Violation, invalid};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::http::{Limits, Outgoing, Reach, Rules, Url, exchange};
+use crate::op::Context;
+
+/// How long a document may take to come.
+const TIME: Duration = Duration::from_secs(120);
+
+/// Where a document is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A file's path.
+    File(PathBuf),
+    /// A URL.
+    Url(Url),
+}
+
+impl Place {
+    /// Returns the place that a user names: a URL, or a file, whose path is made absolute.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for a URL that is not fetched, `E_NOT_FOUND` for a file that is not there.
+    pub fn of(text: &str) -> Result<Self> {
+        if text.contains("://") {
+            return Url::parse(text).filter(Url::is_private).map(Self::Url).ok_or_else(|| {
+                Error::new(Code::InvalidArgument, format!("`{text}` is not fetched"))
+                    .hint("https is, and http of this machine alone; an address has no name and password in it")
+            });
+        }
+        let path = Path::new(text);
+        let real = path.canonicalize().map_err(|error| Error::file("open", path, error))?;
+        Ok(Self::File(real))
+    }
+
+    /// The place as it is stored and shown.
+    pub fn text(&self) -> String {
+        match self {
+            Self::File(path) => path.display().to_string(),
+            Self::Url(url) => url.as_str().to_owned(),
+        }
+    }
+
+    /// The address that servers may be told relative to.
+    pub fn url(&self) -> Option<&Url> {
+        match self {
+            Self::File(_) => None,
+            Self::Url(url) => Some(url),
+        }
+    }
+
+    /// Reads the document. A redirect is followed within the origin alone, and no secret is sent.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`, `E_CATALOG_INVALID` for a file that is too large; `E_HTTP_REFUSED`, `E_HTTP_FAILED`,
+    /// `E_TIMEOUT`, `E_CANCELLED`.
+    pub fn read(&self, context: &Context, reach: Reach) -> Result<Vec<u8>> {
+        match self {
+            Self::File(path) => file::read(path, MOST_JSON as u64).map_err(|error| match error.kind() {
+                ErrorKind::FileTooLarge => {
+                    let why = format!("it is larger than {MOST_JSON} bytes");
+                    invalid(&self.text(), &[Violation::of_text(Rule::LimitExceeded, why, 0, 0)])
+                }
+                _ => disk::failed("read", path, error),
+            }),
+            Self::Url(url) => fetch(context, url, reach),
+        }
+    }
+}
+
+fn fetch(context: &Context, url: &Url, reach: Reach) -> Result<Vec<u8>> {
+    (context.step_aside)();
+    let accept = HeaderValue::from_static("application/json, application/yaml, text/yaml, */*;q=0.5");
+    let headers = HeaderMap::from_iter([(ACCEPT, accept)]);
+    let outgoing = Outgoing { method: Method::GET, url: url.clone(), headers, body: Vec::new() };
+    let limits = Limits { until: Instant::now() + TIME, cancelled: context.cancelled.clone(), size: MOST_JSON as u64 };
+    let answer = exchange(&outgoing, &Rules { limits, reach, repeats: true })
+        .map_err(|failure| failed(url.as_str(), url, &failure))?;
+    match answer.status.is_success() {
+        true => Ok(answer.body),
+        false => {
+            let why = format!("`{}` cannot be fetched: {} answers {}", url.as_str(), url.host(), answer.status);
+            Err(Error::new(Code::HttpFailed, why).with_details(serde_json::json!({ "status": answer.status.as_u16() })))
+        }
+    }
+}

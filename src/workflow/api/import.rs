@@ -1,0 +1,298 @@
+//! From a document to commands.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::arguments::{self, Arguments, IDEMPOTENCY_KEY, short};
+use super::document::Document;
+use super::naming::{self, Unnamed};
+use super::output;
+use super::reference::References;
+use super::security::{self, Scheme};
+use super::servers::{self, Server};
+use super::violation::{Fault, Rule, Violation, invalid, placed};
+use crate::error::Result;
+use crate::http::Url;
+use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, Place, SourceKind};
+
+/// The most operations of a document.
+pub const MOST_OPERATIONS: usize = 20_000;
+
+/// The methods that a path may have.
+const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+
+/// The most characters of a summary.
+const SUMMARY: usize = 160;
+
+/// What is known before a document is imported.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// What messages call the document.
+    pub from: String,
+    /// Its address, where it has one.
+    pub url: Option<Url>,
+    /// The group of all commands; empty where the first segment of each path is its group.
+    pub prefix: String,
+    /// The group of a command whose path has no segment, where there is no prefix.
+    pub fallback: String,
+    /// The ids that commands have already, by method and path.
+    pub kept: HashMap<(String, String), String>,
+    /// Other ids that are taken.
+    pub taken: HashSet<String>,
+}
+
+/// What a document says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The API's title.
+    pub title: String,
+    /// The API's version.
+    pub version: String,
+    /// The version of OpenAPI.
+    pub openapi: String,
+    /// Where it is served.
+    pub servers: Vec<Server>,
+    /// How it knows its callers.
+    pub schemes: BTreeMap<String, Scheme>,
+    /// Its commands, in the order of their ids.
+    pub commands: Vec<Command>,
+    /// What was left out, and why.
+    pub left_out: Vec<Violation>,
+}
+
+/// A command, with the operation that it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Command {
+    /// The method, in upper case.
+    pub method: String,
+    /// The path as the document has it.
+    pub path: String,
+    /// The command. Where the operation has no server of its own, `base_url` is left for the catalog to say.
+    pub spec: CommandSpec,
+}
+
+/// An operation of a document.
+struct Operation<'d> {
+    method: String,
+    path: &'d str,
+    item: &'d Value,
+    value: &'d Value,
+}
+
+impl Operation<'_> {
+    fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// Returns the title of a document.
+pub fn title(document: &Document) -> &str {
+    document.value()["info"]["title"].as_str().map(str::trim).filter(|title| !title.is_empty()).unwrap_or("API")
+}
+
+/// Makes commands of a document's operations. One that breaks a rule is left out and named; the rest is imported.
+///
+/// # Errors
+/// `E_CATALOG_INVALID` where nothing can be imported, with every violation and its place.
+pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
+    let root = document.value();
+    let references = References::new(root);
+    let mut faults: Vec<(Fault<'_>, Option<String>)> = Vec::new();
+    let operations = match operations(references, root, &mut faults) {
+        Ok(operations) => operations,
+        Err(fault) => return Err(invalid(&wanted.from, &placed(document, &[(fault, None)]))),
+    };
+    let schemes = security::schemes(references, root);
+    let servers = servers::of(root, wanted.url.as_ref());
+    let mut made = Vec::new();
+    for operation in &operations {
+        match command(references, root, operation, &schemes, wanted.url.as_ref()) {
+            Ok(spec) => made.push((operation, spec)),
+            Err(fault) => faults.push((fault, Some(operation.name()))),
+        }
+    }
+    let left_out = if faults.is_empty() { Vec::new() } else { placed(document, &faults) };
+    if made.is_empty() {
+        return Err(invalid(&wanted.from, &left_out));
+    }
+    let info = &root["info"];
+    let version = match &info["version"] {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    };
+    Ok(Imported {
+        title: title(document).to_owned(),
+        version,
+        openapi: document.openapi(),
+        servers,
+        schemes,
+        commands: finished(named(made, wanted)),
+        left_out,
+    })
+}
+
+/// Returns the operations of a document, in its order.
+fn operations<'d>(
+    references: References<'d>,
+    root: &'d Value,
+    faults: &mut Vec<(Fault<'d>, Option<String>)>,
+) -> Result<Vec<Operation<'d>>, Fault<'d>> {
+    let Some(paths) = root["paths"].as_object() else {
+        return Err(Fault { rule: Rule::PathsMissing, message: "it has no object `paths`".to_owned(), at: root });
+    };
+    let mut found = Vec::new();
+    for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
+        let item = match references.follow(item) {
+            Ok(item) => item,
+            Err(fault) => {
+                faults.push((fault, Some(path.clone())));
+                continue;
+            }
+        };
+        let Some(keys) = item.as_object() else { continue };
+        for (key, value) in keys.iter().filter(|(key, value)| METHODS.contains(&key.as_str()) && value.is_object()) {
+            found.push(Operation { method: key.to_ascii_uppercase(), path, item, value });
+        }
+        for (key, value) in item["additionalOperations"].as_object().into_iter().flatten() {
+            found.push(Operation { method: key.to_ascii_uppercase(), path, item, value });
+        }
+    }
+    let fault = |rule, message: String| Err(Fault { rule, message, at: &root["paths"] });
+    match found.len() {
+        0 if faults.is_empty() => fault(Rule::NoOperations, "its paths have no operation".to_owned()),
+        many if many > MOST_OPERATIONS => {
+            let message = format!("it has {many} operations; {MOST_OPERATIONS} are read at most");
+            fault(Rule::LimitExceeded, message)
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Returns the command of an operation, without its name.
+fn command<'d>(
+    references: References<'d>,
+    root: &'d Value,
+    operation: &Operation<'d>,
+    schemes: &BTreeMap<String, Scheme>,
+    from: Option<&Url>,
+) -> Result<CommandSpec, Fault<'d>> {
+    let Operation { method, path, item, value } = operation;
+    let Arguments { positionals, flags, body, path: argument_path, why_not } =
+        arguments::of(references, path, item, value)?;
+    let lists = method == "GET" && !naming::names_one(path);
+    let mut output_contract = output::contract(references, &value["responses"], lists)?;
+    let effect = effect(method, value);
+    if effect != CommandEffect::Read {
+        output_contract.list = None;
+    }
+    let has_key =
+        flags.iter().any(|flag| flag.r#in == Some(Place::Header) && flag.name.eq_ignore_ascii_case(IDEMPOTENCY_KEY));
+    let required = security::required(root, value, schemes);
+    let own_servers = [*value, *item].map(|holder| servers::of(holder, from));
+    let description = value["description"].as_str().or_else(|| item["description"].as_str());
+    let why_not = why_not.or(required.why_not);
+    Ok(CommandSpec {
+        id: String::new(),
+        group: String::new(),
+        name: String::new(),
+        path: Some(argument_path),
+        method: Some(method.clone()),
+        summary: summary(value, item, &operation.name()),
+        description: description.map(short).filter(|text| !text.is_empty()),
+        source: SourceKind::Catalogs,
+        effect,
+        idempotency: idempotency(method, value, has_key),
+        flags,
+        positionals,
+        body,
+        output_contract,
+        auth: required.schemes,
+        base_url: own_servers.into_iter().flatten().next().map(|server| server.url),
+        provider_for: Vec::new(),
+        aliases: value["operationId"].as_str().map(str::to_owned).into_iter().collect(),
+        deprecated: value["deprecated"] == true,
+        runnable: why_not.is_none(),
+        why_not,
+    })
+}
+
+/// Returns what an operation is about, in one line.
+fn summary(value: &Value, item: &Value, name: &str) -> String {
+    let texts = [&value["summary"], &value["description"], &item["summary"]];
+    let line = |text: &Value| {
+        let line = text.as_str()?.lines().map(str::trim).find(|line| !line.is_empty())?;
+        let plain: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        Some(plain.trim_end_matches('.').to_owned())
+    };
+    let text = texts.into_iter().find_map(line).unwrap_or_else(|| name.to_owned());
+    match text.char_indices().nth(SUMMARY) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text,
+    }
+}
+
+/// What an operation does, by its method, unless the document says it.
+fn effect(method: &str, value: &Value) -> CommandEffect {
+    match (value["x-mcpkg-effect"].as_str(), method) {
+        (Some("read"), _) => CommandEffect::Read,
+        (Some("write"), _) => CommandEffect::Write,
+        (Some("destroy"), _) => CommandEffect::Destroy,
+        (_, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY") => CommandEffect::Read,
+        (_, "DELETE") => CommandEffect::Destroy,
+        _ => CommandEffect::Write,
+    }
+}
+
+/// What a second call does, by the method, unless the document says it.
+fn idempotency(method: &str, value: &Value, has_key: bool) -> Idempotency {
+    match (value["x-mcpkg-idempotency"].as_str(), method) {
+        (Some("safe"), _) => Idempotency::Safe,
+        (Some("idempotent"), _) => Idempotency::Idempotent,
+        (Some("key"), _) => Idempotency::Key,
+        (Some("none"), _) => Idempotency::None,
+        (_, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "QUERY") => Idempotency::Safe,
+        (_, "PUT" | "DELETE") => Idempotency::Idempotent,
+        _ if has_key => Idempotency::Key,
+        _ => Idempotency::None,
+    }
+}
+
+/// Gives each command its id.
+fn named(made: Vec<(&Operation<'_>, CommandSpec)>, wanted: &Wanted) -> Vec<Command> {
+    let unnamed: Vec<Unnamed<'_>> = made
+        .iter()
+        .map(|(operation, _)| {
+            let operation_id = operation.value["operationId"].as_str();
+            Unnamed { method: &operation.method, path: operation.path, operation_id }
+        })
+        .collect();
+    let scheme = naming::Scheme {
+        prefix: wanted.prefix.clone(),
+        fallback: wanted.fallback.clone(),
+        kept: wanted.kept.clone(),
+        taken: wanted.taken.clone(),
+    };
+    let ids = naming::named(&unnamed, &scheme);
+    made.into_iter()
+        .zip(ids)
+        .map(|((operation, mut spec), id)| {
+            call(&mut spec, &id);
+            Command { method: operation.method.clone(), path: operation.path.to_owned(), spec }
+        })
+        .collect()
+}
+
+/// Calls a command by an id.
+pub fn call(spec: &mut CommandSpec, id: &str) {
+    let (group, name) = id.split_once(':').unwrap_or((id, ""));
+    (spec.id, spec.group, spec.name) = (id.to_owned(), group.to_owned(), name.to_owned());
+}
+
+/// Returns the commands of a whole document in the order of their ids: what looks at all of them together, such as which
+/// command hands out values for which argument, is done here.
+fn finished(mut commands: Vec<Command>) -> Vec<Command> {
+    commands.sort_by(|a, b| a.spec.id.cmp(&b.spec.id));
+    commands
+}

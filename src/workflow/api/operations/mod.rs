@@ -1,0 +1,195 @@
+//! `mcpkg catalog ...`. All of it is the shell's: no agent can have a URL fetched, a file read, or a command changed.
+
+mod import;
+mod list;
+mod patch;
+mod refresh;
+mod remove;
+mod set;
+mod show;
+
+use std::collections::{BTreeSet, HashMap};
+
+use sha2::{Digest, Sha256};
+
+use super::catalog::{self, Catalog};
+use super::document::Document;
+use super::fetch::Place;
+use super::import::{Imported, Wanted, commands, title};
+use super::naming::kebab;
+use super::violation::Violation;
+use crate::error::{Code, Error, Result};
+use crate::http::{Reach, Url};
+use crate::op::{Changes, Context, Entry, Names};
+use crate::store::Db;
+use crate::store::catalogs;
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<import::Import>(),
+    Entry::of::<list::List>(),
+    Entry::of::<show::Show>(),
+    Entry::of::<set::Set>(),
+    Entry::of::<patch::PatchCommand>(),
+    Entry::of::<refresh::Refresh>(),
+    Entry::of::<remove::Remove>(),
+];
+
+/// What a change of catalogs may alter of what clients see: no list.
+const CHANGES: Changes = Changes::NO_LIST;
+
+/// Groups that are no catalog's.
+const RESERVED: [&str; 3] = ["mcpkg", "tool", "workflow"];
+
+/// The most characters of a catalog's name.
+const LONGEST: usize = 64;
+
+/// How many of a list of notes a reply shows.
+const SHOWN: usize = 20;
+
+/// The catalogs.
+const CATALOGS: Names =
+    Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
+
+/// The commands of all catalogs.
+const COMMANDS: Names =
+    Names::Stored(|typed| Ok(typed.matching(catalogs::ids(typed.db)?.into_iter().map(|(_, id)| id))));
+
+/// A document that was read from its place.
+struct Read {
+    place: Place,
+    document: Document,
+    sha256: [u8; 32],
+}
+
+impl Read {
+    fn from(context: &Context, place: Place, reach: Reach) -> Result<Self> {
+        let bytes = place.read(context, reach)?;
+        let sha256 = Sha256::digest(&bytes).into();
+        let document = Document::read(&place.text(), bytes)?;
+        context.unless_cancelled()?;
+        Ok(Self { place, document, sha256 })
+    }
+
+    /// Makes commands of it, whose operations keep the ids that they have.
+    fn commands(&self, name: &str, prefix: &str, kept: HashMap<(String, String), String>) -> Result<Imported> {
+        let wanted = Wanted {
+            from: self.place.text(),
+            url: self.place.url().cloned(),
+            prefix: prefix.to_owned(),
+            fallback: name.to_owned(),
+            kept,
+            ..Wanted::default()
+        };
+        commands(&self.document, &wanted)
+    }
+
+    /// Returns a name for its API, by its title, without words that all of them have.
+    fn name(&self) -> String {
+        const COMMON: [&str; 8] = ["api", "apis", "openapi", "rest", "spec", "specification", "swagger", "the"];
+        let slug = kebab(title(&self.document)).replace('_', "-");
+        let is_version =
+            |word: &str| word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let words: Vec<&str> = slug.split('-').filter(|word| !COMMON.contains(word) && !is_version(word)).collect();
+        let name = if words.is_empty() { slug.clone() } else { words.join("-") };
+        let name: String = name.chars().take(LONGEST).collect();
+        let name = name.trim_matches(['-', '.']).to_owned();
+        if name.is_empty() { "api".to_owned() } else { name }
+    }
+}
+
+/// Refuses a name that could be taken for something else, or is reserved.
+fn check_name(name: &str, what: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if RESERVED.contains(&name) {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            format!("'{name}' is no {what}: mcpkg's own commands are called so"),
+        )
+        .hint("choose another with --prefix"));
+    }
+    if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is no {what}", name.escape_debug()))
+        .hint("it has a-z, 0-9, -, _ and ., such as hosting"))
+}
+
+/// Refuses groups that are reserved, or that another catalog's commands have.
+fn check_groups(db: &Db<'_>, own: i64, imported: &Imported) -> Result<()> {
+    let groups: BTreeSet<&str> = imported.commands.iter().map(|command| command.spec.group.as_str()).collect();
+    for group in &groups {
+        check_name(group, "group of commands")?;
+    }
+    for (catalog, id) in catalogs::ids(db)? {
+        let group = id.split(':').next().unwrap_or_default();
+        if catalog != own && groups.contains(group) {
+            let why = format!("Another catalog has commands of the group '{group}' already");
+            return Err(Error::new(Code::AlreadyExists, why)
+                .hint("--prefix gives the commands a group of their own; `mcpkg catalog list` names the catalogs"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns a catalog.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DAMAGED`.
+fn get(context: &Context, name: &str) -> Result<Catalog> {
+    Catalog::of(context.store.read(|db| catalogs::get(db, name))?)
+}
+
+/// Reads where an API is served, as a person says it.
+fn base_url(text: &str) -> Result<String> {
+    let url = Url::parse(text).filter(Url::is_private).filter(|url| !url.as_str().contains(['?', '#']));
+    url.map(|url| super::servers::base(&url)).ok_or_else(|| {
+        Error::new(Code::InvalidArgument, format!("`{text}` is no address that an API is asked at"))
+            .hint("https is, and http of this machine alone, without a name, a password and a query")
+    })
+}
+
+/// Returns what is left to decide before all commands of a catalog can be run.
+fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
+    let mut hints = Vec::new();
+    let name = &catalog.name;
+    if catalog.base_url.is_none() {
+        hints.push(format!("it is not known where the API is served: `mcpkg catalog set {name} --base-url URL`"));
+    }
+    let used = |scheme: &&String| imported.commands.iter().any(|command| command.spec.auth.contains(scheme));
+    if let Some(scheme) = catalog.schemes.keys().filter(used).find(|scheme| !catalog.auth.contains_key(*scheme)) {
+        hints.push(format!(
+            "commands take the security scheme '{scheme}': `mcpkg catalog set {name} --auth {scheme}=env:NAME` says where its secret is kept"
+        ));
+    }
+    hints
+}
+
+/// Returns what was left out, a line each.
+fn left_out(violations: &[Violation]) -> Vec<String> {
+    let mut lines: Vec<String> = violations.iter().take(SHOWN).map(Violation::line).collect();
+    if violations.len() > SHOWN {
+        lines.push(format!("and {} more; --json has all", violations.len() - SHOWN));
+    }
+    lines
+}
+
+/// Returns how many commands cannot be run.
+fn not_runnable(catalog: &Catalog, rows: &[catalogs::CommandRow]) -> Result<usize> {
+    let specs = rows.iter().map(|row| catalog.command(row)).collect::<Result<Vec<_>>>()?;
+    Ok(specs.iter().filter(|spec| !spec.runnable).count())
+}
+
+/// Returns the rows of commands with what a person corrected of them before.
+fn rows(imported: &Imported, before: &[catalogs::CommandRow]) -> Result<Vec<catalogs::CommandRow>> {
+    let patches = before
+        .iter()
+        .map(|row| Ok(((row.method.as_str(), row.path.as_str()), catalog::patch(row)?)))
+        .collect::<Result<HashMap<_, _>>>()?;
+    let row = |command: &super::import::Command| {
+        let patch = patches.get(&(command.method.as_str(), command.path.as_str()));
+        catalog::row(command, &patch.cloned().unwrap_or_default())
+    };
+    Ok(imported.commands.iter().map(row).collect())
+}

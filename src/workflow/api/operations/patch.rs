@@ -1,0 +1,178 @@
+//! `mcpkg catalog patch`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{CHANGES, COMMANDS, check_name};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::catalogs;
+use crate::workflow::GROUP;
+use crate::workflow::api::catalog::{self, Catalog};
+use crate::workflow::api::patch::Patch;
+use crate::workflow::spec::{CommandEffect, Idempotency};
+
+/// What `--list` and `--pagination` say to mean nothing.
+const NONE: &str = "none";
+
+/// The keys of `--pagination`, with those of the contract.
+const PAGINATION: [(&str, &str); 4] =
+    [("style", "style"), ("param", "param"), ("items", "items_path"), ("next", "next_cursor_path")];
+
+/// The ways in which pages follow each other.
+const STYLES: [&str; 4] = ["cursor", "page", "offset", "link"];
+
+/// Correct a command
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct PatchCommand {
+    /// Id of the command
+    #[arg(add = COMMANDS)]
+    command: String,
+    /// Another name for it, within its group
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    name: Option<String>,
+    /// What it does to what is there
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    effect: Option<CommandEffect>,
+    /// What a second call with the same arguments does
+    #[arg(long, value_enum)]
+    #[serde(default)]
+    idempotency: Option<Idempotency>,
+    /// Where the list stands in its answer, such as data.items; `.` is the answer itself, none that it is no list
+    #[arg(long, value_name = "PATH")]
+    #[serde(default)]
+    list: Option<String>,
+    /// How its pages follow each other: style=cursor|page|offset|link, param=NAME, items=PATH, next=PATH; or none
+    #[arg(long, value_name = "KEY=VALUE,...", value_delimiter = ',')]
+    #[serde(default)]
+    pagination: Vec<String>,
+    /// What the values of a field of its answer are: FIELD=TAG, several with commas between; FIELD= takes them away
+    #[arg(long, value_name = "FIELD=TAGS")]
+    #[serde(default)]
+    tag: Vec<String>,
+    /// Take back all that was corrected of it before
+    #[arg(long)]
+    #[serde(default)]
+    clear: bool,
+}
+
+impl Operation for PatchCommand {
+    const TOOL: &'static str = "patch_catalog_command";
+    const CLI: &'static [&'static str] = &["catalog", "patch"];
+    const TITLE: &'static str = "Correct a command";
+    const ABOUT: &'static str = "Correct what an API's description says of a command; it survives every refresh";
+    const HELP: &'static str = "The id that a command had finds it also after it got another name.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg catalog patch hosting:apps:restart:create --name apps:restart --idempotency idempotent",
+        "mcpkg catalog patch hosting:apps:list --list data.items --tag id=app_id --tag name=app_name,display",
+        "mcpkg catalog patch hosting:search:create --effect read --pagination style=cursor,param=after,next=next",
+        "mcpkg catalog patch hosting:apps:list --clear",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.command.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let author = context.author();
+        let (spec, patch) = context.store.write(|db| {
+            let Some((row, command)) = catalogs::find(db, &self.command)? else {
+                let ids = catalogs::ids(db)?;
+                let error = Error::new(Code::NotFound, format!("No catalog has a command '{}'", self.command));
+                let known = ids.iter().map(|(_, id)| id.as_str());
+                return Err(error.suggest(&self.command, known, "`mcpkg catalog show NAME` lists the commands of one"));
+            };
+            let stored = catalog::unpatched(&command)?;
+            let before = if self.clear { Patch::default() } else { catalog::patch(&command)? };
+            let patch = self.patched(before, &stored.spec.group)?;
+            let catalog = Catalog::of(row)?;
+            let changed = catalog::row(&stored, &patch);
+            let spec = catalog.command(&changed)?;
+            if let Some(unknown) =
+                patch.tags.keys().find(|tag| !spec.output_contract.fields.iter().any(|field| field.name == **tag))
+            {
+                let fields: Vec<&str> = spec.output_contract.fields.iter().map(|field| field.name.as_str()).collect();
+                let error =
+                    Error::new(Code::InvalidArgument, format!("The answer of '{}' has no field '{unknown}'", spec.id));
+                return Err(error.suggest(unknown, fields.iter().copied(), format!("it has {}", fields.join(", "))));
+            }
+            if changed != command {
+                catalogs::update_command(db, catalog.id, &changed)?;
+                context.event(db, author, None, "catalog.patch", &self.command)?;
+            }
+            Ok((spec, patch))
+        })?;
+        let sentence = match patch.is_empty() {
+            true => format!("The command '{}' is as its document says", spec.id),
+            false => format!("Corrected the command '{}'", spec.id),
+        };
+        let data = json!({
+            "id": spec.id,
+            "effect": spec.effect,
+            "idempotency": spec.idempotency,
+            "output_contract": { "list": spec.output_contract.list, "fields": spec.output_contract.fields },
+            "patch": patch,
+        });
+        Ok(Reply::sentence(sentence, data))
+    }
+}
+
+impl PatchCommand {
+    /// Adds what is said now to what was corrected before.
+    fn patched(&self, mut patch: Patch, group: &str) -> Result<Patch> {
+        if let Some(name) = &self.name {
+            let name = name.strip_prefix(&format!("{group}:")).unwrap_or(name);
+            for part in name.split(':') {
+                check_name(part, "part of a command's name")?;
+            }
+            patch.id = Some(format!("{group}:{name}"));
+        }
+        patch.effect = self.effect.or(patch.effect);
+        patch.idempotency = self.idempotency.or(patch.idempotency);
+        if let Some(list) = &self.list {
+            patch.list = Some(if list == NONE { String::new() } else { list.clone() });
+        }
+        match &self.pagination[..] {
+            [] => {}
+            [none] if none == NONE => patch.pagination = None,
+            pairs => patch.pagination = Some(pagination(pairs)?),
+        }
+        for tag in &self.tag {
+            let Some((field, tags)) = tag.split_once('=').filter(|(field, _)| !field.is_empty()) else {
+                return Err(Error::new(Code::InvalidArgument, format!("`{tag}` names no field with its tags"))
+                    .hint("such as --tag id=app_id"));
+            };
+            let tags = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned);
+            patch.tags.insert(field.to_owned(), tags.collect());
+        }
+        Ok(patch)
+    }
+}
+
+fn pagination(pairs: &[String]) -> Result<Map<String, Value>> {
+    let mut made = Map::new();
+    for pair in pairs {
+        let known = pair.split_once('=').and_then(|(key, value)| {
+            let (_, name) = PAGINATION.into_iter().find(|(short, _)| *short == key)?;
+            (name != "style" || STYLES.contains(&value)).then_some((name, value))
+        });
+        let Some((name, value)) = known else {
+            return Err(Error::new(Code::InvalidArgument, format!("`{pair}` says nothing about pages"))
+                .hint("such as style=cursor,param=after,next=next_cursor; styles are cursor, page, offset and link"));
+        };
+        made.insert(name.to_owned(), json!(value));
+    }
+    match made.contains_key("style") {
+        true => Ok(made),
+        false => Err(Error::new(Code::InvalidArgument, "How pages follow each other is told by style=...")
+            .hint("styles are cursor, page, offset and link")),
+    }
+}

@@ -1,0 +1,174 @@
+//! `mcpkg catalog refresh`.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{CATALOGS, CHANGES, Read, check_groups, get, hints, left_out, rows};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::store::catalogs::{self, CommandRow};
+use crate::workflow::GROUP;
+use crate::workflow::api::approval;
+use crate::workflow::api::catalog::{self, Catalog};
+use crate::workflow::api::difference::Difference;
+use crate::workflow::api::fetch::Place;
+use crate::workflow::api::import::Imported;
+use crate::workflow::api::violation::Violation;
+
+/// Read an API's description again
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Refresh {
+    /// Name of the catalog
+    #[arg(add = CATALOGS)]
+    name: String,
+    /// File or URL to read it from, from now on [default: where it came from]
+    #[arg(long, value_name = "FILE|URL")]
+    #[serde(default)]
+    from: Option<String>,
+    /// Show what would change, write nothing, and end with status 3 where anything would
+    #[arg(long)]
+    #[serde(default)]
+    check: bool,
+}
+
+impl Operation for Refresh {
+    const TOOL: &'static str = "refresh_catalog";
+    const CLI: &'static [&'static str] = &["catalog", "refresh"];
+    const TITLE: &'static str = "Read an API's description again";
+    const ABOUT: &'static str = "Show what changed in an API's description, and take it over";
+    const HELP: &'static str = "In front of each line stands what it is: + a command that is new, - one that is gone, ! a change that may \
+        break who uses the command, ~ another one. Commands keep their ids and what was corrected of them, and the API stays \
+        where it is served: `mcpkg catalog set` changes that.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg catalog refresh hosting",
+        "mcpkg catalog refresh hosting --check",
+        "mcpkg catalog refresh hosting --from hosting-2.yaml --yes",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let before = get(context, &self.name)?;
+        approval::check(context, &before)?;
+        let stored = context.store.read(|db| catalogs::commands(db, before.id))?;
+        let read = Read::from(context, Place::of(self.from.as_deref().unwrap_or(&before.source))?, before.reach())?;
+        let kept = stored.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
+        let imported = read.commands(&before.name, &before.prefix, kept)?;
+        let after = Catalog {
+            title: imported.title.clone(),
+            version: imported.version.clone(),
+            openapi: imported.openapi.clone(),
+            source: read.place.text(),
+            sha256: read.sha256,
+            servers: imported.servers.clone(),
+            schemes: imported.schemes.clone(),
+            refreshed_at: context.clock.now(),
+            ..before.clone()
+        };
+        let news = News::new(after, imported, &stored)?;
+        if self.check {
+            return Ok(Reply { differs: !news.difference.is_empty(), ..news.reply(news.shown(), false) });
+        }
+        if !news.difference.is_empty() {
+            (context.ask)(news.shown(), &format!("Refresh the catalog '{}'?", self.name))?;
+        }
+        let changed = news.write(context, &before, &stored)?;
+        let sentence = match (changed, news.difference.is_empty()) {
+            (false, _) => format!("The catalog '{}' is current", self.name),
+            (true, true) => format!("Refreshed the catalog '{}': no command changed", self.name),
+            (true, false) => format!("Refreshed the catalog '{}': {}", self.name, news.counts()),
+        };
+        Ok(news.reply(Body::Sentence(sentence), changed))
+    }
+}
+
+/// What a document says now.
+struct News {
+    after: Catalog,
+    imported: Imported,
+    rows: Vec<CommandRow>,
+    difference: Difference,
+    /// Commands that a person corrected, and that are gone.
+    lost: Vec<String>,
+}
+
+impl News {
+    fn new(after: Catalog, imported: Imported, stored: &[CommandRow]) -> Result<Self> {
+        let old = stored.iter().map(catalog::unpatched).collect::<Result<Vec<_>>>()?;
+        let difference = Difference::between(&old, &imported.commands);
+        let rows = rows(&imported, stored)?;
+        let names: HashMap<(&str, &str), ()> = rows.iter().map(|row| ((&*row.method, &*row.path), ())).collect();
+        let is_lost = |row: &&CommandRow| row.patch.is_some() && !names.contains_key(&(&*row.method, &*row.path));
+        let lost = stored.iter().filter(is_lost).map(|row| row.id.clone()).collect();
+        Ok(Self { after, imported, rows, difference, lost })
+    }
+
+    /// Takes over what the document says, unless that is what is stored; returns whether anything was written.
+    fn write(&self, context: &Context, before: &Catalog, stored: &[CommandRow]) -> Result<bool> {
+        let is_same =
+            Catalog { refreshed_at: before.refreshed_at, ..self.after.clone() } == *before && self.rows == stored;
+        let author = context.author();
+        context.store.write(|db| {
+            let unchanged = Catalog::of(catalogs::get(db, &before.name)?)? == *before
+                && catalogs::commands(db, before.id)? == stored;
+            if !unchanged {
+                let why = format!(
+                    "The catalog '{}' was changed while its document was read; nothing was written",
+                    before.name
+                );
+                return Err(Error::new(Code::PlanChanged, why).hint("try again"));
+            }
+            if is_same {
+                return Ok(());
+            }
+            check_groups(db, before.id, &self.imported)?;
+            catalogs::update(db, before.id, &self.after.facts(), self.after.refreshed_at)?;
+            catalogs::replace(db, before.id, &self.rows)?;
+            context.event(db, author, None, "catalog.refresh", &before.name)
+        })?;
+        if !is_same {
+            approval::approve(context, &self.after)?;
+        }
+        Ok(!is_same)
+    }
+
+    /// What changes, for who decides.
+    fn shown(&self) -> Body {
+        match self.difference.is_empty() {
+            true => Body::Sentence(format!("The commands of '{}' are current", self.after.name)),
+            false => Body::Text(self.difference.lines()),
+        }
+    }
+
+    fn counts(&self) -> String {
+        let Difference { added, removed, changed } = &self.difference;
+        let breaking = changed.iter().filter(|changed| changed.breaks()).count();
+        let commands = plural::count(added.len(), "command");
+        format!("{commands} new, {} gone, {} changed, {breaking} of them breaking", removed.len(), changed.len())
+    }
+
+    fn reply(&self, body: Body, refreshed: bool) -> Reply {
+        let mut data = self.difference.data();
+        data["name"] = json!(self.after.name);
+        data["version"] = json!(self.after.version);
+        data["refreshed"] = json!(refreshed);
+        data["left_out"] = Value::Array(self.imported.left_out.iter().map(Violation::data).collect());
+        let lost = self.lost.iter().map(|id| format!("'{id}' is gone, and with it what was corrected of it"));
+        let mut reply = Reply::new(body, data).warn(left_out(&self.imported.left_out)).warn(lost);
+        reply.hints = hints(&self.after, &self.imported);
+        reply
+    }
+}

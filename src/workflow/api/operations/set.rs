@@ -1,0 +1,115 @@
+//! `mcpkg catalog set`.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{CATALOGS, CHANGES, base_url, get};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::catalogs;
+use crate::workflow::GROUP;
+use crate::workflow::api::approval;
+use crate::workflow::api::catalog::{Catalog, LARGEST_ANSWER, LONGEST_TIMEOUT, references};
+
+/// Change a catalog
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Set {
+    /// Name of the catalog
+    #[arg(add = CATALOGS)]
+    name: String,
+    /// Where the API is served
+    #[arg(long, value_name = "URL")]
+    #[serde(default)]
+    base_url: Option<String>,
+    /// Header of each request, with where its value is kept; NAME= takes it away
+    #[arg(long, value_name = "NAME=REF")]
+    #[serde(default)]
+    header: Vec<String>,
+    /// Security scheme of the document, with where its secret is kept; SCHEME= takes it away
+    #[arg(long, value_name = "SCHEME=REF")]
+    #[serde(default)]
+    auth: Vec<String>,
+    /// Ask addresses that are not public, too
+    #[arg(long, conflicts_with = "public")]
+    #[serde(default)]
+    private: bool,
+    /// Ask public addresses alone
+    #[arg(long)]
+    #[serde(default)]
+    public: bool,
+    /// Seconds that a call may take; 600 at most
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
+    #[serde(default)]
+    timeout: Option<u32>,
+    /// MiB of the longest answer; 64 at most
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[serde(default)]
+    max_answer: Option<u32>,
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_catalog";
+    const CLI: &'static [&'static str] = &["catalog", "set"];
+    const TITLE: &'static str = "Change a catalog";
+    const ABOUT: &'static str =
+        "Say where an API is served, where its secrets are kept, and how far its answers are waited for";
+    const HELP: &'static str = "Secrets are never stored: what is kept is where they are, such as env:API_TOKEN, file:~/.config/token or \
+        command:pass show token. They go to the origin of the API alone.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg catalog set hosting --auth token=env:HOSTING_TOKEN",
+        "mcpkg catalog set hosting --base-url https://eu.hosting.example.com/v1 --timeout 120",
+        "mcpkg catalog set hosting --header X-Team=",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let before = get(context, &self.name)?;
+        // Who changes what somebody else's database says does not take over the rest of it unseen.
+        approval::check(context, &before)?;
+        let after = self.changed(before.clone())?;
+        if after == before {
+            let sentence = format!("The catalog '{}' is so already", self.name);
+            return Ok(Reply::sentence(sentence, before.data()));
+        }
+        let author = context.author();
+        context.store.write(|db| {
+            if Catalog::of(catalogs::get(db, &self.name)?)? != before {
+                let why = format!("The catalog '{}' was changed meanwhile; nothing was written", self.name);
+                return Err(Error::new(Code::PlanChanged, why).hint("try again"));
+            }
+            catalogs::update(db, after.id, &after.facts(), after.refreshed_at)?;
+            context.event(db, author, None, "catalog.set", &self.name)
+        })?;
+        approval::approve(context, &after)?;
+        Ok(Reply::sentence(format!("Changed the catalog '{}'", self.name), after.data()))
+    }
+}
+
+impl Set {
+    /// Returns the catalog as it shall be.
+    fn changed(&self, mut catalog: Catalog) -> Result<Catalog> {
+        if let Some(url) = &self.base_url {
+            catalog.base_url = Some(base_url(url)?);
+        }
+        catalog.set_headers(references(&self.header, "--header", true)?)?;
+        catalog.set_auth(references(&self.auth, "--auth", true)?)?;
+        catalog.private = (catalog.private || self.private) && !self.public;
+        if let Some(seconds) = self.timeout {
+            catalog.timeout = Duration::from_secs(seconds.into()).min(LONGEST_TIMEOUT);
+        }
+        if let Some(mib) = self.max_answer {
+            catalog.max_answer = (u64::from(mib) << 20).min(LARGEST_ANSWER);
+        }
+        Ok(catalog)
+    }
+}

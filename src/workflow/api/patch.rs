@@ -1,0 +1,72 @@
+//! What a person corrects of a command: kept beside it, and so through every refresh.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::import::call;
+use super::output;
+use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency};
+
+/// Corrections of a command.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Patch {
+    /// Its id, in place of the one that it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<CommandEffect>,
+    /// What a second call does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idempotency: Option<Idempotency>,
+    /// Where the list stands in its answer; empty where that is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub list: Option<String>,
+    /// How its pages follow each other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pagination: Option<Map<String, Value>>,
+    /// What the values of fields of its answer are, by the fields' names.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, Vec<String>>,
+}
+
+impl Patch {
+    /// Whether it corrects nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Corrects a command.
+    pub fn apply(&self, spec: &mut CommandSpec) {
+        if let Some(id) = &self.id {
+            call(spec, id);
+        }
+        spec.effect = self.effect.unwrap_or(spec.effect);
+        spec.idempotency = self.idempotency.unwrap_or(spec.idempotency);
+        let output = &mut spec.output_contract;
+        if let Some(list) = &self.list {
+            let list = Some(list.clone()).filter(|list| !list.is_empty());
+            if output.list != list {
+                let known: BTreeMap<String, Vec<String>> =
+                    output.fields.drain(..).map(|field| (field.name, field.tags)).collect();
+                let more_fields = output.more_fields;
+                *output = output::described(output.schema.take().unwrap_or_default(), list);
+                output.more_fields = more_fields;
+                for field in output.fields.iter_mut().filter(|field| field.tags.is_empty()) {
+                    field.tags = known.get(&field.name).cloned().unwrap_or_default();
+                }
+            }
+        }
+        if self.pagination.is_some() {
+            output.pagination.clone_from(&self.pagination);
+        }
+        for field in &mut output.fields {
+            if let Some(tags) = self.tags.get(&field.name) {
+                field.tags.clone_from(tags);
+            }
+        }
+    }
+}

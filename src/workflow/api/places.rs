@@ -1,0 +1,149 @@
+//! Where a value stands in a document's text: looked for in a second pass, and only where something is wrong.
+
+use std::collections::{HashMap, HashSet};
+
+use granit_parser::{Event, Parser};
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use serde_json::Value;
+
+use super::document::{Document, Format};
+
+/// Returns the JSON pointer of a value that lies in `root`.
+pub fn pointer(root: &Value, wanted: &Value) -> Option<String> {
+    fn walk(value: &Value, wanted: &Value, path: &mut String) -> bool {
+        if std::ptr::eq(value, wanted) {
+            return true;
+        }
+        let length = path.len();
+        let mut enter = |key: &str, value: &Value| {
+            path.truncate(length);
+            push(path, key);
+            walk(value, wanted, path)
+        };
+        match value {
+            Value::Array(values) => values.iter().enumerate().any(|(n, value)| enter(&n.to_string(), value)),
+            Value::Object(fields) => fields.iter().any(|(key, value)| enter(key, value)),
+            _ => false,
+        }
+    }
+    let mut path = String::new();
+    walk(root, wanted, &mut path).then_some(path)
+}
+
+/// Appends a key to a JSON pointer.
+fn push(path: &mut String, key: &str) {
+    path.push('/');
+    path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+}
+
+/// Returns line and column, each from 1, of the values that these JSON pointers name. One that is not found is left out.
+pub fn find(document: &Document, pointers: &[String]) -> HashMap<String, (usize, usize)> {
+    match document.format() {
+        Format::Json => in_json(document.text(), pointers),
+        Format::Yaml => in_yaml(document.text(), pointers),
+    }
+}
+
+/// Returns line and column of a byte of a text.
+pub fn at(text: &str, byte: usize) -> (usize, usize) {
+    let before = text.get(..byte).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+fn in_json(text: &str, pointers: &[String]) -> HashMap<String, (usize, usize)> {
+    let options = jsonc_parser::CollectOptions::default();
+    let Ok(parsed) = jsonc_parser::parse_to_ast(text, &options, &jsonc_parser::ParseOptions::default()) else {
+        return HashMap::new();
+    };
+    let Some(root) = &parsed.value else { return HashMap::new() };
+    let found = |pointer: &String| Some((pointer.clone(), at(text, node(root, pointer)?.start())));
+    pointers.iter().filter_map(found).collect()
+}
+
+/// Returns the node that a pointer names.
+fn node<'n, 'a>(root: &'n ast::Value<'a>, pointer: &str) -> Option<&'n ast::Value<'a>> {
+    let mut keys = pointer.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~"));
+    keys.try_fold(root, |value, key| match value {
+        ast::Value::Object(object) => {
+            // The last of several keys is the one that counted.
+            object.properties.iter().rev().find(|property| property.name.as_str() == key).map(|found| &found.value)
+        }
+        ast::Value::Array(array) => array.elements.get(key.parse::<usize>().ok()?),
+        _ => None,
+    })
+}
+
+/// A collection whose end has not come: a list with the number of its elements so far, or a mapping with its key.
+enum Open {
+    List(usize),
+    Mapping(Option<String>),
+}
+
+fn in_yaml(text: &str, pointers: &[String]) -> HashMap<String, (usize, usize)> {
+    let wanted: HashSet<&str> = pointers.iter().map(String::as_str).collect();
+    let mut found = HashMap::new();
+    let mut open: Vec<(Open, usize)> = Vec::new();
+    let mut path = String::new();
+    for event in Parser::new_from_str(text) {
+        let Ok((event, span)) = event else { return found };
+        if matches!(event, Event::SequenceEnd | Event::MappingEnd) {
+            if let Some((_, length)) = open.pop() {
+                path.truncate(length);
+            }
+            continue;
+        }
+        if !event.is_node() {
+            continue;
+        }
+        // A scalar in the place of a key only names what comes.
+        if let (Some((Open::Mapping(key @ None), _)), Some((scalar, _))) = (open.last_mut(), event.scalar()) {
+            *key = Some(scalar.to_owned());
+            continue;
+        }
+        let length = path.len();
+        match open.last_mut() {
+            Some((Open::List(n), _)) => {
+                push(&mut path, &n.to_string());
+                *n += 1;
+            }
+            Some((Open::Mapping(key), _)) => push(&mut path, &key.take().unwrap_or_default()),
+            None => {}
+        }
+        if wanted.contains(path.as_str()) {
+            found.entry(path.clone()).or_insert((span.start.line(), span.start.col() + 1));
+        }
+        match event {
+            Event::SequenceStart(..) => open.push((Open::List(0), length)),
+            Event::MappingStart(..) => open.push((Open::Mapping(None), length)),
+            _ => path.truncate(length),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_give_the_place_of_a_value() {
+        let json = "{\"openapi\": \"3.0.0\",\n \"pa/th\": {\"é\": [1, {\"x\": \"ö\", \"y\": true}]}}";
+        let yaml = "openapi: 3.0.0\npa/th:\n  é:\n  - 1\n  - x: ö\n    y: true\n";
+        for (text, place) in [(json, (2, 37)), (yaml, (6, 8))] {
+            let document = Document::read("x", text.as_bytes().to_vec()).expect("a document");
+            let value = &document.value()["pa/th"]["é"][1]["y"];
+            let path = pointer(document.value(), value).expect("a pointer");
+            assert_eq!(path, "/pa~1th/é/1/y");
+            assert_eq!(find(&document, &[path.clone()]).get(&path), Some(&place), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_document_has_no_pointer() {
+        let (one, other) = (serde_json::json!([1]), serde_json::json!([1]));
+        assert_eq!(pointer(&one, &other[0]), None);
+        assert_eq!(pointer(&one, &one).as_deref(), Some(""));
+    }
+}

@@ -1,0 +1,286 @@
+//! JSON Schemas as OpenAPI documents have them: what one says once its references and compositions are resolved.
+
+use serde_json::{Map, Value, json};
+
+use super::reference::{DEPTH, References};
+use super::violation::{Fault, Rule};
+
+/// The most schemas that are looked at for one command's answer.
+pub const MOST_NODES: usize = 2_000;
+
+/// What a schema says of a value, with what `allOf`, `oneOf` and `anyOf` add.
+#[derive(Clone, Debug, Default)]
+pub struct Shape<'d> {
+    /// Its type; `None` where it has none, or several.
+    pub kind: Option<&'d str>,
+    /// Whether it may be null.
+    pub nullable: bool,
+    /// Its `format`.
+    pub format: Option<&'d str>,
+    /// The values it may have, where they are listed.
+    pub values: Vec<&'d Value>,
+    /// Its `default`.
+    pub default: Option<&'d Value>,
+    /// What it means.
+    pub description: Option<&'d str>,
+    /// The properties of an object, in order.
+    pub properties: Vec<(&'d str, &'d Value)>,
+    /// Those that always have to be there.
+    pub required: Vec<&'d str>,
+    /// The elements of an array.
+    pub items: Option<&'d Value>,
+    /// Whether a caller never sends it.
+    pub read_only: bool,
+    /// What its values are, as `x-mcpkg-tags` says.
+    pub tags: Vec<&'d str>,
+    /// Whether several types were named.
+    mixed: bool,
+    /// The schemas that it was put together of.
+    parts: usize,
+}
+
+impl<'d> Shape<'d> {
+    /// Returns what a schema says.
+    ///
+    /// # Errors
+    /// A fault of a reference.
+    pub fn of(references: References<'d>, schema: &'d Value) -> Result<Self, Fault<'d>> {
+        let mut shape = Self::default();
+        shape.take(references, schema, true, 0)?;
+        if shape.kind.is_none() && !shape.mixed {
+            shape.kind = shape.guessed();
+        }
+        Ok(shape)
+    }
+
+    /// The type in an answer: `any` where none is known.
+    pub fn type_name(&self) -> &'d str {
+        self.kind.unwrap_or("any")
+    }
+
+    /// Adds what a schema says; what it requires counts only where it always holds.
+    fn take(
+        &mut self,
+        references: References<'d>,
+        schema: &'d Value,
+        holds: bool,
+        depth: usize,
+    ) -> Result<(), Fault<'d>> {
+        if depth > DEPTH {
+            let message = "a schema is put together of itself".to_owned();
+            return Err(Fault { rule: Rule::RefCycle, message, at: schema });
+        }
+        self.parts += 1;
+        if self.parts.max(self.properties.len()) > MOST_NODES {
+            let message = format!("a schema has more than {MOST_NODES} parts or properties");
+            return Err(Fault { rule: Rule::LimitExceeded, message, at: schema });
+        }
+        // In 3.1 a reference may have words of its own beside it.
+        self.description = self.description.or_else(|| schema["description"].as_str());
+        self.default = self.default.or_else(|| schema.get("default"));
+        let schema = references.follow(schema)?;
+        self.description = self.description.or_else(|| schema["description"].as_str());
+        self.default = self.default.or_else(|| schema.get("default"));
+        self.format = self.format.or_else(|| schema["format"].as_str());
+        self.nullable |= schema["nullable"] == true;
+        self.read_only |= schema["readOnly"] == true;
+        self.tags.extend(texts(&schema["x-mcpkg-tags"]));
+        match &schema["type"] {
+            Value::String(kind) => self.take_kind(kind),
+            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).for_each(|kind| self.take_kind(kind)),
+            _ => {}
+        }
+        if let Some(values) = schema["enum"].as_array() {
+            self.values.extend(values.iter().filter(|value| !value.is_null()));
+        }
+        self.values.extend(schema.get("const"));
+        self.items = self.items.or_else(|| schema.get("items").filter(|items| items.is_object()));
+        for (name, property) in schema["properties"].as_object().into_iter().flatten().take(MOST_NODES + 1) {
+            if !self.properties.iter().any(|(known, _)| known == name) {
+                self.properties.push((name, property));
+            }
+        }
+        if holds {
+            self.required.extend(texts(&schema["required"]));
+        }
+        for (composed, holds) in [("allOf", holds), ("oneOf", false), ("anyOf", false)] {
+            for part in schema[composed].as_array().into_iter().flatten() {
+                self.take(references, part, holds, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_kind(&mut self, kind: &'d str) {
+        match self.kind {
+            _ if kind == "null" => self.nullable = true,
+            None if !self.mixed => self.kind = Some(kind),
+            // A whole number is a number.
+            Some("number") if kind == "integer" => {}
+            Some("integer") if kind == "number" => self.kind = Some(kind),
+            Some(known) if known != kind => (self.kind, self.mixed) = (None, true),
+            _ => {}
+        }
+    }
+
+    /// Returns the type that a schema has in mind which does not say it.
+    fn guessed(&self) -> Option<&'d str> {
+        let of = |value: &&Value| match value {
+            Value::String(_) => "string",
+            Value::Bool(_) => "boolean",
+            Value::Number(number) if number.is_f64() => "number",
+            Value::Number(_) => "integer",
+            Value::Array(_) => "array",
+            _ => "object",
+        };
+        match self.values.first().map(of) {
+            Some(kind) if self.values.iter().all(|value| of(value) == kind) => Some(kind),
+            Some(_) => None,
+            None if !self.properties.is_empty() => Some("object"),
+            None if self.items.is_some() => Some("array"),
+            None => None,
+        }
+    }
+}
+
+fn texts(value: &Value) -> impl Iterator<Item = &str> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Returns a schema without references, words and examples: types, formats, values, properties and items; and how many
+/// properties and items were left out. A schema within itself ends where it begins again, and after so many schemas only
+/// types are told.
+///
+/// # Errors
+/// A fault of a reference, `limit_exceeded`.
+pub fn outline<'d>(references: References<'d>, schema: &'d Value) -> Result<(Map<String, Value>, usize), Fault<'d>> {
+    let mut outline = Outline { references, left: MOST_NODES, cut: 0, within: Vec::new() };
+    Ok((outline.of(schema)?, outline.cut))
+}
+
+struct Outline<'d> {
+    references: References<'d>,
+    left: usize,
+    cut: usize,
+    within: Vec<&'d Value>,
+}
+
+impl<'d> Outline<'d> {
+    fn of(&mut self, schema: &'d Value) -> Result<Map<String, Value>, Fault<'d>> {
+        let target = self.references.follow(schema)?;
+        let shape = Shape::of(self.references, schema)?;
+        let mut made = Map::new();
+        if let Some(kind) = shape.kind {
+            made.insert("type".to_owned(), if shape.nullable { json!([kind, "null"]) } else { json!(kind) });
+        }
+        if let Some(format) = shape.format {
+            made.insert("format".to_owned(), json!(format));
+        }
+        if !shape.values.is_empty() {
+            made.insert("enum".to_owned(), json!(shape.values));
+        }
+        if !shape.tags.is_empty() {
+            made.insert("x-mcpkg-tags".to_owned(), json!(shape.tags));
+        }
+        let ends = self.within.iter().any(|outer| std::ptr::eq(*outer, target)) || self.within.len() > DEPTH;
+        let inside = shape.properties.len() + usize::from(shape.items.is_some());
+        let cost = inside + shape.parts - 1;
+        if !ends && self.left < cost {
+            self.cut += inside;
+        }
+        if ends || inside == 0 || self.left < cost {
+            return Ok(made);
+        }
+        self.left -= cost;
+        self.within.push(target);
+        if !shape.properties.is_empty() {
+            let mut properties = Map::new();
+            for (name, property) in &shape.properties {
+                properties.insert((*name).to_owned(), Value::Object(self.of(property)?));
+            }
+            made.insert("properties".to_owned(), Value::Object(properties));
+            let required: Vec<&str> =
+                shape.required.into_iter().filter(|name| made["properties"].get(name).is_some()).collect();
+            if !required.is_empty() {
+                made.insert("required".to_owned(), json!(required));
+            }
+        }
+        if let Some(items) = shape.items {
+            let items = self.of(items)?;
+            made.insert("items".to_owned(), Value::Object(items));
+        }
+        self.within.pop();
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outlined(root: &Value) -> Value {
+        Value::Object(outline(References::new(root), &root["s"]).expect("an outline").0)
+    }
+
+    #[test]
+    fn a_schema_is_put_together_of_its_parts() {
+        let root = json!({
+            "s": { "allOf": [{ "$ref": "#/base" }, { "properties": { "name": { "type": ["string", "null"] } } }],
+                   "oneOf": [{ "required": ["kind"], "properties": { "kind": { "const": "a" } } }] },
+            "base": { "type": "object", "required": ["id"], "properties": { "id": { "type": "string", "format": "uuid", "description": "x" } } },
+        });
+        let expected = json!({
+            "type": "object",
+            "properties": {
+                "id": { "type": "string", "format": "uuid" },
+                "name": { "type": ["string", "null"] },
+                "kind": { "type": "string", "enum": ["a"] },
+            },
+            "required": ["id"],
+        });
+        // The order is that of the composition: own, allOf, oneOf.
+        assert_eq!(outlined(&root), expected);
+    }
+
+    #[test]
+    fn a_type_is_told_where_it_is_known() {
+        let kind =
+            |schema: Value| Shape::of(References::new(&schema), &schema).expect("a shape").type_name().to_owned();
+        for (schema, expected) in [
+            (json!({ "type": ["null", "integer"] }), "integer"),
+            (json!({ "type": ["string", "integer"] }), "any"),
+            (json!({ "anyOf": [{ "type": "integer" }, { "type": "number" }] }), "number"),
+            (json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }), "string"),
+            (json!({ "enum": ["a", null] }), "string"),
+            (json!({ "properties": { "a": {} } }), "object"),
+            (json!({ "items": {} }), "array"),
+            (json!(true), "any"),
+            (json!({}), "any"),
+        ] {
+            assert_eq!(kind(schema.clone()), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_within_itself_ends() {
+        let root = json!({ "s": { "type": "object", "properties": { "next": { "$ref": "#/s" }, "of": { "type": "array", "items": { "$ref": "#/s" } } } } });
+        let expected = json!({ "type": "object", "properties": { "next": { "type": "object" }, "of": { "type": "array", "items": { "type": "object" } } } });
+        assert_eq!(outlined(&root), expected);
+        let root = json!({ "s": { "allOf": [{ "$ref": "#/s" }] } });
+        assert_eq!(Shape::of(References::new(&root), &root["s"]).expect_err("a cycle").rule, Rule::RefCycle);
+    }
+
+    #[test]
+    fn what_branches_without_end_stays_bounded() {
+        let level = |n: usize| {
+            let next: Map<String, Value> =
+                (0..20).map(|k| (format!("p{k}"), json!({ "$ref": format!("#/l{}", n + 1) }))).collect();
+            (format!("l{n}"), json!({ "type": "object", "properties": next }))
+        };
+        let mut root: Map<String, Value> = (0..30).map(level).collect();
+        root.insert("l30".to_owned(), json!({ "type": "string" }));
+        root.insert("s".to_owned(), json!({ "$ref": "#/l0" }));
+        let text = outlined(&Value::Object(root)).to_string();
+        assert!(text.matches("\"type\"").count() <= MOST_NODES + 1 && text.len() < 200_000);
+    }
+}

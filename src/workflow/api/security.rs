@@ -1,0 +1,182 @@
+//! How an API knows its callers: the security schemes of a document.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::reference::References;
+
+/// Where a request carries what a scheme asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Scheme {
+    /// In `Authorization`, as a bearer token.
+    Bearer,
+    /// In `Authorization`, as `user:password` in base64.
+    Basic,
+    /// In a header of its own.
+    Header {
+        /// The header.
+        name: String,
+    },
+    /// In the query.
+    Query {
+        /// The parameter.
+        name: String,
+    },
+    /// Elsewhere, so that no request can be made.
+    Unsupported {
+        /// Where.
+        why: String,
+    },
+}
+
+impl Scheme {
+    /// Returns a scheme of a document.
+    fn of(value: &Value) -> Self {
+        let name = value["name"].as_str().unwrap_or_default().to_owned();
+        let word = |key: &str| value[key].as_str().unwrap_or_default().to_ascii_lowercase();
+        match (word("type").as_str(), word("scheme").as_str(), word("in").as_str()) {
+            ("http", "bearer", _) | ("oauth2" | "openidconnect", _, _) => Self::Bearer,
+            ("http", "basic", _) => Self::Basic,
+            ("apikey", _, "header") if !name.is_empty() => Self::Header { name },
+            ("apikey", _, "query") if !name.is_empty() => Self::Query { name },
+            ("apikey", _, place) => Self::Unsupported { why: format!("a key in a {place}") },
+            ("http", scheme, _) => Self::Unsupported { why: format!("HTTP authentication {scheme}") },
+            (kind, _, _) => Self::Unsupported { why: kind.to_owned() },
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Bearer => "bearer token".to_owned(),
+            Self::Basic => "user:password".to_owned(),
+            Self::Header { name } => format!("header {name}"),
+            Self::Query { name } => format!("query parameter {name}"),
+            Self::Unsupported { why } => format!("not supported: {why}"),
+        }
+    }
+}
+
+/// Returns the schemes of a document; a broken reference among them counts as one that is not supported.
+pub fn schemes(references: References<'_>, root: &Value) -> BTreeMap<String, Scheme> {
+    let list = root["components"]["securitySchemes"].as_object();
+    let one = |(name, value): (&String, &Value)| {
+        let scheme = match value.get("$ref").and_then(Value::as_str).and_then(|at| root.pointer(at.strip_prefix('#')?))
+        {
+            Some(target) => Scheme::of(references.follow(target).unwrap_or(target)),
+            None => Scheme::of(value),
+        };
+        (name.clone(), scheme)
+    };
+    list.into_iter().flatten().map(one).collect()
+}
+
+/// What an operation asks of its callers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Required {
+    /// The schemes that it takes, each once.
+    pub schemes: Vec<String>,
+    /// Why no request can be made that satisfies any of what it asks for.
+    pub why_not: Option<String>,
+}
+
+/// Returns what an operation asks of its callers: its own list, else the document's. Of several alternatives, those that
+/// need what no request can carry are left out.
+pub fn required(root: &Value, operation: &Value, schemes: &BTreeMap<String, Scheme>) -> Required {
+    let alternatives = operation.get("security").unwrap_or(&root["security"]).as_array();
+    let mut required = Required::default();
+    let (mut any, mut is_possible) = (false, false);
+    for alternative in alternatives.into_iter().flatten().filter_map(Value::as_object) {
+        any = true;
+        let unsupported = alternative.keys().find_map(|name| match schemes.get(name) {
+            Some(Scheme::Unsupported { why }) => Some(format!("it asks for {why}")),
+            Some(_) => None,
+            None => Some(format!("it asks for the security scheme `{name}`, which the document does not describe")),
+        });
+        if let Some(why) = unsupported {
+            required.why_not.get_or_insert(why);
+            continue;
+        }
+        is_possible = true;
+        for name in alternative.keys().filter(|name| !required.schemes.contains(name)).cloned().collect::<Vec<_>>() {
+            required.schemes.push(name);
+        }
+    }
+    if is_possible || !any {
+        required.why_not = None;
+    }
+    required
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn schemes_say_where_a_secret_goes() {
+        let root = json!({ "components": { "securitySchemes": {
+            "bearer": { "type": "http", "scheme": "Bearer" },
+            "basic": { "type": "http", "scheme": "basic" },
+            "key": { "type": "apiKey", "in": "header", "name": "X-Key" },
+            "query": { "type": "apiKey", "in": "query", "name": "key" },
+            "cookie": { "type": "apiKey", "in": "cookie", "name": "sid" },
+            "oauth": { "type": "oauth2" },
+            "oidc": { "type": "openIdConnect" },
+            "tls": { "type": "mutualTLS" },
+            "digest": { "type": "http", "scheme": "digest" },
+            "same": { "$ref": "#/components/securitySchemes/key" },
+        } } });
+        let words: Vec<_> = schemes(References::new(&root), &root)
+            .into_iter()
+            .map(|(name, scheme)| format!("{name}: {}", scheme.words()))
+            .collect();
+        let expected = [
+            "basic: user:password",
+            "bearer: bearer token",
+            "cookie: not supported: a key in a cookie",
+            "digest: not supported: HTTP authentication digest",
+            "key: header X-Key",
+            "oauth: bearer token",
+            "oidc: bearer token",
+            "query: query parameter key",
+            "same: header X-Key",
+            "tls: not supported: mutualtls",
+        ];
+        assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn an_operation_takes_what_any_alternative_names() {
+        let known = BTreeMap::from([
+            ("a".to_owned(), Scheme::Bearer),
+            ("b".to_owned(), Scheme::Basic),
+            ("c".to_owned(), Scheme::Unsupported { why: "a key in a cookie".to_owned() }),
+        ]);
+        let root = json!({ "security": [{ "a": [] }] });
+        for (security, schemes, why) in [
+            (json!(null), vec!["a"], None),
+            (json!([]), vec![], None),
+            (json!([{}]), vec![], None),
+            (json!([{ "b": [], "a": [] }, { "a": [] }]), vec!["b", "a"], None),
+            (json!([{ "c": [] }, { "b": [] }]), vec!["b"], None),
+            (json!([{ "c": [] }]), vec![], Some("it asks for a key in a cookie")),
+            (
+                json!([{ "x": [] }]),
+                vec![],
+                Some("it asks for the security scheme `x`, which the document does not describe"),
+            ),
+        ] {
+            let operation = if security.is_null() { json!({}) } else { json!({ "security": security }) };
+            let found = required(&root, &operation, &known);
+            assert_eq!(
+                (found.schemes, found.why_not.as_deref()),
+                (schemes.into_iter().map(str::to_owned).collect(), why)
+            );
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How values are written in URLs, headers and forms.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use crate::workflow::spec::Style;
+
+/// All but the characters that stand for themselves everywhere (RFC 3986, section 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// All but what may stand in a path, `%` among it: a document's path is encoded where it has to be.
+const NO_PATH: &AsciiSet = &RESERVED
+    .remove(b'/')
+    .remove(b'%')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b':')
+    .remove(b'@');
+
+/// Returns a text with everything encoded but what stands for itself, in upper-case hex.
+pub fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
+}
+
+/// Returns a part of a document's path as a URL has it.
+pub fn path(text: &str) -> String {
+    utf8_percent_encode(text, NO_PATH).to_string()
+}
+
+/// Returns a value as text: numbers and booleans as JSON has them, nothing for null, compact JSON for the rest.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Returns the elements of a list, or the keys and values of an object one after the other; a single value is one element.
+pub fn elements(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(values) => values.iter().map(text).collect(),
+        Value::Object(fields) => fields.iter().flat_map(|(key, value)| [key.clone(), text(value)]).collect(),
+        single => vec![text(single)],
+    }
+}
+
+/// Returns an argument of a query or a form as encoded pairs `name=value`.
+pub fn pairs(name: &str, value: &Value, style: Option<Style>) -> Vec<String> {
+    let pair = |name: &str, value: &str| format!("{}={value}", encoded(name));
+    let joined = |separator: &str| {
+        let elements: Vec<String> = elements(value).iter().map(|element| encoded(element)).collect();
+        vec![pair(name, &elements.join(separator))]
+    };
+    match (style, value) {
+        (Some(Style::Json), value) => vec![pair(name, &encoded(&value.to_string()))],
+        (_, Value::Array(values)) if values.is_empty() => Vec::new(),
+        (Some(Style::Deep), value) => deep(name, value),
+        (Some(Style::Comma), _) => joined(","),
+        (Some(Style::Space), _) => joined("%20"),
+        (Some(Style::Pipe), _) => joined("%7C"),
+        (None, Value::Array(values)) => values.iter().map(|value| pair(name, &encoded(&text(value)))).collect(),
+        (None, Value::Object(fields)) => fields.iter().map(|(key, value)| pair(key, &encoded(&text(value)))).collect(),
+        (None, single) => vec![pair(name, &encoded(&text(single)))],
+    }
+}
+
+fn deep(name: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) => {
+            fields.iter().flat_map(|(key, value)| deep(&format!("{name}[{key}]"), value)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(|value| deep(name, value)).collect(),
+        single => vec![format!("{}={}", encoded(name), encoded(&text(single)))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_stands_for_itself_is_left() {
+        assert_eq!(encoded("aZ09-._~"), "aZ09-._~");
+        assert_eq!(encoded("a/b c?d&e=f%2f+é'\n"), "a%2Fb%20c%3Fd%26e%3Df%252f%2B%C3%A9%27%0A");
+        assert_eq!(path("/a b/é:x@y%20<>"), "/a%20b/%C3%A9:x@y%20%3C%3E");
+    }
+
+    #[test]
+    fn each_style_is_written_as_the_specification_says() {
+        let (list, object) = (json!(["blue", "black, x"]), json!({ "R": 100, "G": true }));
+        for (style, value, expected) in [
+            (None, json!("a b"), &["c=a%20b"][..]),
+            (None, json!(7), &["c=7"]),
+            (None, list.clone(), &["c=blue", "c=black%2C%20x"]),
+            (None, object.clone(), &["R=100", "G=true"]),
+            (None, json!([]), &[]),
+            (Some(Style::Comma), list.clone(), &["c=blue,black%2C%20x"]),
+            (Some(Style::Comma), object.clone(), &["c=R,100,G,true"]),
+            (Some(Style::Space), list.clone(), &["c=blue%20black%2C%20x"]),
+            (Some(Style::Pipe), list.clone(), &["c=blue%7Cblack%2C%20x"]),
+            (Some(Style::Deep), object.clone(), &["c%5BR%5D=100", "c%5BG%5D=true"]),
+            (Some(Style::Deep), json!({ "a": { "b": [1, 2] } }), &["c%5Ba%5D%5Bb%5D=1", "c%5Ba%5D%5Bb%5D=2"]),
+            (Some(Style::Json), object, &["c=%7B%22R%22%3A100%2C%22G%22%3Atrue%7D"]),
+        ] {
+            assert_eq!(pairs("c", &value, style), expected, "{style:?} {value}");
+        }
+    }
+}

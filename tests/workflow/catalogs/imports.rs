@@ -1,0 +1,143 @@
+//! What becomes of a document: names, arguments, answers, and what is left out with its place.
+
+use mcpkg::workflow::api::violation::Rule;
+use mcpkg::workflow::spec::{CommandEffect, Idempotency};
+use serde_json::json;
+
+use super::{fixture, hosting, imported};
+
+#[test]
+fn both_twins_make_the_same_commands() {
+    let json = imported(std::fs::read(fixture("hosting.json")).expect("the fixture"), "hosting").expect("an import");
+    let yaml = imported(std::fs::read(fixture("hosting.yaml")).expect("the twin"), "hosting").expect("an import");
+    assert_eq!((json.openapi.as_str(), yaml.openapi.as_str()), ("3.1.0", "3.0.3"));
+    assert_eq!(json.commands, yaml.commands);
+    assert_eq!(
+        (json.title, json.version, json.servers, json.schemes),
+        (yaml.title, yaml.version, yaml.servers, yaml.schemes)
+    );
+    let rules = |left_out: &[mcpkg::workflow::api::violation::Violation]| -> Vec<(Rule, String)> {
+        left_out.iter().map(|violation| (violation.rule, violation.path.clone())).collect()
+    };
+    assert_eq!(rules(&json.left_out), rules(&yaml.left_out));
+}
+
+#[test]
+fn each_operation_has_its_name() {
+    let imported = imported(hosting().to_string(), "hosting").expect("an import");
+    let names: Vec<String> = imported
+        .commands
+        .iter()
+        .map(|command| {
+            let why = command.spec.why_not.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+            format!("{} = {} {}{why}", command.spec.id, command.method, command.path)
+        })
+        .collect();
+    insta::assert_snapshot!(names.join("\n"), @"");
+    let literal = super::imported(hosting().to_string(), "").expect("an import");
+    let create =
+        literal.commands.iter().find(|command| command.spec.id == "apps:create").expect("the contract's own id");
+    assert_eq!((create.spec.group.as_str(), create.spec.name.as_str()), ("apps", "create"));
+}
+
+#[test]
+fn specs_say_all_that_a_request_needs() {
+    let imported = imported(hosting().to_string(), "hosting").expect("an import");
+    let mut shown = String::new();
+    for id in [
+        "apps:list",
+        "apps:create",
+        "apps:addons:create",
+        "pipelines:promotions:info",
+        "databases:create",
+        "pipelines:create",
+    ] {
+        let id = format!("hosting:{id}");
+        let command =
+            imported.commands.iter().find(|command| command.spec.id == id).unwrap_or_else(|| panic!("no {id}"));
+        let mut spec = command.spec.clone();
+        // Told by its fields already.
+        spec.output_contract.schema = None;
+        shown.push_str(&serde_json::to_string_pretty(&spec).expect("JSON"));
+        shown.push('\n');
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn what_is_left_out_is_named_with_its_place() {
+    let text = std::fs::read_to_string(fixture("hosting.json")).expect("the fixture");
+    let imported = imported(text.clone(), "hosting").expect("an import");
+    let found: Vec<_> = imported
+        .left_out
+        .iter()
+        .map(|violation| (violation.rule, violation.operation.as_deref().expect("an operation")))
+        .collect();
+    let expected = [
+        (Rule::RefUnknown, "GET /broken/unknown"),
+        (Rule::RefExternal, "GET /broken/outside"),
+        (Rule::DuplicateParameter, "GET /broken/twice"),
+        (Rule::PathParameterUndeclared, "GET /broken/{undeclared}"),
+        (Rule::RefCycle, "GET /broken/cycle"),
+    ];
+    let mut sorted = expected.to_vec();
+    sorted.sort();
+    let mut rules = found.clone();
+    rules.sort();
+    assert_eq!(rules, sorted);
+    for violation in &imported.left_out {
+        let line = text.lines().nth(violation.line - 1).expect("a line");
+        let rest: String = line.chars().skip(violation.column - 1).collect();
+        let begins = match violation.rule {
+            Rule::RefUnknown => "\"#/components/responses/None\"",
+            Rule::RefExternal => "\"other.yaml#/Thing\"",
+            Rule::RefCycle => "\"#/components/schemas/Loop\"",
+            Rule::DuplicateParameter => "{ \"name\": \"a\"",
+            _ => "{ \"operationId\": \"broken/undeclared\"",
+        };
+        assert!(rest.starts_with(begins), "{}: {rest}", violation.line());
+    }
+    assert!(imported.commands.iter().all(|command| !command.path.starts_with("/broken")));
+}
+
+#[test]
+fn effects_and_repetition_go_by_the_method_unless_the_document_says_it() {
+    let imported = imported(hosting().to_string(), "hosting").expect("an import");
+    let of = |id: &str| {
+        let command =
+            imported.commands.iter().find(|command| command.spec.id == id).unwrap_or_else(|| panic!("no {id}"));
+        (command.spec.effect, command.spec.idempotency)
+    };
+    for (id, expected) in [
+        ("hosting:apps:list", (CommandEffect::Read, Idempotency::Safe)),
+        ("hosting:apps:create", (CommandEffect::Write, Idempotency::Key)),
+        ("hosting:apps:addons:create", (CommandEffect::Write, Idempotency::None)),
+        ("hosting:apps:replace", (CommandEffect::Write, Idempotency::Idempotent)),
+        ("hosting:apps:update", (CommandEffect::Write, Idempotency::None)),
+        ("hosting:apps:delete", (CommandEffect::Destroy, Idempotency::Idempotent)),
+        ("hosting:databases:search:create", (CommandEffect::Read, Idempotency::Safe)),
+        ("hosting:pipelines:create", (CommandEffect::Write, Idempotency::Idempotent)),
+    ] {
+        assert_eq!(of(id), expected, "{id}");
+    }
+}
+
+#[test]
+fn newer_documents_have_more_methods() {
+    let document = json!({ "openapi": "3.2.0", "info": { "title": "T" }, "paths": { "/things": {
+        "query": { "responses": {} },
+        "additionalOperations": { "LINK": { "responses": {} } },
+        "summary": "of the path",
+    }, "x-other": {} } });
+    let imported = imported(document.to_string(), "t").expect("an import");
+    let found: Vec<_> = imported
+        .commands
+        .iter()
+        .map(|one| (one.spec.id.as_str(), one.spec.effect, one.spec.summary.as_str()))
+        .collect();
+    let expected = [
+        ("t:things:link", CommandEffect::Write, "of the path"),
+        ("t:things:query", CommandEffect::Read, "of the path"),
+    ];
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,69 @@
+//! Catalogs: the documents in tests/fixtures/api, imported and asked.
+
+mod defects;
+mod hostile;
+mod imports;
+mod network;
+mod refresh;
+mod requests;
+mod shell;
+
+use std::path::PathBuf;
+
+use mcpkg::op::Context;
+use mcpkg::workflow::api::catalog::Catalog;
+use mcpkg::workflow::api::catalogs::find;
+use mcpkg::workflow::api::document::Document;
+use mcpkg::workflow::api::import::{Imported, Wanted, commands};
+use mcpkg::workflow::spec::CommandSpec;
+use serde_json::{Map, Value};
+
+use crate::support::{Ran, Scratch};
+
+/// The path of a fixture.
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/api").join(name)
+}
+
+/// The fixture in JSON.
+fn hosting() -> Value {
+    let text = std::fs::read_to_string(fixture("hosting.json")).expect("the fixture");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Makes commands of a document.
+fn imported(text: impl Into<Vec<u8>>, prefix: &str) -> mcpkg::error::Result<Imported> {
+    let document = Document::read("document", text.into())?;
+    let (prefix, fallback) = (prefix.to_owned(), "hosting".to_owned());
+    commands(&document, &Wanted { from: "document".to_owned(), prefix, fallback, ..Wanted::default() })
+}
+
+/// A scratch database with the fixture imported as `hosting`, served at `base`.
+fn scratch(base: &str) -> Scratch {
+    let scratch = Scratch::new();
+    let document = fixture("hosting.json").display().to_string();
+    scratch.ok(&["catalog", "import", &document, "--prefix", "hosting", "--base-url", base]);
+    scratch
+}
+
+/// The command of an id, with its catalog.
+fn command(context: &Context, id: &str) -> (Catalog, CommandSpec) {
+    find(context, id).expect("the database").unwrap_or_else(|| panic!("no command {id}"))
+}
+
+/// The fields of an object.
+fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        other => panic!("no object: {other}"),
+    }
+}
+
+/// Imports a document of the scratch folder, which must fail, and returns what was printed as JSON.
+#[track_caller]
+fn refused(scratch: &Scratch, arguments: &[&str]) -> Value {
+    let ran: Ran = scratch.run(&[&["--json", "catalog", "import"], arguments].concat());
+    assert_ne!(ran.status, 0, "{ran}");
+    let printed: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"));
+    printed["error"].clone()
+}

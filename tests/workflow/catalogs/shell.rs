@@ -1,0 +1,132 @@
+//! `mcpkg catalog ...` as a user meets it.
+
+use serde_json::json;
+
+use super::{fixture, refused, scratch};
+use crate::support::Scratch;
+
+#[test]
+fn an_api_is_imported_shown_changed_and_removed() {
+    let scratch = Scratch::new();
+    scratch.file(
+        "api.yaml",
+        "\
+openapi: 3.0.3
+info: {title: Notes REST API v2, version: '2'}
+servers: [{url: 'https://notes.example.com/v2'}]
+security: [{token: []}]
+paths:
+  /notes:
+    get: {summary: List notes, responses: {}}
+    post: {summary: Write a note, parameters: [{name: sid, in: cookie, schema: {}}], responses: {}}
+  /notes/{id}:
+    get: {summary: Read a note, responses: {}}
+components:
+  securitySchemes: {token: {type: http, scheme: bearer}}
+",
+    );
+    let ran = scratch.run(&["catalog", "import", "api.yaml"]);
+    insta::assert_snapshot!(ran.to_string(), @"");
+    insta::assert_snapshot!(scratch.run(&["catalog", "list"]).to_string(), @"");
+    scratch.ok(&["catalog", "set", "notes", "--auth", "token=env:NOTES", "--header", "X-Team=env:TEAM"]);
+    let shown = scratch.json(&["catalog", "show", "notes"]);
+    assert_eq!(shown["schemes"], json!([{ "name": "token", "takes": "bearer token", "secret": "env:NOTES" }]));
+    assert_eq!(shown["headers"], json!({ "X-Team": "env:TEAM" }));
+    scratch.ok(&["catalog", "set", "notes", "--header", "X-Team=", "--auth", "token="]);
+    let shown = scratch.json(&["catalog", "show", "notes"]);
+    assert_eq!((&shown["headers"], &shown["schemes"][0]["secret"]), (&json!({}), &json!(null)));
+    let unasked = scratch.run(&["catalog", "remove", "notes"]);
+    assert!(unasked.status == 1 && unasked.stderr.contains("needs to be confirmed"), "{unasked}");
+    scratch.ok(&["catalog", "remove", "notes", "--yes"]);
+    assert!(scratch.ok(&["catalog", "list"]).is_empty());
+    let kinds: Vec<String> = scratch.json(&["events"])["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .map(|event| event["kind"].as_str().expect("a kind").to_owned())
+        .collect();
+    let written: Vec<&str> = kinds.iter().map(String::as_str).filter(|kind| kind.starts_with("catalog")).collect();
+    assert_eq!(written, ["catalog.import", "catalog.set", "catalog.set", "catalog.remove", "catalog.remove"]);
+}
+
+#[test]
+fn names_that_are_taken_or_reserved_are_refused() {
+    let scratch = scratch("http://127.0.0.1:1");
+    let document = fixture("hosting.json").display().to_string();
+    for (arguments, code, says) in [
+        (&["--prefix", "mcpkg"][..], "E_INVALID_ARGUMENT", "mcpkg's own commands are called so"),
+        (&["--prefix", "tool"], "E_INVALID_ARGUMENT", "mcpkg's own"),
+        (&["--prefix", "workflow"], "E_INVALID_ARGUMENT", "mcpkg's own"),
+        (&["--prefix", "a:b"], "E_INVALID_ARGUMENT", "no group of commands"),
+        (&["--prefix", "Ä"], "E_INVALID_ARGUMENT", "no group of commands"),
+        (&["--prefix", "hosting"], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
+        (&["--prefix", "hosting", "--name", "other"], "E_ALREADY_EXISTS", "the group 'hosting' already"),
+        (&[], "E_ALREADY_EXISTS", "There is a catalog 'hosting' already"),
+    ] {
+        let error = refused(&scratch, &[&[document.as_str()], arguments].concat());
+        assert_eq!(error["code"], code, "{arguments:?}: {error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(says)), "{arguments:?}: {error}");
+    }
+    // By the first segment of each path: a group of mcpkg's own among them is refused as a whole.
+    let paths = json!({ "/tool/x": { "get": {} }, "/apps": { "get": {} } });
+    scratch.file("tool.json", json!({ "openapi": "3.0.0", "paths": paths }).to_string());
+    assert_eq!(refused(&scratch, &["tool.json", "--prefix", ""])["code"], "E_INVALID_ARGUMENT");
+    scratch.ok(&["catalog", "import", &document, "--prefix", "", "--name", "bare"]);
+    scratch.file("apps.json", json!({ "openapi": "3.0.0", "paths": { "/apps": { "get": {} } } }).to_string());
+    let error = refused(&scratch, &["apps.json", "--prefix", ""]);
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("the group 'apps' already")), "{error}");
+}
+
+#[test]
+fn a_secret_itself_is_refused_and_not_repeated() {
+    let scratch = scratch("http://127.0.0.1:1");
+    let document = fixture("hosting.json").display().to_string();
+    const VALUE: &str = "sk-live-0123456789";
+    for arguments in [
+        &["import", document.as_str(), "--prefix", "x", "--auth", "token=sk-live-0123456789"][..],
+        &["import", document.as_str(), "--prefix", "x", "--header", "X-Key=sk-live-0123456789"],
+        &["set", "hosting", "--auth", "token=sk-live-0123456789"],
+        &["set", "hosting", "--header", "X-Key=sk-live-0123456789"],
+    ] {
+        let ran = scratch.run(&[&["catalog"], arguments].concat());
+        assert!(ran.status == 2 && ran.stderr.contains("env:API_TOKEN"), "{ran}");
+        assert!(!ran.stderr.contains(VALUE) && !ran.stdout.contains(VALUE), "{ran}");
+    }
+    let stored = std::fs::read(scratch.db()).expect("the database");
+    assert!(!stored.windows(VALUE.len()).any(|window| window == VALUE.as_bytes()));
+    for (arguments, says) in [
+        (&["--auth", "tokn=env:A"][..], "did you mean 'token'?"),
+        (&["--auth", "session=env:A"], "No request can carry what the scheme 'session' takes"),
+        (&["--auth", "token"], "a name with where its secret is kept"),
+        (&["--header", "Host=env:A"], "'Host' is no header that can be set"),
+        (&["--header", "a b=env:A"], "no header that can be set"),
+        (&["--base-url", "http://example.com"], "is no address that an API is asked at"),
+        (&["--base-url", "https://u:p@example.com"], "is no address"),
+        (&["--timeout", "601"], "601"),
+        (&["--max-answer", "65"], "65"),
+    ] {
+        let ran = scratch.run(&[&["catalog", "set", "hosting"], arguments].concat());
+        assert!(ran.status == 2 && ran.stderr.contains(says), "{arguments:?}: {ran}");
+    }
+}
+
+#[test]
+fn two_imports_of_one_name_at_once_leave_one() {
+    let scratch = Scratch::new();
+    scratch.ok(&["init"]);
+    let document = fixture("hosting.json").display().to_string();
+    let running: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = scratch.command();
+            command
+                .args(["catalog", "import", &document])
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null());
+            command.spawn().expect("mcpkg starts")
+        })
+        .collect();
+    let done =
+        running.into_iter().map(|mut child| child.wait().expect("it ends")).filter(|status| status.success()).count();
+    assert_eq!(done, 1);
+    assert_eq!(scratch.json(&["catalog", "list"])["catalogs"].as_array().map(Vec::len), Some(1));
+}

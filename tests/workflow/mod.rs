@@ -1,0 +1,3 @@
+//! Contract 004.
+
+mod catalogs;
