@@ -18,6 +18,8 @@ use std::process::{Command, ExitCode};
 mod builds;
 #[path = "speed/catalogs.rs"]
 mod catalogs;
+#[path = "speed/commands.rs"]
+mod commands;
 #[path = "speed/data.rs"]
 mod data;
 #[path = "speed/deploys.rs"]
@@ -151,6 +153,7 @@ fn measure(quick: bool, filter: &str) {
     imports::measure(&data, &effort, &mut table);
     catalogs::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
+    commands::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
     #[cfg(feature = "gate-onnx")]

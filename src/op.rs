@@ -3,6 +3,7 @@
 //! A struct whose fields are the arguments implements [`Operation`]; [`Entry::of`] erases its type, so that both
 //! faces, the reference pages and the tests walk one table (`crate::operations`).
 
+mod audience;
 mod caller;
 mod changes;
 mod context;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 
+pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress, Say};
@@ -33,7 +35,7 @@ pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
-pub use projected::{Audience, Hints, Projected, Projections, Run};
+pub use projected::{Hints, Projected, Projections, Run};
 pub use resource::{Asked, Completing, Contents, Live, Named, Resource, Shown, Validator, Values, newest};
 pub use served::{Answer, Content, Head, Sent, Served};
 pub use surface::Surface;

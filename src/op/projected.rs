@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Context, Effect, Reply, Shape, Validator};
+use super::{Audience, Context, Effect, Reply, Shape, Validator};
 use crate::error::Result;
 use crate::store::Db;
-use crate::store::projects::Selection;
-use crate::store::tools::session::SessionInstalls;
 
 /// A tool that is data.
 #[derive(Clone)]
@@ -58,19 +56,6 @@ pub struct Hints {
     pub open_world: Option<bool>,
 }
 
-/// For whom tools that are data are listed and found.
-#[derive(Clone, Copy)]
-pub struct Audience<'a> {
-    /// What the call says about its project.
-    pub selection: &'a Selection,
-    /// The name of the access key that it came with.
-    pub key: Option<&'a str>,
-    /// What is installed for its session, where that has installs of its own.
-    pub session: Option<&'a Arc<SessionInstalls>>,
-    /// The toolset that the server was started with, in place of the active one.
-    pub toolset: Option<&'a str>,
-}
-
 impl Projected {
     /// Runs the tool: on a handle that cannot write where it reads, as an operation.
     ///
@@ -103,6 +88,7 @@ mod tests {
     use super::*;
     use crate::error::Code;
     use crate::store::Store;
+    use crate::store::projects::Selection;
 
     #[test]
     fn a_tool_that_reads_runs_on_a_handle_that_cannot_write() {

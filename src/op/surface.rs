@@ -1,13 +1,13 @@
 //! Which tools a caller may reach: the one rule, for a call by name and for a command that runs the same.
 
-use super::{Effect, Group};
+use super::Effect;
 
 /// Which tools a caller may reach. The default is all of them, as at a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surface {
     /// The groups that are served; all but the withheld ones where `None`.
     pub groups: Option<Vec<String>>,
-    /// The groups that are served only where they are named.
+    /// The groups that are served only where `groups` names them.
     pub withheld: Vec<&'static str>,
     /// The only tools that are served, by name, where a server stands in for a contract that names them.
     pub tools: Option<&'static [&'static str]>,
@@ -18,13 +18,6 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// Returns the same without the groups that a server on a network serves only where they are named.
-    #[must_use]
-    pub fn over_network(self, groups: impl Iterator<Item = &'static Group>) -> Self {
-        let withheld = groups.filter(|group| group.named_over_network).map(|group| group.name).collect();
-        Self { withheld, ..self }
-    }
-
     /// Whether the tools of a group are served.
     pub fn serves_group(&self, group: &str) -> bool {
         match &self.groups {
@@ -43,7 +36,6 @@ impl Surface {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Listed;
     use super::*;
 
     #[test]
@@ -60,14 +52,7 @@ mod tests {
 
     #[test]
     fn what_is_named_only_over_a_network_is_withheld_until_it_is_named() {
-        const GROUP: Group = Group {
-            name: "workspace",
-            listed: Listed::Always,
-            within_project: false,
-            named_over_network: true,
-            instructions: "",
-        };
-        let network = Surface::default().over_network([&GROUP].into_iter());
+        let network = Surface { withheld: vec!["workspace"], ..Surface::default() };
         assert!(!network.serves_group("workspace") && network.serves_group("content"));
         let named = Surface { groups: Some(vec!["workspace".to_owned()]), ..network };
         assert!(named.serves_group("workspace"));

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Code, Error, Result};
@@ -50,6 +50,11 @@ struct Failure {
 pub fn data(answer: &impl Serialize) -> Result<Value> {
     let written = serde_json::to_value(answer);
     written.map_err(|error| Error::internal("an answer cannot be written as JSON").with_source(error))
+}
+
+/// Takes one text, where the shell takes several words.
+pub fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    String::deserialize(deserializer).map(|text| vec![text])
 }
 
 /// Returns how many rows a page has: as many as were asked for, else the usual number.

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
+use super::from_schema::LISTS;
 use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
 use super::words::{singular, snake};
 
@@ -107,20 +108,23 @@ fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>
     placeholders.chain(flags)
 }
 
-/// Returns what a command is about, in the singular: the last part of its path that is no placeholder, else what stands before
-/// the action in its name.
+/// Returns what a command is about, in the singular: the last part of its path that is no placeholder; without a path what its
+/// list is called, else what stands before the action in its name.
 fn resource(spec: &CommandSpec) -> String {
-    let part = match (&spec.path, spec.source) {
-        (Some(path), _) => segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group),
-        (None, SourceKind::Tools) => {
-            spec.name.split(':').next().and_then(|name| name.rsplit('/').next()).unwrap_or_default()
-        }
-        (None, _) => spec
-            .name
-            .rsplit_once(':')
-            .map_or(spec.group.as_str(), |(before, _)| before.rsplit(':').next().unwrap_or(before)),
+    if let Some(path) = &spec.path {
+        return stem(segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group));
+    }
+    let list = spec.output_contract.list.as_deref().and_then(|path| path.rsplit('.').next());
+    if let Some(list) = list.filter(|list| !list.is_empty() && !LISTS.contains(list)) {
+        return stem(list);
+    }
+    let before = spec.name.rsplit_once(':').map_or(spec.name.as_str(), |(before, _)| before);
+    let part = match spec.source {
+        SourceKind::Tools => spec.name.split(':').next().and_then(|name| name.rsplit('/').next()),
+        _ if before == spec.name => Some(spec.group.as_str()),
+        _ => before.rsplit(':').next(),
     };
-    stem(part)
+    stem(part.unwrap_or_default())
 }
 
 fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {

@@ -7,8 +7,8 @@ use super::spec::{Flag, OutputContract, OutputField};
 /// How deep the paths of fields go.
 const DEPTH: usize = 3;
 
-/// The names of lists, where an answer holds several arrays.
-const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
+/// What lists are called, whatever they hold: where an answer holds several arrays, the first of these is the list.
+pub const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
 
 /// What the type of a value is called where a schema does not say it.
 const ANY: &str = "any";
@@ -89,9 +89,11 @@ fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField
 fn type_of(schema: &Value) -> Option<&str> {
     let is_one = |name: &&str| *name != "null";
     match &schema["type"] {
-        Value::String(name) => Some(name.as_str()),
+        Value::String(name) => Some(name.as_str()).filter(is_one),
         Value::Array(names) => names.iter().filter_map(Value::as_str).find(is_one),
-        _ => schema["properties"].is_object().then_some("object"),
+        _ if schema["properties"].is_object() => Some("object"),
+        // A value of a few fixed ones, or of one of several forms.
+        _ => ["oneOf", "anyOf"].iter().find_map(|key| schema[*key].as_array()?.iter().find_map(type_of)),
     }
 }
 

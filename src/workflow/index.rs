@@ -46,7 +46,7 @@ struct Word {
     commands: Vec<(usize, f32)>,
 }
 
-/// A command that was found, with what decides its place.
+/// A command that was found.
 #[derive(Clone, Copy)]
 pub struct Found<'a> {
     /// The command.
@@ -57,13 +57,37 @@ pub struct Found<'a> {
     pub score: f64,
 }
 
-impl Found<'_> {
+/// What decides the place of a command among those that were found.
+pub struct Rank<'a> {
+    /// Whether it is no longer to be used.
+    pub deprecated: bool,
+    /// How many words of the query it has.
+    pub matched: usize,
+    /// How well it has them.
+    pub score: f64,
+    /// Its id.
+    pub id: &'a str,
+}
+
+impl<'a> Found<'a> {
+    /// Returns what decides its place.
+    pub fn rank(&self) -> Rank<'a> {
+        let Brief { deprecated, id, .. } = self.brief;
+        Rank { deprecated: *deprecated, matched: self.matched, score: self.score, id }
+    }
+
+    /// Returns which of two comes first.
+    pub fn order(&self, other: &Self) -> Ordering {
+        self.rank().order(&other.rank())
+    }
+}
+
+impl Rank<'_> {
     /// Returns which of two comes first: what is not deprecated, has more of the words, has them better, is shorter.
-    pub fn order(&self, other: &Found<'_>) -> Ordering {
-        let key = |found: &Found<'_>| (found.brief.deprecated, std::cmp::Reverse(found.matched));
-        let scores = other.score.total_cmp(&self.score);
-        let (ours, theirs) = (&self.brief.id, &other.brief.id);
-        key(self).cmp(&key(other)).then(scores).then(ours.len().cmp(&theirs.len())).then(ours.cmp(theirs))
+    pub fn order(&self, other: &Rank<'_>) -> Ordering {
+        let (ours, theirs) = (self.id, other.id);
+        let words = self.deprecated.cmp(&other.deprecated).then(other.matched.cmp(&self.matched));
+        words.then(other.score.total_cmp(&self.score)).then(ours.len().cmp(&theirs.len())).then(ours.cmp(theirs))
     }
 }
 
@@ -294,7 +318,7 @@ mod tests {
     #[test]
     fn several_indexes_are_ranked_as_one() {
         let (one, other) = (hosting(), Index::new(vec![brief("tool:apps", "Apps", "")]));
-        assert_eq!(ranked(&[&one, &other], "apps").first(), Some(&"tool:apps"));
+        assert_eq!(ranked(&[&one, &other], "tool apps").first(), Some(&"tool:apps"));
         assert_eq!(ranked(&[&other, &one], "apps"), ranked(&[&one, &other], "apps"));
     }
 

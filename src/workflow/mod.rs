@@ -10,7 +10,7 @@ pub mod engine;
 pub mod expression;
 pub mod finding;
 mod from_schema;
-mod index;
+pub mod index;
 mod kept;
 pub mod limits;
 mod operations;

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, VERSION, cursor, cut, data, limit, place};
+use super::answer::{Answer, VERSION, cursor, cut, data, limit, one, place};
 use super::commands::{Reachable, reachable};
 use super::completions::GROUPS;
-use super::index::{Found, Index};
+use super::index::{Found, Index, Rank};
 use super::source::Brief;
 use super::spec::{CommandEffect, SourceKind};
 use super::{GROUP, word};
@@ -24,7 +24,7 @@ const MOST: u32 = 100;
 const LIST: &str = "commands";
 
 /// The most bytes of a summary among what was found: twenty of them are 4 KiB with all else.
-const SUMMARY: usize = 80;
+const SUMMARY: usize = 72;
 
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -51,11 +51,6 @@ pub struct Search {
     /// next_cursor of the page before
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-}
-
-/// Takes one text.
-fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    String::deserialize(deserializer).map(|text| vec![text])
 }
 
 /// What was found.
@@ -96,27 +91,21 @@ impl Hit {
     }
 }
 
-/// What decides the place of a command among those that were found, as a cursor has it.
+/// What decides the place of a command among those that were found, as a cursor has it: whether it is deprecated, how many
+/// words it has, the bits of its score (as text that would not come back to the last one), its id.
 #[derive(Serialize, Deserialize)]
-struct Place {
-    deprecated: bool,
-    matched: usize,
-    /// The bits of its score: as text it would not come back to the last one.
-    score: u64,
-    id: String,
-}
+struct Place(bool, usize, u64, String);
 
 impl Place {
     fn of(found: &Found<'_>) -> Self {
-        let (deprecated, id) = (found.brief.deprecated, found.brief.id.clone());
-        Self { deprecated, matched: found.matched, score: found.score.to_bits(), id }
+        Self(found.brief.deprecated, found.matched, found.score.to_bits(), found.brief.id.clone())
     }
 
     /// Whether a command comes after this one.
     fn is_before(&self, found: &Found<'_>) -> bool {
-        let brief = Brief { id: self.id.clone(), deprecated: self.deprecated, ..found.brief.clone() };
-        let last = Found { brief: &brief, matched: self.matched, score: f64::from_bits(self.score) };
-        last.order(found) == Ordering::Less
+        let Self(deprecated, matched, score, id) = self;
+        let rank = Rank { deprecated: *deprecated, matched: *matched, score: f64::from_bits(*score), id };
+        rank.order(&found.rank()) == Ordering::Less
     }
 }
 

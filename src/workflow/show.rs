@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::answer::{Answer, VERSION, data};
+use super::answer::{Answer, VERSION, data, one};
 use super::commands::reachable;
 use super::completions::IDS;
 use super::resolve::require;
@@ -23,8 +23,10 @@ const FIRST: [&str; 8] = ["id", "group", "name", "path", "method", "flags", "pos
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Show {
     /// Its id
-    #[arg(value_name = "ID", add = IDS)]
-    id: String,
+    #[arg(required = true, value_name = "ID", add = IDS)]
+    #[serde(deserialize_with = "one")]
+    #[schemars(with = "String")]
+    id: Vec<String>,
     /// full: with the JSON Schema of its answer
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
@@ -71,12 +73,13 @@ impl Operation for Show {
 
     /// An id is looked up; what else stands for a command is searched for. Which tools are there may depend on the session.
     fn is_hot(&self) -> bool {
-        let group = self.id.split_once(':').map(|(group, _)| group);
-        group.is_some_and(|group| group != tools::GROUP) && !self.id.contains(char::is_whitespace)
+        let [id] = self.id.as_slice() else { return false };
+        let group = id.split_once(':').map(|(group, _)| group);
+        group.is_some_and(|group| group != tools::GROUP) && !id.contains(char::is_whitespace)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let spec = require(&reachable(context), &self.id)?;
+        let spec = require(&reachable(context), &self.id.join(" "))?;
         let body = if context.is_shell() { people(&spec) } else { Body::Text(String::new()) };
         Ok(Reply::new(body, told(&spec, self.detail)?))
     }
@@ -137,7 +140,7 @@ fn people(spec: &CommandSpec) -> Body {
         rows: field.collect(),
         empty: "What it answers is not described".to_owned(),
     };
-    Body::Several(vec![Body::Text(lines.join("\n")), Body::Table(arguments), Body::Table(answer)])
+    Body::Several(vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)])
 }
 
 #[cfg(test)]

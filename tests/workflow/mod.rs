@@ -1,3 +1,5 @@
-//! Contract 004.
+//! Contract 004: commands and workflows.
 
 mod catalogs;
+mod index;
+mod runs;

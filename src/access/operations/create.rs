@@ -155,7 +155,7 @@ fn tools(read_only: bool) -> String {
     let within: Vec<&str> = groups.map(|group| group.name).collect();
     let inside = served().filter(|entry| within.contains(&entry.group)).count();
     format!(
-        "its clients may call {inside} tools, for prompts, resources, search and skills; the {} for deploys, installs and workspaces are served \
+        "its clients may call {inside} tools, for prompts, resources, search, skills and commands; the {} for deploys, installs and workspaces are served \
          over stdio and to a key that reaches every project",
         served().count() - inside
     )

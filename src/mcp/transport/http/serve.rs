@@ -54,7 +54,8 @@ pub fn serve_http(
             .hint("make one with `mcpkg access create NAME`, or serve on 127.0.0.1 only"));
     }
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-    let surface = Arc::new(Surface::clone(&config.surface).over_network(groups));
+    let withheld = groups.filter(|group| group.named_over_network).map(|group| group.name).collect();
+    let surface = Arc::new(Surface { withheld, ..Surface::clone(&config.surface) });
     let config = Config { surface, ..config };
     if !crate::clock::has_http_date() {
         // hyper keeps the date of the answers also where none is sent, and cannot say one that HTTP has no form for.

@@ -1,0 +1,19 @@
+//! For whom tools that are data are listed and found.
+
+use std::sync::Arc;
+
+use crate::store::projects::Selection;
+use crate::store::tools::session::SessionInstalls;
+
+/// For whom tools that are data are listed and found.
+#[derive(Clone, Copy)]
+pub struct Audience<'a> {
+    /// What the call says about its project.
+    pub selection: &'a Selection,
+    /// The name of the access key that it came with.
+    pub key: Option<&'a str>,
+    /// What is installed for its session, where that has installs of its own.
+    pub session: Option<&'a Arc<SessionInstalls>>,
+    /// The toolset that the server was started with, in place of the active one.
+    pub toolset: Option<&'a str>,
+}

@@ -1,0 +1,67 @@
+//! The index of commands: what is found, what is shown, and who reaches what.
+
+mod defects;
+mod reach;
+mod shell;
+mod wire;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Scratch};
+use crate::tools::trusting;
+
+/// The contract's tools that there are, in its order.
+const CONTRACT: [&str; 3] = ["search_commands", "get_command_spec", "list_providers"];
+
+/// Starts a server that stands in for the contract.
+fn assistant(scratch: &Scratch) -> Client {
+    Client::start(scratch, &["--as", "assistant"]).shake_hands("2025-11-25")
+}
+
+/// The data of a tool's answer, which is its text too.
+#[track_caller]
+fn data(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    let result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
+    assert_eq!(result["isError"], false, "{result}");
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(text, result["structuredContent"], "the text is the data");
+    text
+}
+
+/// The typed error of a tool that fails.
+#[track_caller]
+fn failure(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    let mut result = client.result("tools/call", json!({ "name": tool, "arguments": arguments }));
+    assert_eq!(result["isError"], true, "{result}");
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert!(text.starts_with(r#"{"schema_version":"1.0","error":{"code":"#), "{text}");
+    let text: Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!(text, result["structuredContent"]);
+    result["structuredContent"]["error"].take()
+}
+
+/// The ids of what a search finds.
+#[track_caller]
+fn found(client: &mut Client, arguments: Value) -> Vec<String> {
+    let data = data(client, "search_commands", arguments);
+    let hits = data["results"].as_array().expect("results").iter();
+    hits.map(|hit| hit["id"].as_str().expect("an id").to_owned()).collect()
+}
+
+/// Installs a tool of two actions, one of which answers a list.
+fn install_lister(scratch: &Scratch) {
+    let front = "---\nname: alice/hosting\nversion: 1.0.0\ndescription: Looks after apps\n\
+        scripts:\n  \
+          apps:\n    description: Lists apps\n    command: \"true\"\n    annotations: {readOnlyHint: true}\n    \
+            outputSchema: {type: object, properties: {apps: {type: array, items: {type: object, properties: {id: {type: string}, name: {type: string}}}}}}\n  \
+          restart:\n    description: Restarts an app\n    command: \"true {{app}}\"\n    \
+            inputSchema: {type: object, properties: {app: {type: string}}, required: [app]}\n\
+        ---\n# Hosting\n";
+    let file = scratch.file("packages/hosting/SKILL.md", front);
+    let folder = file.parent().expect("a folder").display().to_string();
+    scratch.ok(&["tool", "publish", &folder, "--to", "local"]);
+    scratch.run(&["tool", "key", "new"]);
+    let signed = scratch.json(&["tool", "sign", "alice/hosting"]);
+    trusting(scratch, signed["identity"].as_str().expect("an identity"));
+    scratch.ok(&["tool", "install", "alice/hosting"]);
+}

@@ -1,0 +1,65 @@
+//! `mcpkg command`, as a person sees it.
+
+use insta::assert_snapshot;
+
+use crate::support::Scratch;
+
+#[test]
+fn commands_are_found_and_shown() {
+    let scratch = Scratch::with_project();
+    assert_snapshot!(scratch.run(&["command", "search", "create", "prompt", "--limit", "2"]), @r#"
+    status: 0
+    --- stdout
+    mcpkg:prompt:create	write	Create a new prompt in the selected project
+    mcpkg:prompt:list	read	List the prompts, commands and instructions stored in the selected…
+    --- stderr
+    hint: there are more: `--cursor WyJjb21tYW5kcyIsW2ZhbHNlLDEsNDYyNDIyNjk5MjMxNDY4OTEyNywibWNwa2c6cHJvbXB0Omxpc3QiXV0`, or a higher --limit
+    "#);
+    assert_snapshot!(scratch.run(&["command", "search", "kangaroo"]), @r#"
+    status: 0
+    --- stdout
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["command", "show", "mcpkg", "prompt", "list"]), @r#"
+    status: 0
+    --- stdout
+    mcpkg:prompt:list  read
+    List the prompts, commands and instructions stored in the selected project
+    cursor	string			next_cursor of the page before
+    limit	integer			Most prompts a page holds
+    name	string	prompt_name, display
+    description	string	
+    arguments	array	
+    --- stderr
+    "#);
+    assert_snapshot!(scratch.run(&["command", "show", "mcpkg:prompt:lst"]), @r#"
+    status: 1
+    --- stdout
+    --- stderr
+    error: There is no command 'mcpkg:prompt:lst'
+    hint: did you mean 'mcpkg:prompt:list' or 'mcpkg:prompt:delete' or 'mcpkg:prompt:show'?
+    "#);
+    assert_snapshot!(scratch.run(&["command", "search", "prompt", "--limit", "0"]), @r#"
+    status: 2
+    --- stdout
+    --- stderr
+    error: invalid value '0' for '--limit <N>': 0 is not in 1..=100
+
+    For more information, try '--help'.
+    "#);
+    assert_snapshot!(scratch.run(&["command", "providers", "--filter", "skill"]), @r#"
+    status: 0
+    --- stdout
+    mcpkg:resource:list		uri, name, description, mime_type, size
+    mcpkg:search	query	kind, project, name, uri, description, snippet
+    mcpkg:skill:list		name, description, uri, from, files
+    --- stderr
+    "#);
+}
+
+#[test]
+fn looking_makes_no_database() {
+    let scratch = Scratch::new();
+    assert!(scratch.run(&["command", "search", "prompt"]).status != 0);
+    assert!(!scratch.db().exists());
+}
