@@ -204,6 +204,7 @@ codes! {
     CatalogInvalid       "E_CATALOG_INVALID"               1 -32602 -32000 Caller  "catalog_invalid" ["fix_document" "retry_command"] "A document is no OpenAPI description that commands can be made of; details.violations has each finding with its place.";
     HttpRefused          "E_HTTP_REFUSED"                  1 -32602 -32000 Caller  "http_refused" ["ask_user"] "A request was not sent, or its redirect not followed: it would have gone where the catalog does not allow; the message names the host.";
     HttpFailed           "E_HTTP_FAILED"                   1 -32603 -32000 Machine "http_failed" ["retry_command"] "An API cannot be reached, answered with another status than 2xx, or with what cannot be read; details have the status and the beginning of the answer.";
+    WorkflowInvalid      "E_WORKFLOW_INVALID"              1 -32602 -32000 Caller  "workflow_invalid" ["fix_workflow" "retry_command"] "A workflow has errors; details.errors and details.warnings have each finding with its place.";
 }
 
 /// A failure: a code for programs, a message for people, hints that say what to do next.

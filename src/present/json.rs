@@ -30,8 +30,9 @@ impl Category {
             | Code::ConfigInvalid
             | Code::TemplateFailed
             | Code::Ambiguous
+            | Code::TooLarge
             | Code::SchemaVersion
-            | Code::TooLarge => Self::Validation,
+            | Code::WorkflowInvalid => Self::Validation,
             Code::AlreadyExists | Code::ImportConflict | Code::DesiredStateConflict | Code::PlanChanged => {
                 Self::Conflict
             }

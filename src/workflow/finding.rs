@@ -190,15 +190,13 @@ impl Finding {
     }
 
     /// Says what to do.
-    #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(&mut self, hint: impl Into<String>) -> &mut Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// Says which text mends it.
-    #[must_use]
-    pub fn fix(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn fix(&mut self, span: Span, text: impl Into<String>) -> &mut Self {
         self.fix = Some(Fix { text: text.into(), span });
         self
     }
@@ -241,8 +239,11 @@ mod tests {
     #[test]
     fn fixes_that_overlap_are_applied_one_after_the_other() {
         let span = |start, end| Span { start, end, ..Span::BEGINNING };
-        let found =
-            |start, end, text| Finding::new(Kind::ReservedKey, "", span(start, end), "x").fix(span(start, end), text);
+        let found = |start, end, text| {
+            let mut found = Finding::new(Kind::ReservedKey, "", span(start, end), "x");
+            found.fix(span(start, end), text);
+            found
+        };
         let (text, count) = mended("one two three", &[found(4, 7, "2"), found(0, 3, "1"), found(5, 8, "no")]);
         assert_eq!((text.as_str(), count), ("1 2 three", 2));
         assert_eq!(mended("as it is", &[]), ("as it is".to_owned(), 0));

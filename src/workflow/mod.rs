@@ -1,7 +1,10 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
 mod answer;
+pub mod answers;
 pub mod api;
+pub mod binding;
+pub mod check;
 pub mod commands;
 mod completions;
 pub mod contracts;
@@ -10,34 +13,51 @@ pub mod engine;
 pub mod expression;
 pub mod finding;
 mod from_schema;
+pub mod given;
+pub mod graph;
 pub mod index;
 mod kept;
 pub mod limits;
 mod operations;
+pub mod plan;
 mod providers;
+pub mod render;
 mod resolve;
 mod resource;
 mod run;
 pub mod running;
+pub mod schema;
 mod search;
 mod show;
 pub mod source;
 pub mod span;
 pub mod spec;
+pub mod text;
 mod tools;
 mod words;
 pub mod yaml;
 
 use clap::ValueEnum;
 
-use crate::op::{Domain, Entry, Group, Listed};
+use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "workflow";
 
+/// How its tools answer: an object that begins with the version of the contract's forms.
+pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
+
 /// The tools of contract 004 that there are, which a server shows that stands in for it.
-pub const CONTRACT: &[&str] = &["search_commands", "get_command_spec", "list_providers", "execute"];
+pub const CONTRACT: &[&str] = &[
+    "search_commands",
+    "get_command_spec",
+    "list_providers",
+    "validate_workflow",
+    "dry_run",
+    "render_yaml",
+    "execute",
+];
 
 /// The operations that look at the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
@@ -45,11 +65,11 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, api::OPS, run::OPS],
+    operations: &[OPS, api::OPS, text::OPS, run::OPS],
     commands: &[
         ("command", "Find commands of every source, learn what they take and answer, and run them"),
         ("catalog", "Import APIs, whose operations become commands"),
-        ("workflow", "Run workflows, and see what became of runs"),
+        ("workflow", "Check, plan, write and run workflows"),
     ],
     groups: &[Group {
         name: GROUP,
@@ -57,9 +77,10 @@ pub const DOMAIN: Domain = Domain {
         within_project: true,
         named_over_network: false,
         instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
-            and answers.",
+            and answers, execute runs it. Workflows are YAML texts of commands: validate_workflow finds their mistakes, \
+            dry_run shows what they would do.",
     }],
-    resources: &[resource::COMMAND, run::RUN],
+    resources: &[resource::COMMAND, text::resource::SCHEMA, run::RUN],
     growing: &[runs::GROWING],
     ending: engine::end_all,
     ..Domain::EMPTY

@@ -93,6 +93,30 @@ pub trait Commands {
     /// # Errors
     /// `E_STORAGE` and its like.
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
+
+    /// Returns whether any command of a group can be reached. Who does not know which groups there are says yes.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn has_group(&self, _group: &str) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Returns whether a reference is kept for a secret that the command takes. Who does not know says yes.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn has_secret(&self, _command: &CommandSpec, _name: &str) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Returns the value of a variable that the project allows workflows to use; never of the process's own environment.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    fn variable(&self, _name: &str) -> Result<Option<String>> {
+        Ok(None)
+    }
 }
 
 /// What an id, or another way to write it, stands for.

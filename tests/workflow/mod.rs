@@ -3,3 +3,4 @@
 mod catalogs;
 mod index;
 mod runs;
+mod text;

@@ -27,6 +27,7 @@ pub struct Definition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<String>,
     /// Its name: letters, digits, `_` and `-`.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub workflow: String,
     /// A title for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,8 +53,10 @@ pub struct Definition {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Its name, by which expressions know its answer: steps.ID.output.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// The command's id, as search_commands returns it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
     /// What it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]

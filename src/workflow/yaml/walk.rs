@@ -249,8 +249,7 @@ impl<'t> Walk<'t> {
 
     fn tag(&mut self, is_tagged: bool, span: Span) {
         if is_tagged {
-            self.find(Kind::UnsupportedYaml, span, "a tag is not taken").hint =
-                Some("leave the tag out; quotes make a text".to_owned());
+            self.find(Kind::UnsupportedYaml, span, "a tag is not taken").hint("leave the tag out; quotes make a text");
         }
     }
 
@@ -263,7 +262,7 @@ impl<'t> Walk<'t> {
         if is_ambiguous {
             let message = format!("`{text}` is text here, and something else to other readers of YAML");
             let found = self.find(Kind::AmbiguousScalar, span, message);
-            found.hint = Some("put it in quotes where text is meant".to_owned());
+            found.hint("put it in quotes where text is meant");
         }
         value
     }
@@ -327,15 +326,14 @@ impl<'t> Walk<'t> {
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
-                self.find(Kind::UnsupportedYaml, span, "a merge key is not taken").hint =
-                    Some("write the fields out".to_owned());
+                self.find(Kind::UnsupportedYaml, span, "a merge key is not taken").hint("write the fields out");
                 Ok(None)
             }
             Event::Scalar(text, style, ..) => {
                 let is_text = !matches!(style, ScalarStyle::Plain) || scalar::plain(&text).0.is_string();
                 if !is_text {
                     let found = self.find(Kind::NonScalarKey, span, format!("the key `{text}` is no text"));
-                    *found = found.clone().hint("put it in quotes").fix(span, json!(text).to_string());
+                    found.hint("put it in quotes").fix(span, json!(text).to_string());
                     // A key that was left out has no text that could be quoted.
                     found.fix.take_if(|_| span.start == span.end);
                 }
@@ -378,9 +376,9 @@ impl<'t> Walk<'t> {
         let written = format!("${}", self.text.get(whole.bytes()).unwrap_or_default());
         let may_mend = depth > 0 && whole.line == whole.end_line && self.is_value_of_a_line(span);
         let found = self.find(Kind::MustacheWithoutDollar, whole, "a template begins with `${{`");
-        found.hint = Some(format!("write \"{written}\""));
+        found.hint(format!("write \"{written}\""));
         if may_mend {
-            *found = found.clone().fix(whole, json!(written).to_string());
+            found.fix(whole, json!(written).to_string());
         }
         Ok(Found { value: Value::String(written), span: whole })
     }

@@ -1,0 +1,154 @@
+//! What is known of the answers of steps, before they ran: which fields there are, of which type, with which tags.
+
+use std::borrow::Cow;
+
+use super::definition::Step;
+use super::expression::Segment;
+use super::spec::{CommandSpec, OutputContract, OutputField};
+
+/// What a way into an answer leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found<'c> {
+    /// The answer itself, or a part of it that holds fields.
+    Whole,
+    /// A field.
+    Field(&'c OutputField),
+    /// What is inside of a field, of which no more is known.
+    Inside,
+    /// Nothing; these are all the fields that there are.
+    Missing,
+    /// A field of a list, without saying of which element.
+    NoIndex,
+    /// Perhaps a field: not all are known.
+    Unknown,
+}
+
+/// Returns what a step answers: its command's contract, and what the step itself says of the fields.
+pub fn contract<'c>(spec: &'c CommandSpec, step: &Step) -> Cow<'c, OutputContract> {
+    let Some(own) = &step.output_contract else { return Cow::Borrowed(&spec.output_contract) };
+    let mut contract = spec.output_contract.clone();
+    for field in &own.fields {
+        match contract.fields.iter_mut().find(|known| known.name == field.name) {
+            Some(known) => *known = field.clone(),
+            None => contract.fields.push(field.clone()),
+        }
+    }
+    Cow::Owned(contract)
+}
+
+/// Returns what a way into an answer leads to.
+pub fn find<'c>(contract: &'c OutputContract, segments: &[Segment]) -> Found<'c> {
+    let mut rest = segments;
+    if let Some(list) = &contract.list {
+        for key in list.split('.').filter(|key| !key.is_empty()) {
+            rest = match rest.split_first() {
+                None => return Found::Whole,
+                Some((Segment::Key(given), rest)) if given == key => rest,
+                // Beside the list no field is known.
+                Some(_) => return Found::Unknown,
+            };
+        }
+        rest = match rest.split_first() {
+            None => return Found::Whole,
+            Some((Segment::Index(_), rest)) => rest,
+            Some((Segment::Key(_), _)) => return Found::NoIndex,
+        };
+    }
+    if rest.is_empty() {
+        return Found::Whole;
+    }
+    let nothing = match contract.fields.is_empty() || contract.more_fields.is_some() {
+        true => Found::Unknown,
+        false => Found::Missing,
+    };
+    let mut name = String::new();
+    for (at, segment) in rest.iter().enumerate() {
+        match segment {
+            Segment::Key(key) if name.is_empty() => name.push_str(key),
+            Segment::Key(key) => {
+                name.push('.');
+                name.push_str(key);
+            }
+            Segment::Index(_) if name.is_empty() => return nothing,
+            Segment::Index(_) => continue,
+        }
+        if let Some(field) = contract.fields.iter().find(|field| field.name == name) {
+            let is_last = at + 1 == rest.len();
+            return match (is_last, field.r#type.as_deref()) {
+                (true, _) => Found::Field(field),
+                (false, None | Some("object" | "array")) => {
+                    // Fields inside of it may be known as well.
+                    let inside = format!("{name}.");
+                    match contract.fields.iter().any(|field| field.name.starts_with(&inside)) {
+                        true => continue,
+                        false => Found::Inside,
+                    }
+                }
+                (false, _) => nothing,
+            };
+        }
+    }
+    let inside = format!("{name}.");
+    match contract.fields.iter().any(|field| field.name.starts_with(&inside)) {
+        true => Found::Whole,
+        false => nothing,
+    }
+}
+
+/// Returns the way that a path such as `data.items[0].id` writes; `.output` in front of it may be left out.
+pub fn segments(path: &str) -> Vec<Segment> {
+    let path =
+        path.strip_prefix("output").filter(|rest| rest.is_empty() || rest.starts_with(['.', '['])).unwrap_or(path);
+    let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.map(|part| part.parse().map_or_else(|_| Segment::Key(part.to_owned()), Segment::Index)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contract(list: Option<&str>, fields: &[(&str, &str)]) -> OutputContract {
+        let field = |(name, kind): &(&str, &str)| OutputField {
+            name: (*name).to_owned(),
+            r#type: Some((*kind).to_owned()),
+            tags: Vec::new(),
+        };
+        OutputContract {
+            fields: fields.iter().map(field).collect(),
+            list: list.map(str::to_owned),
+            ..OutputContract::default()
+        }
+    }
+
+    #[test]
+    fn a_way_leads_to_a_field_or_nowhere() {
+        let fields = [("id", "string"), ("owner.id", "string"), ("tags", "array"), ("meta", "object")];
+        let plain = contract(None, &fields);
+        let at = |path: &str| find(&plain, &segments(path));
+        assert!(matches!(at("output.id"), Found::Field(field) if field.name == "id"));
+        assert!(matches!(at("owner.id"), Found::Field(_)));
+        assert_eq!(at("owner"), Found::Whole);
+        assert_eq!(at(""), Found::Whole);
+        assert_eq!(at("tags[0]"), Found::Inside);
+        assert_eq!(at("meta.anything"), Found::Inside);
+        assert_eq!(at("id.more"), Found::Missing);
+        assert_eq!(at("gone"), Found::Missing);
+        assert_eq!(at("owner.gone"), Found::Missing);
+        assert_eq!(find(&OutputContract { more_fields: Some(2), ..plain.clone() }, &segments("gone")), Found::Unknown);
+        assert_eq!(find(&OutputContract::default(), &segments("id")), Found::Unknown);
+    }
+
+    #[test]
+    fn elements_of_a_list_are_named_by_their_index() {
+        let bare = contract(Some("."), &[("id", "string")]);
+        assert!(matches!(find(&bare, &segments("[0].id")), Found::Field(_)));
+        assert!(matches!(find(&bare, &segments("output.0.id")), Found::Field(_)));
+        assert_eq!(find(&bare, &segments("id")), Found::NoIndex);
+        assert_eq!(find(&bare, &segments("[0].gone")), Found::Missing);
+        let inside = contract(Some("data.items"), &[("id", "string")]);
+        assert!(matches!(find(&inside, &segments("data.items[3].id")), Found::Field(_)));
+        assert_eq!(find(&inside, &segments("data.items.id")), Found::NoIndex);
+        assert_eq!(find(&inside, &segments("data")), Found::Whole);
+        assert_eq!(find(&inside, &segments("total")), Found::Unknown);
+    }
+}

@@ -1,0 +1,111 @@
+//! Where the findings of a check are gathered: each knows its place by the JSON pointer of a value.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde_json::json;
+
+use crate::workflow::finding::{Finding, Kind};
+use crate::workflow::limits::MAX_FINDINGS;
+use crate::workflow::span::Span;
+use crate::workflow::yaml::places::Places;
+
+/// The findings so far, and what tells where they stand.
+pub(super) struct Book<'a> {
+    text: &'a str,
+    places: &'a Places,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Book<'a> {
+    pub(super) fn new(text: &'a str, places: &'a Places, findings: Vec<Finding>) -> Self {
+        Self { text, places, findings }
+    }
+
+    /// Adds what was found at a value, or where it should be.
+    pub(super) fn at(&mut self, kind: Kind, pointer: &str, message: impl Into<String>) -> &mut Finding {
+        let place = self.places.nearest(pointer);
+        let span = match self.places.get(pointer) {
+            Some(place) => place.value,
+            // Of what is missing the nearest thing above is pointed at by its key, since its value may be long.
+            None => place.key.unwrap_or_else(|| first_line(self.text, place.value)),
+        };
+        self.push(kind, pointer, span, message)
+    }
+
+    /// Adds what was found at the key of a value.
+    pub(super) fn at_key(&mut self, kind: Kind, pointer: &str, message: impl Into<String>) -> &mut Finding {
+        let place = self.places.nearest(pointer);
+        let span = place.key.unwrap_or_else(|| first_line(self.text, place.value));
+        self.push(kind, pointer, span, message)
+    }
+
+    /// Adds what was found in the text of a scalar: `range` counts its bytes. Where the text is not what stands there to the
+    /// byte, the scalar is pointed at.
+    pub(super) fn inside(
+        &mut self,
+        kind: Kind,
+        pointer: &str,
+        range: &Range<usize>,
+        message: impl Into<String>,
+    ) -> &mut Finding {
+        let span =
+            self.part(pointer, range).unwrap_or_else(|| first_line(self.text, self.places.nearest(pointer).value));
+        self.push(kind, pointer, span, message)
+    }
+
+    /// Returns where a part of a scalar's text stands, where that is known to the byte.
+    pub(super) fn part(&self, pointer: &str, range: &Range<usize>) -> Option<Span> {
+        self.places.get(pointer)?.exact?.part(self.text, range.clone())
+    }
+
+    /// Whether a text has a value of this pointer.
+    pub(super) fn has(&self, pointer: &str) -> bool {
+        self.places.get(pointer).is_some()
+    }
+
+    fn push(&mut self, kind: Kind, pointer: &str, span: Span, message: impl Into<String>) -> &mut Finding {
+        let mut found = Finding::new(kind, pointer, span, message);
+        let defined_at = self.places.nearest(pointer).defined_at;
+        found.details = defined_at.map(|at| json!({ "defined_at": { "line": at.line, "column": at.column } }));
+        self.findings.push(found);
+        self.findings.last_mut().expect("it was pushed just now")
+    }
+
+    /// Whether anything found so far keeps the workflow from running.
+    pub(super) fn has_errors(&self) -> bool {
+        crate::workflow::finding::has_errors(&self.findings)
+    }
+
+    /// Returns what was found, by line, column and code; where it is too much, the first findings and one that says so.
+    pub(super) fn close(self) -> Vec<Finding> {
+        let mut findings = self.findings;
+        findings.sort_by(|a, b| {
+            let key = |found: &Finding| (found.span.line, found.span.column, found.code.name());
+            key(a).cmp(&key(b))
+        });
+        let mut seen = HashSet::new();
+        findings.retain(|found| seen.insert((found.code, found.span.start, found.span.end, found.message.clone())));
+        if findings.len() > MAX_FINDINGS {
+            let more = findings.len() - MAX_FINDINGS;
+            let errors = findings[MAX_FINDINGS..]
+                .iter()
+                .any(|found| found.code.severity() == crate::workflow::finding::Severity::Error);
+            findings.truncate(MAX_FINDINGS);
+            let last = findings.last().map_or(Span::BEGINNING, |found| found.span);
+            let message =
+                format!("{more} more findings are left out{}", if errors { ", errors among them" } else { "" });
+            findings.push(Finding::new(Kind::LimitExceeded, "", last, message));
+        }
+        findings
+    }
+}
+
+/// Returns the part of a value that stands on its first line.
+fn first_line(text: &str, span: Span) -> Span {
+    if span.line == span.end_line {
+        return span;
+    }
+    let line = text.get(span.bytes()).and_then(|value| value.lines().next()).unwrap_or_default();
+    Span { end: span.start + line.len(), end_line: span.line, end_column: span.column + line.chars().count(), ..span }
+}

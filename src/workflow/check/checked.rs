@@ -1,0 +1,150 @@
+//! One check after the other.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::book::Book;
+use super::known::Known;
+use super::templates::Use;
+use super::{commands, names, outputs, providers, references, safety, shape, templates};
+use crate::error::{Code, Error, Result};
+use crate::workflow::definition::Definition;
+use crate::workflow::finding::{Finding, Severity};
+use crate::workflow::graph::Graph;
+use crate::workflow::schema;
+use crate::workflow::source::{Commands, Resolved};
+use crate::workflow::spec::CommandSpec;
+use crate::workflow::yaml;
+use crate::workflow::yaml::places::Places;
+
+/// A text that was checked.
+#[derive(Debug)]
+pub struct Checked {
+    /// What was found, by line, column and code.
+    pub findings: Vec<Finding>,
+    /// What can be run; `None` where a finding is an error.
+    pub sound: Option<Sound>,
+    /// What could be read of the definition, where the text is one at all: what was wrong with it is left out or empty.
+    pub readable: Option<Definition>,
+    /// Where each value stands.
+    pub places: Places,
+}
+
+/// A workflow without errors.
+#[derive(Clone, Debug)]
+pub struct Sound {
+    /// What the text says.
+    pub definition: Definition,
+    /// The command of each step.
+    pub specs: Vec<Arc<CommandSpec>>,
+    /// Which steps need which, whether that was said or follows from a reference.
+    pub graph: Graph,
+    /// The steps in the order in which they run.
+    pub order: Vec<usize>,
+    /// Its templates, and where each is used.
+    pub uses: Vec<Use>,
+}
+
+impl Checked {
+    /// Returns the definition, where no finding is an error.
+    pub fn definition(&self) -> Option<&Definition> {
+        self.sound.as_ref().map(|sound| &sound.definition)
+    }
+
+    /// Returns the findings that are errors.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|found| found.severity == Severity::Error)
+    }
+
+    /// Returns the findings that are warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|found| found.severity == Severity::Warning)
+    }
+}
+
+/// Checks a text, YAML or JSON, against the schema and against the commands that can be reached.
+///
+/// # Errors
+/// `E_SCHEMA_VERSION` where the text says that it is of a version that is not known; what `commands` returns.
+pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
+    let read = yaml::read(text);
+    let places = read.places;
+    let mut book = Book::new(text, &places, read.findings);
+    let readable = match read.value {
+        Some(value) => shape(&mut book, value)?,
+        None => None,
+    };
+    let mut sound = None;
+    if let Some(definition) = &readable {
+        let (graph, specs, uses) = semantics(&mut book, definition, commands)?;
+        sound = specs.filter(|_| !book.has_errors()).map(|specs| {
+            let order = graph.order();
+            Sound { definition: definition.clone(), specs, graph, order, uses }
+        });
+    }
+    let findings = book.close();
+    Ok(Checked { findings, sound, readable, places })
+}
+
+/// Reads a text as far as its shape goes: no command is looked for, and nothing is asked of what the values mean. Returns the
+/// definition, where the text is one at all, and what was found.
+///
+/// # Errors
+/// `E_SCHEMA_VERSION`.
+pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
+    let read = yaml::read(text);
+    let mut book = Book::new(text, &read.places, read.findings);
+    let definition = match read.value {
+        Some(value) => shape(&mut book, value)?,
+        None => None,
+    };
+    Ok((definition, book.close()))
+}
+
+/// Holds a value against the schema; returns the definition that is left, where the value is a mapping.
+fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
+    version(&value)?;
+    let is_mapping = value.is_object();
+    shape::check(book, schema::of_workflow(), &mut value);
+    let definition = is_mapping.then(|| serde_json::from_value(value)).transpose();
+    definition.map_err(|error| Error::internal("a text of the right shape is no definition").with_source(error))
+}
+
+/// Looks at what the values mean; returns which step needs which, the commands where all are known, and the templates.
+fn semantics(
+    book: &mut Book<'_>,
+    definition: &Definition,
+    commands: &dyn Commands,
+) -> Result<(Graph, Option<Vec<Arc<CommandSpec>>>, Vec<Use>)> {
+    let known = Known::new(definition, commands)?;
+    let answers = known.contracts();
+    let contracts = answers.borrowed();
+    names::check(book, &known)?;
+    let uses = templates::check(book, definition);
+    let graph = references::check(book, &known, &uses)?;
+    commands::check(book, &known, &uses, &contracts)?;
+    providers::check(book, &known, &uses, &contracts, &graph)?;
+    outputs::check(book, &known, &uses, &contracts);
+    safety::check(book, &known, &uses, &graph);
+    let specs = known.resolved.iter().map(|resolved| match resolved {
+        Resolved::One(spec) => Some(Arc::clone(spec)),
+        _ => None,
+    });
+    let specs = specs.collect();
+    Ok((graph, specs, uses))
+}
+
+/// Refuses a text of a version whose rules are not known.
+fn version(value: &Value) -> Result<()> {
+    let Some(version) = value.get("schema_version").and_then(Value::as_str) else { return Ok(()) };
+    let is_known = version == "1"
+        || version
+            .strip_prefix("1.")
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+    match is_known {
+        true => Ok(()),
+        false => Err(Error::new(Code::SchemaVersion, format!("The version '{version}' of workflows is not known"))
+            .hint("this mcpkg reads 1.x")),
+    }
+}

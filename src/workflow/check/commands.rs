@@ -1,0 +1,223 @@
+//! Commands: what a step runs is there, and is given what it takes.
+
+use serde_json::Value;
+
+use super::book::Book;
+use super::known::Known;
+use super::shape::kind_of;
+use super::templates::{Slot, Use};
+use crate::error::{Result, nearest};
+use crate::workflow::answers::{self, Found};
+use crate::workflow::binding::Contracts;
+use crate::workflow::definition::{InputType, Mode};
+use crate::workflow::expression::{Expression, Node, Root, Template};
+use crate::workflow::finding::Kind;
+use crate::workflow::source::Resolved;
+use crate::workflow::spec::{CommandSpec, Flag, Place};
+use crate::workflow::yaml::places::below;
+
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contracts: &Contracts<'_>) -> Result<()> {
+    for (index, step) in known.definition.steps.iter().enumerate().filter(|(_, step)| !step.run.is_empty()) {
+        let pointer = format!("/steps/{index}/run");
+        match &known.resolved[index] {
+            Resolved::One(spec) => of_command(book, known, index, spec)?,
+            Resolved::Several(ids) => {
+                let message = format!("`{}` may be {}", step.run, ids.join(", "));
+                book.at(Kind::AmbiguousCommand, &pointer, message).hint("write the whole id");
+            }
+            Resolved::None(near) => {
+                let found = book.at(Kind::UnknownCommand, &pointer, format!("there is no command `{}`", step.run));
+                match near.is_empty() {
+                    true => found.hint("search_commands finds commands by what they do"),
+                    false => found.hint(format!("the nearest are {}", near.join(", "))),
+                };
+            }
+        }
+    }
+    for used in uses.iter().filter(|used| used.is_whole) {
+        let Slot::With(step, arg) = &used.slot else { continue };
+        let Some(wanted) = known.spec(*step).and_then(|spec| type_of(spec, arg)) else { continue };
+        let given = match used.template.alone() {
+            Some(expression) => type_of_expression(known, contracts, expression),
+            None => Some("string".to_owned()),
+        };
+        if let Some(given) = given.filter(|given| !may_be(wanted, given)) {
+            let message = format!("`{arg}` is {wanted}, and this is {given}");
+            let found = book.at(Kind::TemplateTypeMismatch, &used.pointer, message);
+            if used.template.alone().is_none() {
+                found.hint("an expression that is the whole value keeps its type");
+            }
+        }
+    }
+    Ok(())
+}
+
+fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &CommandSpec) -> Result<()> {
+    let step = &known.definition.steps[index];
+    let run = format!("/steps/{index}/run");
+    if !spec.runnable {
+        let why = spec.why_not.as_deref().unwrap_or("its source says so");
+        book.at(Kind::NotRunnable, &run, format!("no step can run {}: {why}", spec.id));
+    }
+    if spec.deprecated {
+        book.at(Kind::DeprecatedCommand, &run, format!("{} is no longer to be used", spec.id));
+    }
+    if spec.method.is_some() && spec.base_url.is_none() {
+        let found = book.at(Kind::BaseUrlMissing, &run, format!("nobody said at which address {} is", spec.group));
+        found.hint("a person sets the address of its catalog");
+    }
+    let with = format!("/steps/{index}/with");
+    for (arg, value) in &step.with {
+        let pointer = below(&with, arg);
+        let Some(wanted) = type_of(spec, arg) else {
+            let near = nearest(arg, names(spec));
+            let found = book.at_key(Kind::UnknownWithKey, &pointer, format!("{} has no argument `{arg}`", spec.id));
+            found.hint = near.map(|near| format!("did you mean `{near}`?")).or_else(|| taken(spec));
+            continue;
+        };
+        if value.as_str().is_some_and(Template::may_be) {
+            continue;
+        }
+        if !fits(wanted, value) {
+            let message = format!("`{arg}` of {} is {wanted}, not {}", spec.id, kind_of(value));
+            book.at(Kind::LiteralTypeMismatch, &pointer, message);
+            continue;
+        }
+        if let Some(flag) = spec.flags.iter().find(|flag| flag.name == *arg) {
+            of_flag(book, spec, flag, value, &pointer);
+        }
+    }
+    if step.body.is_some() && spec.body.is_none() {
+        book.at_key(Kind::UnknownWithKey, &format!("/steps/{index}/body"), format!("{} takes no body", spec.id));
+    }
+    missing(book, spec, step.body.is_some(), &step.with, &with);
+    for name in spec.auth.iter().filter(|_| spec.source == crate::workflow::spec::SourceKind::Catalogs) {
+        if !known.commands.has_secret(spec, name)? {
+            let message = format!("nothing is kept for the secret `{name}`, which {} takes", spec.id);
+            book.at(Kind::SecretMissing, &run, message).hint("a person says where it is kept");
+        }
+    }
+    Ok(())
+}
+
+fn of_flag(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value, pointer: &str) {
+    if !flag.r#enum.is_empty() && !flag.r#enum.contains(value) {
+        let words: Vec<String> = flag.r#enum.iter().map(shown).collect();
+        let message = format!("`{}` of {} is none of {}", flag.name, spec.id, words.join(", "));
+        let near = value.as_str().and_then(|text| nearest(text, words.iter().map(String::as_str)));
+        let found = book.at(Kind::EnumViolation, pointer, message);
+        found.hint = near.map(|near| format!("did you mean `{near}`?"));
+    }
+    let (Some(items), Value::Array(values)) = (&flag.items, value) else { return };
+    for (index, value) in values.iter().enumerate() {
+        if !value.as_str().is_some_and(Template::may_be) && !fits(items, value) {
+            let message = format!("an element of `{}` of {} is {items}, not {}", flag.name, spec.id, kind_of(value));
+            book.at(Kind::LiteralTypeMismatch, &below(pointer, index), message);
+        }
+    }
+}
+
+/// Looks for arguments that have to be given and are not.
+fn missing(
+    book: &mut Book<'_>,
+    spec: &CommandSpec,
+    has_body: bool,
+    given: &serde_json::Map<String, Value>,
+    with: &str,
+) {
+    let goes_with_body = |flag: &&Flag| has_body && flag.r#in == Some(Place::Body);
+    let flags = spec.flags.iter().filter(|flag| flag.required && flag.default.is_none() && !goes_with_body(flag));
+    let needed = spec.positionals.iter().map(|arg| &arg.name).chain(flags.map(|flag| &flag.name));
+    for name in needed.filter(|name| !given.contains_key(*name)) {
+        let message = format!("{} has to be given `{name}`", spec.id);
+        book.at(Kind::MissingRequiredArg, &below(with, name), message);
+    }
+    let of_body = |flag: &Flag| flag.r#in == Some(Place::Body);
+    let is_given = has_body || spec.flags.iter().any(|flag| of_body(flag) && given.contains_key(&flag.name));
+    let needs_body = spec.body.as_ref().is_some_and(|body| body.required) && !is_given;
+    let is_said = spec.flags.iter().any(|flag| of_body(flag) && flag.required);
+    if needs_body && !is_said {
+        book.at(
+            Kind::MissingRequiredArg,
+            &with.replace("/with", "/body"),
+            format!("{} has to be given a body", spec.id),
+        );
+    }
+}
+
+/// Returns the names of a command's arguments.
+fn names(spec: &CommandSpec) -> impl Iterator<Item = &str> {
+    spec.positionals.iter().map(|arg| &*arg.name).chain(spec.flags.iter().map(|flag| &*flag.name))
+}
+
+fn taken(spec: &CommandSpec) -> Option<String> {
+    let names: Vec<&str> = names(spec).take(12).collect();
+    Some(match names.is_empty() {
+        true => format!("{} takes no arguments", spec.id),
+        false => format!("{} takes {}", spec.id, names.join(", ")),
+    })
+}
+
+/// Returns the type of an argument; `None` where there is no such argument.
+fn type_of<'s>(spec: &'s CommandSpec, arg: &str) -> Option<&'s str> {
+    let positional = spec.positionals.iter().find(|known| known.name == arg).map(|known| &*known.r#type);
+    positional.or_else(|| spec.flags.iter().find(|known| known.name == arg).map(|known| &*known.r#type))
+}
+
+/// Whether a literal is of a type. Of a type that nobody knows anything may be.
+fn fits(wanted: &str, value: &Value) -> bool {
+    match wanted {
+        "string" | "secret" => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+/// Whether a value of one type can be of another.
+fn may_be(wanted: &str, given: &str) -> bool {
+    const KNOWN: [&str; 7] = ["string", "secret", "integer", "number", "boolean", "array", "object"];
+    let is_text = |name: &str| matches!(name, "string" | "secret");
+    !KNOWN.contains(&wanted)
+        || !KNOWN.contains(&given)
+        || wanted == given
+        || is_text(wanted) && is_text(given)
+        || wanted == "number" && given == "integer"
+}
+
+/// Returns the type of what an expression makes, where it is known.
+fn type_of_expression(known: &Known<'_>, contracts: &Contracts<'_>, expression: &Expression) -> Option<String> {
+    match &expression.node {
+        Node::Literal(value) => Some(kind_of(value).to_owned()),
+        Node::Path(path) => match &path.root {
+            Root::Input(name) if path.segments.is_empty() => {
+                let input = &known.definition.inputs.list[known.input(name)?].input;
+                Some(
+                    match (input.mode, &input.join, input.r#type) {
+                        (_, Some(_), _) => "string",
+                        (Mode::Multiple, None, _) => "array",
+                        (Mode::Single, None, InputType::Secret) => "string",
+                        (Mode::Single, None, other) => other.name(),
+                    }
+                    .to_owned(),
+                )
+            }
+            Root::Step(id) => match answers::find(contracts[known.step(id)?]?, &path.segments) {
+                Found::Field(field) => field.r#type.clone(),
+                _ => None,
+            },
+            Root::Input(_) => None,
+            Root::Env(_) | Root::Secret(_) => Some("string".to_owned()),
+        },
+        _ => Some("boolean".to_owned()),
+    }
+}
+
+/// Returns a value as people read it.
+pub(super) fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

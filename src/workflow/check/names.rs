@@ -1,0 +1,65 @@
+//! Names: each can be written in an expression, and stands for one thing; there are no more of them than are taken.
+
+use std::collections::HashSet;
+
+use super::book::Book;
+use super::known::Known;
+use crate::error::Result;
+use crate::workflow::definition::{Form, is_identifier};
+use crate::workflow::finding::Kind;
+use crate::workflow::limits::{MAX_INPUTS, MAX_STEPS};
+
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
+    let definition = known.definition;
+    name(book, "/workflow", "a workflow", &definition.workflow, false);
+    let mut seen = HashSet::new();
+    for (index, named) in definition.inputs.list.iter().enumerate() {
+        let pointer = definition.inputs.pointer(index);
+        let (pointer, is_key) = match definition.inputs.form {
+            Form::Map => (pointer, true),
+            Form::List => (format!("{pointer}/name"), false),
+        };
+        name(book, &pointer, "an input", &named.id, is_key);
+        if !named.id.is_empty() && !seen.insert(&*named.id) {
+            book.at(Kind::DuplicateStepId, &pointer, format!("two inputs are called `{}`", named.id));
+        }
+    }
+    let mut seen = HashSet::new();
+    for (index, step) in definition.steps.iter().enumerate() {
+        let pointer = format!("/steps/{index}/id");
+        name(book, &pointer, "a step", &step.id, false);
+        if !step.id.is_empty() && !seen.insert(&*step.id) {
+            book.at(Kind::DuplicateStepId, &pointer, format!("two steps are called `{}`", step.id));
+        }
+    }
+    if definition.steps.is_empty() && book.has("/steps") {
+        book.at_key(Kind::EmptySteps, "/steps", "a workflow has one step at least");
+    }
+    if definition.steps.len() > MAX_STEPS {
+        book.at_key(Kind::LimitExceeded, "/steps", format!("there are more than {MAX_STEPS} steps"));
+    }
+    if definition.inputs.list.len() > MAX_INPUTS {
+        book.at_key(Kind::LimitExceeded, "/inputs", format!("there are more than {MAX_INPUTS} inputs"));
+    }
+    for (index, group) in definition.requires.iter().enumerate().filter(|(_, group)| !group.is_empty()) {
+        if !known.commands.has_group(group)? {
+            let message = format!("no command of the group `{group}` can be reached");
+            let found = book.at(Kind::CatalogRequirement, &format!("/requires/{index}"), message);
+            found.hint("a person imports the catalog, or adds the plugin, that has it");
+        }
+    }
+    Ok(())
+}
+
+/// What is missing was said already, so that an empty name is passed over.
+fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool) {
+    if name.is_empty() && !is_key && !book.has(pointer) || is_identifier(name) {
+        return;
+    }
+    let message = format!("`{name}` is no name for {what}");
+    let found = match is_key {
+        true => book.at_key(Kind::BadIdentifier, pointer, message),
+        false => book.at(Kind::BadIdentifier, pointer, message),
+    };
+    found.hint("a name has letters, digits, `_` and `-`, begins with a letter or `_`, and has 64 characters at most");
+}

@@ -1,0 +1,68 @@
+//! Outputs: what an expression takes from an answer is in it.
+
+use super::book::Book;
+use super::known::Known;
+use super::templates::Use;
+use crate::workflow::answers::{self, Found};
+use crate::workflow::binding::Contracts;
+use crate::workflow::definition::Bound;
+use crate::workflow::expression::{Root, Segment};
+use crate::workflow::finding::Kind;
+use crate::workflow::spec::OutputContract;
+use crate::workflow::yaml::places::below;
+
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contracts: &Contracts<'_>) {
+    for used in uses {
+        for path in used.paths() {
+            let Root::Step(id) = &path.root else { continue };
+            let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
+            let Some((kind, message, hint)) = look(contract, id, &path.segments) else { continue };
+            book.inside(kind, &used.pointer, &path.segments_at, message).hint = hint;
+        }
+    }
+    for (index, named) in known.definition.inputs.list.iter().enumerate() {
+        let pointer = known.definition.inputs.pointer(index);
+        for (arg, value) in &named.input.provider_args {
+            let Some(Bound::Step { id, path: Some(path), .. }) = Bound::of(value) else { continue };
+            let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
+            let Some((kind, message, hint)) = look(contract, id, &answers::segments(path)) else { continue };
+            let at = below(&format!("{pointer}/provider_args"), arg);
+            book.at(kind, &format!("{at}/path"), message).hint = hint;
+        }
+    }
+}
+
+/// Returns what is wrong with a way into the answer of a step.
+fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Kind, String, Option<String>)> {
+    let way: String = segments.iter().map(Segment::to_string).collect();
+    match answers::find(contract, segments) {
+        Found::Whole | Found::Field(_) | Found::Inside => None,
+        Found::Unknown => {
+            let message = format!("nobody knows whether the answer of `{id}` has `{way}`");
+            let hint = "say it with the step's `output_contract`";
+            Some((Kind::OutputUnverifiable, message, Some(hint.to_owned())))
+        }
+        Found::NoIndex => {
+            let list =
+                contract.list.as_deref().filter(|list| *list != ".").map_or(String::new(), |list| format!(".{list}"));
+            let message = format!("the answer of `{id}` is a list, and `{way}` is in each of its elements");
+            Some((Kind::ArrayIndexMissing, message, Some(format!("write `steps.{id}.output{list}[0]` and the field"))))
+        }
+        Found::Missing => {
+            let message = format!("the answer of `{id}` has no `{way}`");
+            let near = nearest_three(way.trim_start_matches('.'), contract);
+            Some((Kind::OutputPathMissing, message, (!near.is_empty()).then(|| format!("it has {}", near.join(", ")))))
+        }
+    }
+}
+
+/// Returns the three fields whose names are most like a way.
+fn nearest_three<'c>(way: &str, contract: &'c OutputContract) -> Vec<&'c str> {
+    let mut names: Vec<&str> = contract.fields.iter().map(|field| &*field.name).collect();
+    names.sort_by(|a, b| {
+        let likeness = |name: &str| strsim::jaro_winkler(way, name);
+        likeness(b).total_cmp(&likeness(a))
+    });
+    names.truncate(3);
+    names
+}

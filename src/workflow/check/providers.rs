@@ -1,0 +1,248 @@
+//! Providers: who offers values is a list, is given what it takes, and returns what is selected.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::book::Book;
+use super::known::Known;
+use super::templates::{Slot, Use};
+use crate::error::{Result, nearest};
+use crate::workflow::answers::{self, Found};
+use crate::workflow::binding::{self, Contracts, Source, Wanted};
+use crate::workflow::definition::{Bound, Input};
+use crate::workflow::expression::{Node, Root};
+use crate::workflow::finding::{Finding, Kind, Why};
+use crate::workflow::graph::Graph;
+use crate::workflow::source::Resolved;
+use crate::workflow::spec::ProviderContract;
+use crate::workflow::yaml::places::below;
+
+pub(super) fn check(
+    book: &mut Book<'_>,
+    known: &Known<'_>,
+    uses: &[Use],
+    contracts: &Contracts<'_>,
+    graph: &Graph,
+) -> Result<()> {
+    let order = graph.order();
+    for (index, named) in known.definition.inputs.list.iter().enumerate() {
+        let Some(provider) = named.input.provider.as_ref().filter(|id| !id.is_empty()) else { continue };
+        let pointer = known.definition.inputs.pointer(index);
+        let at = format!("{pointer}/provider");
+        let id = match known.commands.resolve(provider)? {
+            Resolved::One(spec) => spec.id.clone(),
+            Resolved::Several(ids) => {
+                let message = format!("`{provider}` may be {}", ids.join(", "));
+                book.at(Kind::AmbiguousCommand, &at, message).hint("write the whole id");
+                continue;
+            }
+            Resolved::None(near) => {
+                let found = book.at(Kind::UnknownProvider, &at, format!("there is no command `{provider}`"));
+                if !near.is_empty() {
+                    found.hint(format!("the nearest are {}", near.join(", ")));
+                }
+                continue;
+            }
+        };
+        let Some(contract) = known.commands.provider(&id)? else {
+            let message = format!("{id} does not answer a list, so that it provides no values");
+            book.at(Kind::ProviderNotList, &at, message).hint("list_providers shows those that do");
+            continue;
+        };
+        select(book, &named.input, &contract, &pointer);
+        let before = before(known, uses, index, &order);
+        args(book, known, &named.input, &contract, &pointer, &before, contracts);
+    }
+    for used in uses.iter().filter(|used| used.is_whole) {
+        given(book, known, used, contracts);
+    }
+    Ok(())
+}
+
+/// Returns the steps that ran before an input is used for the first time, the last one first.
+pub(super) fn before(known: &Known<'_>, uses: &[Use], input: usize, order: &[usize]) -> Vec<usize> {
+    let name = &known.definition.inputs.list[input].id;
+    let names = |used: &&Use| used.paths().iter().any(|path| matches!(&path.root, Root::Input(input) if input == name));
+    let users: HashSet<usize> = uses.iter().filter(names).filter_map(|used| used.slot.step()).collect();
+    let first = order.iter().position(|step| users.contains(step)).unwrap_or(order.len());
+    order[..first].iter().rev().copied().collect()
+}
+
+fn select(book: &mut Book<'_>, input: &Input, contract: &ProviderContract, pointer: &str) {
+    let returns = &contract.returns;
+    let Some(select) = &input.select else {
+        let is_told = returns.iter().any(|field| matches!(&*field.name, "id" | "name") || !field.tags.is_empty());
+        if !is_told {
+            let message = format!("nothing says which field of {} is the value", contract.id);
+            book.at(Kind::SelectAmbiguous, &format!("{pointer}/provider"), message)
+                .hint("say it with `select.value_field`");
+        }
+        return;
+    };
+    let at = format!("{pointer}/select");
+    let fields = [
+        ("value_field", &select.value_field),
+        ("display_field", &select.display_field),
+        ("id_field", &select.id_field),
+    ];
+    for (key, name) in fields {
+        let Some(name) = name else { continue };
+        match returns.iter().find(|field| field.name == *name) {
+            Some(field) if key == "value_field" && matches!(field.r#type.as_deref(), Some("array" | "object")) => {
+                let message = format!(
+                    "`{name}` of {} is {}, and no value",
+                    contract.id,
+                    field.r#type.as_deref().unwrap_or("more")
+                );
+                book.at(Kind::ValueFieldNotScalar, &format!("{at}/{key}"), message);
+            }
+            Some(_) => {}
+            None if returns.is_empty() => {}
+            None => {
+                let near = nearest(name, returns.iter().map(|field| &*field.name));
+                let found = book.at(
+                    Kind::ValueFieldMissing,
+                    &format!("{at}/{key}"),
+                    format!("{} returns no field `{name}`", contract.id),
+                );
+                found.hint = near.map(|near| format!("did you mean `{near}`?"));
+            }
+        }
+    }
+    if select.value_field.is_none() {
+        let message = format!("`select` does not say which field of {} is the value", contract.id);
+        book.at(Kind::SelectAmbiguous, &at, message).hint("say it with `value_field`");
+    }
+    if select.id_field.is_none() {
+        let found = book.at(Kind::IdFieldRecommended, &at, "select.id_field recommended for caching");
+        if let Some(field) = returns.iter().find(|field| field.name == "id") {
+            found.hint(format!("add `id_field: {}`", field.name));
+        }
+    }
+}
+
+fn args(
+    book: &mut Book<'_>,
+    known: &Known<'_>,
+    input: &Input,
+    contract: &ProviderContract,
+    pointer: &str,
+    before: &[usize],
+    contracts: &Contracts<'_>,
+) {
+    for (arg, value) in &input.provider_args {
+        let at = below(&format!("{pointer}/provider_args"), arg);
+        if !contract.args.contains_key(arg) && !has_argument(known, &contract.id, arg) {
+            let near = nearest(arg, contract.args.keys().map(String::as_str));
+            let found = book.at_key(Kind::UnknownWithKey, &at, format!("{} has no argument `{arg}`", contract.id));
+            found.hint = near.map(|near| format!("did you mean `{near}`?"));
+        }
+        upstream(book, known, input, value, &at);
+        let wanted = Wanted::of(contract, arg).unwrap_or_default();
+        if let Some(binding) = binding::stated(known.definition, value)
+            && let Some(source) = binding.source
+        {
+            hold(book, &wanted, &format!("{}.{arg}", contract.id), &source, contracts, &at);
+        }
+    }
+    for arg in contract.args.keys().filter(|arg| !input.provider_args.contains_key(*arg)) {
+        let is_required = Wanted::of(contract, arg).is_some_and(|wanted| wanted.required);
+        let bound = binding::bind(known.definition, input, contract, arg, before, contracts);
+        if is_required && bound.source.is_none() {
+            let message = format!("{}.{arg} has to be given, and nothing is bound to it", contract.id);
+            let found = book.at(Kind::MissingProviderArg, &format!("{pointer}/provider"), message);
+            found.hint(format!("bind it with `provider_args: {{{arg}: ...}}`"));
+        }
+    }
+}
+
+/// Whether the command takes an argument that its contract as a provider does not name, such as an optional one.
+fn has_argument(known: &Known<'_>, id: &str, arg: &str) -> bool {
+    match known.commands.resolve(id) {
+        Ok(Resolved::One(spec)) => {
+            spec.flags.iter().any(|flag| flag.name == arg) || spec.positionals.iter().any(|known| known.name == arg)
+        }
+        _ => false,
+    }
+}
+
+/// Looks whether what is bound is there, and named by `depends_on`.
+fn upstream(book: &mut Book<'_>, known: &Known<'_>, input: &Input, value: &Value, at: &str) {
+    let (key, id, is_known, names): (_, _, _, Vec<&str>) = match Bound::of(value) {
+        None => {
+            let message = "either `from_step` or `from_input` says what is bound";
+            book.at(Kind::WrongType, at, message);
+            return;
+        }
+        Some(Bound::Value(_)) => return,
+        Some(Bound::Step { id, .. }) => ("from_step", id, known.step(id).is_some(), known.step_names().collect()),
+        Some(Bound::Input { id, .. }) => ("from_input", id, known.input(id).is_some(), known.input_names().collect()),
+    };
+    let pointer = format!("{at}/{key}");
+    if !is_known {
+        let (kind, what) = match key {
+            "from_step" => (Kind::UnknownStepRef, "step"),
+            _ => (Kind::UnknownInputRef, "input"),
+        };
+        let near = nearest(id, names);
+        let found = book.at(kind, &pointer, format!("there is no {what} `{id}`"));
+        found.hint = near.map(|near| format!("did you mean `{near}`?"));
+        return;
+    }
+    if !input.depends_on.iter().any(|name| name == id) {
+        let message = format!("`depends_on` of the input does not name `{id}`");
+        book.at(Kind::MissingDependsOnForProviderArg, &pointer, message).hint(format!("add `depends_on: [{id}]`"));
+    }
+}
+
+/// Holds what a step's argument is given against what the argument accepts.
+fn given(book: &mut Book<'_>, known: &Known<'_>, used: &Use, contracts: &Contracts<'_>) {
+    let Slot::With(step, arg) = &used.slot else { return };
+    let Some(spec) = known.spec(*step) else { return };
+    let of_flag = spec.flags.iter().find(|flag| flag.name == *arg).map(|flag| (&flag.accepts, &flag.prefer));
+    let of_positional = spec.positionals.iter().find(|known| known.name == *arg).map(|arg| (&arg.accepts, &arg.prefer));
+    let Some((accepts, prefer)) = of_flag.or(of_positional).filter(|(accepts, _)| !accepts.is_empty()) else { return };
+    let Some(Node::Path(path)) = used.template.alone().map(|expression| &expression.node) else { return };
+    let Root::Step(id) = &path.root else { return };
+    let Some(from) = known.step(id) else { return };
+    let wanted = Wanted { accepts: accepts.clone(), prefer: prefer.clone(), required: false };
+    let source = Source::Step(from, path.segments.clone());
+    hold(book, &wanted, &format!("{}.{arg}", spec.id), &source, contracts, &used.pointer);
+}
+
+/// Holds the tags of a source against what an argument accepts and prefers.
+fn hold(book: &mut Book<'_>, wanted: &Wanted, arg: &str, source: &Source, contracts: &Contracts<'_>, at: &str) {
+    let Some(tags) = binding::tags(source, contracts) else { return };
+    let better = || {
+        let Source::Step(step, _) = source else { return None };
+        let contract = contracts[*step]?;
+        let fields = || {
+            contract
+                .fields
+                .iter()
+                .filter(|field| matches!(answers::find(contract, &answers::segments(&field.name)), Found::Field(_)))
+        };
+        let has = |tag: &String| fields().find(|field| field.tags.contains(tag));
+        wanted
+            .prefer
+            .as_ref()
+            .and_then(has)
+            .or_else(|| wanted.accepts.iter().find_map(has))
+            .map(|field| field.name.clone())
+    };
+    let why = |found: &mut Finding| {
+        found.why = Some(Why { accepts: wanted.accepts.clone(), prefer: wanted.prefer.clone(), tags: tags.clone() });
+        found.hint = better().map(|field| format!("use its field `{field}`"));
+    };
+    if !wanted.takes(&tags) {
+        let message = format!("{arg} must accept one of [{}]", wanted.accepts.join(", "));
+        why(book.at(Kind::ContractTagMismatch, at, message));
+    } else if wanted.prefers_another(&tags)
+        && let Some(prefer) = &wanted.prefer
+        && let Source::Step(step, _) = source
+        && contracts[*step].is_some_and(|contract| contract.fields.iter().any(|field| field.tags.contains(prefer)))
+    {
+        why(book.at(Kind::PreferNotUsed, at, format!("{arg} prefers {prefer} per contract")));
+    }
+}

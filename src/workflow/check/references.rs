@@ -1,0 +1,201 @@
+//! References: what an expression or `depends_on` names is there, and nothing waits for itself.
+
+use std::collections::HashSet;
+
+use super::book::Book;
+use super::known::Known;
+use super::templates::{Slot, Use};
+use crate::error::{Result, nearest};
+use crate::workflow::definition::Bound;
+use crate::workflow::expression::Root;
+use crate::workflow::finding::Kind;
+use crate::workflow::graph::Graph;
+
+/// Looks at every reference; returns which steps need which.
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Result<Graph> {
+    let definition = known.definition;
+    let mut graph = Graph::new(definition.steps.len());
+    stated(book, known, &mut graph);
+    let mut used_inputs = HashSet::new();
+    let mut inferred = Vec::new();
+    for used in uses {
+        for path in used.paths() {
+            match &path.root {
+                Root::Input(name) => match known.input(name) {
+                    Some(input) => {
+                        used_inputs.insert(input);
+                        inferred.extend(used.slot.step().map(|step| (step, input)));
+                    }
+                    None => {
+                        unknown(book, Kind::UnknownInputRef, "input", used, &path.name_at, name, known.input_names())
+                    }
+                },
+                Root::Step(name) => {
+                    match (known.step(name), used.slot.step()) {
+                        (None, _) => {
+                            unknown(book, Kind::UnknownStepRef, "step", used, &path.name_at, name, known.step_names())
+                        }
+                        (Some(step), Some(own)) if step == own => {
+                            if used.slot != Slot::Until(own) {
+                                let message = format!("step `{name}` uses its own answer");
+                                let found = book.inside(Kind::SelfRef, &used.pointer, &path.name_at, message);
+                                found.hint("only `repeat.until` may");
+                            }
+                        }
+                        (Some(step), Some(own)) => {
+                            let stated = &definition.steps[own].depends_on;
+                            if !stated.is_empty() && !stated.contains(name) && !graph.reaches(own, step) {
+                                let message = format!("`depends_on` does not name `{name}`, whose answer is used here");
+                                let found = book.inside(Kind::MissingDependsOn, &used.pointer, &path.name_at, message);
+                                found.hint(format!("the reference makes it one; add `{name}` to `depends_on`, or leave `depends_on` out"));
+                            }
+                            graph.add(own, step);
+                        }
+                        (Some(_), None) => {}
+                    }
+                }
+                Root::Env(name) => {
+                    if known.commands.variable(name)?.is_none() {
+                        let message = format!("the project does not allow the variable `{name}`");
+                        let found = book.inside(Kind::EnvNotAllowed, &used.pointer, &path.name_at, message);
+                        found.hint("a person allows it for the project; the process's own environment is never read");
+                    }
+                }
+                Root::Secret(_) => {}
+            }
+        }
+    }
+    // What an input's provider needs, the steps that use the input need.
+    for (step, input) in inferred {
+        for needed in needed_by_provider(known, input) {
+            if needed != step {
+                graph.add(step, needed);
+            }
+        }
+    }
+    inputs(book, known, uses, &mut used_inputs);
+    circles(book, known, &graph);
+    conditional(book, known, &graph);
+    Ok(graph)
+}
+
+fn unknown<'a>(
+    book: &mut Book<'_>,
+    kind: Kind,
+    what: &str,
+    used: &Use,
+    at: &std::ops::Range<usize>,
+    name: &str,
+    names: impl Iterator<Item = &'a str>,
+) {
+    let near = nearest(name, names);
+    let found = book.inside(kind, &used.pointer, at, format!("there is no {what} `{name}`"));
+    found.hint = near.map(|near| format!("did you mean `{near}`?"));
+}
+
+fn stated(book: &mut Book<'_>, known: &Known<'_>, graph: &mut Graph) {
+    for (index, step) in known.definition.steps.iter().enumerate() {
+        for (at, name) in step.depends_on.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            let pointer = format!("/steps/{index}/depends_on/{at}");
+            match known.step(name) {
+                Some(other) if other == index => {
+                    book.at(Kind::SelfRef, &pointer, format!("step `{name}` depends on itself"));
+                }
+                Some(other) => graph.add(index, other),
+                None => {
+                    let near = nearest(name, known.step_names());
+                    let found = book.at(Kind::UnknownDependency, &pointer, format!("there is no step `{name}`"));
+                    found.hint = near.map(|near| format!("did you mean `{near}`?"));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the steps whose answers the provider of an input is given.
+fn needed_by_provider(known: &Known<'_>, input: usize) -> Vec<usize> {
+    let input = &known.definition.inputs.list[input].input;
+    let bound = input.provider_args.values().filter_map(|value| match Bound::of(value)? {
+        Bound::Step { id, .. } => known.step(id),
+        _ => None,
+    });
+    let named =
+        input.depends_on.iter().filter_map(|name| known.input(name).is_none().then(|| known.step(name)).flatten());
+    bound.chain(named).collect()
+}
+
+/// Looks at what inputs wait for, and whether anybody uses them.
+fn inputs(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], used: &mut HashSet<usize>) {
+    let definition = known.definition;
+    let mut graph = Graph::new(definition.inputs.list.len());
+    for (index, named) in definition.inputs.list.iter().enumerate() {
+        let pointer = definition.inputs.pointer(index);
+        for (at, name) in named.input.depends_on.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            match (known.input(name), known.step(name)) {
+                (Some(other), _) => {
+                    used.insert(other);
+                    graph.add(index, other);
+                }
+                (None, Some(_)) => {}
+                (None, None) => {
+                    let near = nearest(name, known.input_names().chain(known.step_names()));
+                    let message = format!("there is no input and no step `{name}`");
+                    let found = book.at(Kind::UnknownDependency, &format!("{pointer}/depends_on/{at}"), message);
+                    found.hint = near.map(|near| format!("did you mean `{near}`?"));
+                }
+            }
+        }
+        for value in named.input.provider_args.values() {
+            if let Some(Bound::Input { id, .. }) = Bound::of(value)
+                && let Some(other) = known.input(id)
+            {
+                used.insert(other);
+                graph.add(index, other);
+            }
+        }
+    }
+    for used in uses {
+        let Slot::ProviderArg(index, _) = &used.slot else { continue };
+        for path in used.paths() {
+            if let Root::Input(name) = &path.root
+                && let Some(other) = known.input(name)
+            {
+                graph.add(*index, other);
+            }
+        }
+    }
+    for circle in graph.circles() {
+        let names: Vec<&str> =
+            circle.iter().chain(circle.first()).map(|input| &*definition.inputs.list[*input].id).collect();
+        let message = format!("inputs wait for each other in a circle: {}", names.join(" -> "));
+        book.at_key(Kind::InputCycle, &definition.inputs.pointer(circle[0]), message);
+    }
+    for (index, named) in definition.inputs.list.iter().enumerate() {
+        if !used.contains(&index) && !named.id.is_empty() {
+            let message = format!("nothing uses the input `{}`", named.id);
+            book.at_key(Kind::UnusedInput, &definition.inputs.pointer(index), message);
+        }
+    }
+}
+
+fn circles(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
+    for circle in graph.circles() {
+        let names: Vec<&str> =
+            circle.iter().chain(circle.first()).map(|step| &*known.definition.steps[*step].id).collect();
+        let message = format!("steps wait for each other in a circle: {}", names.join(" -> "));
+        book.at(Kind::DependencyCycle, &format!("/steps/{}/id", circle[0]), message);
+    }
+}
+
+/// A step that runs in any case and needs one that perhaps does not.
+fn conditional(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
+    let steps = &known.definition.steps;
+    for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.condition.is_none()) {
+        for other in graph.of(index).iter().filter(|other| steps[**other].condition.is_some()) {
+            let other = &steps[*other].id;
+            let message = format!("step `{}` needs `{other}`, which has a condition", step.id);
+            let found = book.at(Kind::DependsOnConditionalStep, &format!("/steps/{index}/id"), message);
+            found.hint(format!("it is skipped where `{other}` is; give it the same condition to say so"));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Safety: no secret in the text, none to a stranger, and a look before each change.
+
+use serde_json::Value;
+
+use super::book::Book;
+use super::known::Known;
+use super::templates::{Slot, Use};
+use crate::redact::holds_token;
+use crate::workflow::definition::{InputType, Origin};
+use crate::workflow::expression::{Root, Template};
+use crate::workflow::finding::Kind;
+use crate::workflow::graph::Graph;
+use crate::workflow::spec::{CommandEffect, CommandSpec};
+use crate::workflow::yaml::places::below;
+
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], graph: &Graph) {
+    literals(book, known);
+    secrets(book, known, uses);
+    changes(book, known, graph);
+}
+
+fn literals(book: &mut Book<'_>, known: &Known<'_>) {
+    let definition = known.definition;
+    for (index, named) in definition.inputs.list.iter().enumerate() {
+        let pointer = format!("{}/default/value", definition.inputs.pointer(index));
+        let Some(default) = named.input.default.as_ref().filter(|default| default.from == Origin::Literal) else {
+            continue;
+        };
+        let Some(value) = &default.value else { continue };
+        if named.input.r#type == InputType::Secret && !value.as_str().is_some_and(is_reference) {
+            let message = format!("the default of the secret `{}` stands in the text", named.id);
+            book.at(Kind::SecretLiteral, &pointer, message)
+                .hint("name where it is kept: env:NAME, file:PATH or command:ARGV");
+        } else {
+            tokens(book, &pointer, value);
+        }
+    }
+    for (index, step) in definition.steps.iter().enumerate() {
+        for (arg, value) in &step.with {
+            let pointer = below(&format!("/steps/{index}/with"), arg);
+            let is_secret = known
+                .spec(index)
+                .is_some_and(|spec| spec.flags.iter().any(|flag| flag.name == *arg && flag.r#type == "secret"));
+            match value.as_str() {
+                Some(text) if is_secret && !Template::may_be(text) => {
+                    let found =
+                        book.at(Kind::SecretLiteral, &pointer, format!("the secret `{arg}` stands in the text"));
+                    found.hint("make it an input of type secret");
+                }
+                _ => tokens(book, &pointer, value),
+            }
+        }
+        if let Some(body) = &step.body {
+            tokens(book, &format!("/steps/{index}/body"), body);
+        }
+    }
+}
+
+/// Looks for texts that are secrets by their look.
+fn tokens(book: &mut Book<'_>, pointer: &str, value: &Value) {
+    match value {
+        Value::String(text) if !is_identifier(text) && holds_token(text) => {
+            let found = book.at(Kind::SecretLiteral, pointer, "this is a secret by its look, and stands in the text");
+            found.hint("make it an input of type secret");
+        }
+        Value::Array(values) => {
+            values.iter().enumerate().for_each(|(index, value)| tokens(book, &below(pointer, index), value));
+        }
+        Value::Object(values) => values.iter().for_each(|(key, value)| tokens(book, &below(pointer, key), value)),
+        _ => {}
+    }
+}
+
+/// Whether a text is an id or a template, neither of which is a secret.
+fn is_identifier(text: &str) -> bool {
+    text.len() < 16 || Template::may_be(text) || uuid::Uuid::try_parse(text).is_ok()
+}
+
+fn is_reference(text: &str) -> bool {
+    ["env:", "file:", "command:"].iter().any(|begin| text.strip_prefix(begin).is_some_and(|rest| !rest.is_empty()))
+}
+
+/// A secret goes to the commands of its own catalog only.
+fn secrets(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) {
+    for used in uses {
+        for path in used.paths() {
+            let Root::Secret(name) = &path.root else { continue };
+            let spec = used.slot.step().and_then(|step| known.spec(step));
+            let is_argument = matches!(used.slot, Slot::With(..) | Slot::Body(_));
+            // Of a command that is unknown nothing can be said but that.
+            let is_unknown = used.slot.step().is_some() && spec.is_none();
+            if is_unknown || is_argument && spec.is_some_and(|spec| spec.auth.contains(name)) {
+                continue;
+            }
+            let message = match spec.filter(|_| is_argument) {
+                Some(spec) => format!("`{name}` is no secret of {}", spec.id),
+                None => format!("the secret `{name}` would go where no command takes it"),
+            };
+            let found = book.inside(Kind::SecretWrongCatalog, &used.pointer, &path.name_at, message);
+            found.hint("a secret goes to the arguments of its own catalog's commands alone");
+        }
+    }
+}
+
+fn changes(book: &mut Book<'_>, known: &Known<'_>, graph: &Graph) {
+    let order = graph.order();
+    for (at, index) in order.iter().enumerate() {
+        let Some(spec) = known.spec(*index) else { continue };
+        if spec.effect == CommandEffect::Read {
+            continue;
+        }
+        let step = &known.definition.steps[*index];
+        let pointer = format!("/steps/{index}/run");
+        let earlier = || order[..at].iter().filter_map(|step| known.spec(*step));
+        let reads = |earlier: &CommandSpec| earlier.effect == CommandEffect::Read && earlier.group == spec.group;
+        let has_read = earlier().any(|spec| reads(spec));
+        let is_create = action(spec) == "create";
+        if is_create {
+            let resource = resource(spec);
+            if !earlier()
+                .any(|spec| reads(spec) && matches!(action(spec), "list" | "info") && self::resource(spec) == resource)
+            {
+                let message = format!("`{}` creates without a look whether it is there", step.id);
+                book.at(Kind::CreateWithoutCheck, &pointer, message).hint("list first, and create with an `if`");
+            }
+        } else if !has_read {
+            let message = format!("`{}` changes something of {} before anything of it was read", step.id, spec.group);
+            book.at(Kind::MutationBeforeRead, &pointer, message).hint("read first what is about to change");
+        }
+        // What a step uses of another's answer is a need of its too.
+        let guarded = step.condition.is_some()
+            || graph
+                .of(*index)
+                .iter()
+                .any(|step| known.spec(*step).is_some_and(|spec| spec.effect == CommandEffect::Read));
+        if spec.effect == CommandEffect::Destroy && !guarded {
+            let message = format!("`{}` destroys without a condition, or a read that it depends on", step.id);
+            book.at(Kind::UnguardedMutation, &pointer, message).hint("give it an `if`, or the id that a read found");
+        }
+    }
+}
+
+/// Returns the last part of a command's name, which says what it does.
+fn action(spec: &CommandSpec) -> &str {
+    spec.name.rsplit(':').next().unwrap_or_default()
+}
+
+/// Returns the parts of a command's name before that.
+fn resource(spec: &CommandSpec) -> &str {
+    spec.name.rsplit_once(':').map_or("", |(resource, _)| resource)
+}

@@ -1,0 +1,265 @@
+//! Shape: every value is of the type that the schema says, known by its key, and there where it has to be.
+
+use serde_json::{Map, Value, json};
+
+use super::book::Book;
+use crate::error::nearest;
+use crate::workflow::finding::Kind;
+use crate::workflow::yaml::places::below;
+
+/// Keys of other workflow languages, and what stands for them here.
+const RESERVED: [(&str, &str); 5] =
+    [("condition", "if"), ("flags", "with"), ("positional_args", "with"), ("hints", "hint"), ("examples", "example")];
+
+/// Another word for a key.
+const ALIASES: [(&str, &str); 1] = [("when", "if")];
+
+/// Holds a text's value against the schema. What does not fit is found, and left out or made empty, so that the rest can be
+/// looked at.
+pub(super) fn check(book: &mut Book<'_>, schema: &Value, value: &mut Value) {
+    let mut shape = Shape { book, pointer: String::new() };
+    if !shape.fits(schema, value) {
+        *value = blank(schema);
+    }
+}
+
+struct Shape<'b, 'a> {
+    book: &'b mut Book<'a>,
+    pointer: String,
+}
+
+impl Shape<'_, '_> {
+    /// Looks at a value; returns whether it may stay.
+    fn fits(&mut self, schema: &Value, value: &mut Value) -> bool {
+        if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+            return match options.iter().find(|option| is_of_type(option, value)) {
+                Some(option) => self.fits(option, value),
+                None => self.wrong(&types(schema).join(" or "), value),
+            };
+        }
+        if !is_of_type(schema, value) {
+            return self.wrong(&types(schema).join(" or "), value);
+        }
+        let words = words(schema);
+        if let Some(text) = value.as_str().filter(|text| !words.is_empty() && !words.contains(text)) {
+            let near = nearest(text, words.iter().copied());
+            let found =
+                self.book.at(Kind::WrongType, &self.pointer, format!("`{text}` is none of {}", words.join(", ")));
+            found.hint = near.map(|near| format!("did you mean `{near}`?"));
+            return false;
+        }
+        match value {
+            Value::Object(fields) => self.object(schema, fields),
+            Value::Array(values) => {
+                if let Some(items) = schema.get("items") {
+                    for (index, value) in values.iter_mut().enumerate() {
+                        if !self.below(&index.to_string(), |shape| shape.fits(items, value)) {
+                            *value = blank(items);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn below<T>(&mut self, key: &str, f: impl FnOnce(&mut Self) -> T) -> T {
+        let length = self.pointer.len();
+        self.pointer = below(&self.pointer, key);
+        let result = f(self);
+        self.pointer.truncate(length);
+        result
+    }
+
+    fn wrong(&mut self, wanted: &str, value: &Value) -> bool {
+        let name = self.pointer.rsplit('/').next().unwrap_or_default();
+        let what = match name.is_empty() {
+            true => "a workflow".to_owned(),
+            false => format!("`{name}`"),
+        };
+        let is = kind_of(value);
+        let found = self.book.at(Kind::WrongType, &self.pointer, format!("{what} is {wanted}, not {is}"));
+        if wanted.starts_with("string") && matches!(value, Value::Number(_) | Value::Bool(_)) {
+            let span = found.span;
+            found.hint("put it in quotes").fix(span, json!(value.to_string()).to_string());
+        }
+        false
+    }
+
+    fn object(&mut self, schema: &Value, fields: &mut Map<String, Value>) {
+        let others = schema.get("additionalProperties");
+        let Some(known) = schema.get("properties").and_then(Value::as_object) else {
+            if let Some(others) = others {
+                let keys: Vec<String> = fields.keys().cloned().collect();
+                for key in keys {
+                    let value = &mut fields[&key];
+                    if !self.below(&key, |shape| shape.fits(others, value)) {
+                        *value = blank(others);
+                    }
+                }
+            }
+            return;
+        };
+        let required: Vec<&str> =
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let given = std::mem::take(fields);
+        for (key, mut value) in given {
+            let name = ALIASES.iter().find(|(alias, _)| *alias == key).map_or(&*key, |(_, name)| name);
+            let Some(field) = known.get(name) else {
+                self.below(&key, |shape| shape.unknown(&key, known, fields));
+                continue;
+            };
+            if fields.contains_key(name) {
+                let message = format!("`{key}` and `{name}` are the same; one of them counts");
+                self.below(&key, |shape| {
+                    shape.book.at_key(Kind::DuplicateKey, &shape.pointer, message);
+                });
+                continue;
+            }
+            // A field that is null is one that was left out.
+            if value.is_null() && !required.contains(&name) {
+                continue;
+            }
+            let stays = self.below(&key, |shape| match name == "default" && is_default(field) && !value.is_object() {
+                true => shape.default(&mut value),
+                false => shape.fits(field, &mut value),
+            });
+            match (stays, required.contains(&name)) {
+                (true, _) => drop(fields.insert(name.to_owned(), value)),
+                (false, true) => drop(fields.insert(name.to_owned(), blank(field))),
+                (false, false) => {}
+            }
+        }
+        for name in required {
+            if !fields.contains_key(name) {
+                let message = format!("`{name}` is missing");
+                let pointer = below(&self.pointer, name);
+                self.book.at(Kind::MissingField, &pointer, message);
+                fields.insert(name.to_owned(), known.get(name).map_or(Value::Null, blank));
+            }
+        }
+    }
+
+    fn unknown(&mut self, key: &str, known: &Map<String, Value>, fields: &Map<String, Value>) {
+        let reserved = RESERVED.iter().find(|(word, name)| *word == key && known.contains_key(*name));
+        if let Some((_, name)) = reserved {
+            let message = format!("`{key}` means nothing here; it is `{name}`");
+            let is_free = !fields.contains_key(*name) && !self.has_beside(name);
+            let found = self.book.at_key(Kind::ReservedKey, &self.pointer, message);
+            found.hint(format!("write `{name}`"));
+            // Of the others the value would be another one too.
+            if key == "condition" && is_free {
+                let span = found.span;
+                found.fix(span, *name);
+            }
+            return;
+        }
+        let near = nearest(key, known.keys().map(String::as_str));
+        let found = self.book.at_key(
+            Kind::UnknownKey,
+            &self.pointer,
+            format!("there is no field `{key}`; it is not looked at"),
+        );
+        found.hint = near.map(|near| format!("did you mean `{near}`?"));
+    }
+
+    /// Whether the value beside the one that is looked at has this key too.
+    fn has_beside(&self, key: &str) -> bool {
+        let above = self.pointer.rsplit_once('/').map_or("", |(above, _)| above);
+        self.book.has(&below(above, key))
+    }
+
+    /// A default that is the value itself.
+    fn default(&mut self, value: &mut Value) -> bool {
+        let message = "`default` is a mapping with `from` and `value`";
+        let mended = format!("{{from: literal, value: {value}}}");
+        let found = self.book.at(Kind::DefaultShape, &self.pointer, message);
+        found.hint(format!("write {mended}"));
+        if found.span.line == found.span.end_line {
+            let span = found.span;
+            found.fix(span, mended);
+        }
+        *value = json!({ "from": "literal", "value": value });
+        true
+    }
+}
+
+fn is_default(schema: &Value) -> bool {
+    let is = |schema: &Value| schema.pointer("/properties/from").is_some();
+    is(schema) || schema.get("anyOf").and_then(Value::as_array).is_some_and(|options| options.iter().any(is))
+}
+
+/// Returns the types that a schema takes, as it names them.
+fn types(schema: &Value) -> Vec<&str> {
+    if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+        return options.iter().flat_map(types).collect();
+    }
+    match schema.get("type") {
+        Some(Value::String(name)) => vec![name],
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
+        // Words, each with what it means.
+        _ if !words(schema).is_empty() => vec!["string"],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the words that a schema takes, where it takes words.
+fn words(schema: &Value) -> Vec<&str> {
+    let of = |key: &str| schema.get(key).and_then(Value::as_array).into_iter().flatten();
+    let listed = of("enum").filter_map(Value::as_str);
+    listed.chain(of("oneOf").filter_map(|option| option.get("const").and_then(Value::as_str))).collect()
+}
+
+fn is_of_type(schema: &Value, value: &Value) -> bool {
+    if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+        return options.iter().any(|option| is_of_type(option, value));
+    }
+    let types = types(schema);
+    let is_small = schema.get("format").is_none_or(|format| format != "uint32");
+    types.is_empty()
+        || types.iter().any(|name| match *name {
+            "string" => value.is_string(),
+            "number" => value.is_number(),
+            "integer" if is_small => value.is_i64() || value.is_u64(),
+            "integer" => value.as_u64().is_some_and(|number| u32::try_from(number).is_ok()),
+            "boolean" => value.is_boolean(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            "null" => value.is_null(),
+            _ => false,
+        })
+}
+
+/// Returns the emptiest value of a schema.
+fn blank(schema: &Value) -> Value {
+    match types(schema).first() {
+        Some(&"string") => words(schema).first().map_or_else(|| json!(""), |word| json!(word)),
+        Some(&"array") => json!([]),
+        Some(&"object") => {
+            let required =
+                schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let fields = required.map(|name| {
+                let field = schema.pointer("/properties").and_then(|fields| fields.get(name));
+                (name.to_owned(), field.map_or(Value::Null, blank))
+            });
+            Value::Object(fields.collect())
+        }
+        Some(&"boolean") => json!(false),
+        Some(&("number" | "integer")) => json!(0),
+        _ => Value::Null,
+    }
+}
+
+/// Returns what a value is, in words.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}

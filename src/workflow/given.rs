@@ -1,0 +1,173 @@
+//! What a workflow is given: values for its inputs, held against what the inputs say.
+
+use regex::RegexBuilder;
+use serde_json::{Map, Value};
+
+use super::definition::{Definition, Input, InputType, Join, Mode};
+use super::limits::MAX_PATTERN;
+use crate::error::{Code, Error, Result};
+
+/// Returns the values that were given as the inputs take them: each is of its type, one of its choices and within its rules, and
+/// several that `join` makes one text are one.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` that names the first input whose value is refused, or that is not there.
+pub fn taken(definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let mut taken = Map::new();
+    for (name, value) in given {
+        let Some(input) = definition.inputs.get(name) else {
+            let names = definition.inputs.list.iter().map(|named| &*named.id);
+            let error = Error::new(Code::InvalidArgument, format!("The workflow has no input '{name}'"));
+            return Err(error.suggest(name, names, ""));
+        };
+        if value.is_null() && !input.is_required() {
+            continue;
+        }
+        check(name, input, value)?;
+        taken.insert(name.clone(), joined(input, value));
+    }
+    Ok(taken)
+}
+
+fn check(name: &str, input: &Input, value: &Value) -> Result<()> {
+    let several = match (input.mode, value) {
+        (Mode::Multiple, Value::Array(values)) => values.as_slice(),
+        (Mode::Multiple, _) => return Err(refused(name, "takes a list, since its mode is multiple")),
+        (Mode::Single, _) => std::slice::from_ref(value),
+    };
+    for value in several {
+        // Several of a list's elements are each of the input's type.
+        if !fits(input.r#type, value) {
+            return Err(refused(name, &format!("is {}, and the value is not", input.r#type.name())));
+        }
+        let choices = input.choices();
+        if !choices.is_empty() && !choices.contains(value) {
+            let words: Vec<String> = choices.iter().map(Value::to_string).collect();
+            return Err(refused(name, &format!("is one of {}", words.join(", "))));
+        }
+    }
+    let Some(rules) = &input.validate else { return Ok(()) };
+    let length = match value {
+        Value::String(text) => Some(text.chars().count()),
+        Value::Array(values) => Some(values.len()),
+        _ => None,
+    };
+    if let (Some(least), Some(length)) = (rules.min_length, length)
+        && length < least as usize
+    {
+        return Err(refused(name, &format!("has a length of {least} at least")));
+    }
+    if let (Some(most), Some(length)) = (rules.max_length, length)
+        && length > most as usize
+    {
+        return Err(refused(name, &format!("has a length of {most} at most")));
+    }
+    if let Some(pattern) = &rules.pattern {
+        let regex = RegexBuilder::new(pattern).size_limit(MAX_PATTERN).build();
+        let regex = regex.map_err(|error| refused(name, "has a pattern that is none").with_source(error))?;
+        for text in several.iter().filter_map(Value::as_str).filter(|_| input.r#type != InputType::Secret) {
+            if !regex.is_match(text) {
+                return Err(refused(name, &format!("has to match `{pattern}`")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value itself is not told: it may be a secret.
+fn refused(name: &str, why: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("The input '{name}' {why}"))
+}
+
+fn fits(kind: InputType, value: &Value) -> bool {
+    match kind {
+        InputType::String | InputType::Secret => value.is_string(),
+        InputType::Integer => value.is_i64() || value.is_u64(),
+        InputType::Number => value.is_number(),
+        InputType::Boolean => value.is_boolean(),
+        InputType::Array => value.is_array(),
+        InputType::Object => value.is_object(),
+    }
+}
+
+/// Returns several values as one text, where the input says so.
+fn joined(input: &Input, value: &Value) -> Value {
+    let (Some(Join { separator, wrap_each }), Value::Array(values)) = (&input.join, value) else {
+        return value.clone();
+    };
+    let wrap = wrap_each.as_deref().unwrap_or_default();
+    let text = |value: &Value| {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{wrap}{text}{wrap}")
+    };
+    values.iter().map(text).collect::<Vec<_>>().join(separator).into()
+}
+
+/// Returns a value that a shell's `NAME=VALUE` gives an input: text for a text, JSON for all else.
+pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
+    let is_text = definition.inputs.get(name).is_none_or(|input| {
+        input.mode == Mode::Single && matches!(input.r#type, InputType::String | InputType::Secret)
+    });
+    match is_text {
+        true => Value::String(text.to_owned()),
+        false => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn definition() -> Definition {
+        serde_json::from_value(json!({ "workflow": "w", "steps": [], "inputs": {
+            "region": { "enum": ["eu", "us"] },
+            "size": { "type": "integer", "validate": { "enum": [1, 2] } },
+            "name": { "validate": { "pattern": "^[a-z]+$", "min_length": 2, "max_length": 4 } },
+            "tags": { "mode": "multiple", "join": { "separator": ", ", "wrap_each": "'" }, "validate": { "max_length": 2 } },
+            "note": { "validate": { "required": false } },
+            "token": { "type": "secret" },
+        } }))
+        .unwrap()
+    }
+
+    fn take(name: &str, value: Value) -> Result<Value, String> {
+        let given = Map::from_iter([(name.to_owned(), value)]);
+        taken(&definition(), &given)
+            .map(|taken| taken.get(name).cloned().unwrap_or_default())
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn x30_the_values_that_are_listed_are_the_only_ones() {
+        assert_eq!(take("region", json!("eu")), Ok(json!("eu")));
+        assert_eq!(take("region", json!("moon")).unwrap_err(), "The input 'region' is one of \"eu\", \"us\"");
+        assert!(take("size", json!(3)).is_err());
+    }
+
+    #[test]
+    fn types_and_rules_hold() {
+        assert!(take("size", json!("1")).is_err());
+        assert_eq!(take("name", json!("abc")), Ok(json!("abc")));
+        for bad in ["a", "abcde", "AB"] {
+            assert!(take("name", json!(bad)).is_err(), "{bad}");
+        }
+        assert_eq!(take("token", json!(7)).unwrap_err(), "The input 'token' is secret, and the value is not");
+        assert_eq!(take("gone", json!(1)).unwrap_err(), "The workflow has no input 'gone'");
+    }
+
+    #[test]
+    fn x28_several_values_are_joined_as_the_input_says() {
+        assert_eq!(take("tags", json!(["a", "b"])), Ok(json!("'a', 'b'")));
+        assert!(take("tags", json!("a")).is_err());
+        assert!(take("tags", json!(["a", "b", "c"])).is_err());
+    }
+
+    #[test]
+    fn x29_what_is_not_required_may_be_left_out() {
+        assert_eq!(take("note", json!(null)), Ok(json!(null)));
+        assert!(take("region", json!(null)).is_err());
+        assert!(!definition().inputs.get("note").unwrap().is_required());
+    }
+}

@@ -1,0 +1,10 @@
+//! What a run would do, found out without doing any of it.
+
+mod effects;
+mod planned;
+mod scope;
+mod step;
+
+pub use effects::Effects;
+pub use planned::{Given, Plan, planned};
+pub use step::{PlannedStep, WillRun};

@@ -1,0 +1,164 @@
+//! A plan is made of a workflow without errors, and of what is known before the run.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::effects::Effects;
+use super::scope::Before;
+use super::step::{self, PlannedStep};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::workflow::check::{Checked, Sound};
+use crate::workflow::definition::{InputType, Origin};
+use crate::workflow::finding::Finding;
+use crate::workflow::given;
+use crate::workflow::render::canonical;
+use crate::workflow::source::Commands;
+
+/// What is known before a run.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Values for inputs, by name.
+    pub inputs: Map<String, Value>,
+    /// Answers of steps, by the step's name.
+    pub outputs: Map<String, Value>,
+    /// The project that the run would be of.
+    pub project: Option<String>,
+}
+
+/// What a run would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// The inputs that have to be given and have no value yet.
+    pub inputs_required: Vec<String>,
+    /// The steps in the order in which they run.
+    pub steps: Vec<PlannedStep>,
+    /// What they do, in short.
+    pub effects: Effects,
+    /// The answer of the workflow, as far as it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub final_output: Option<Value>,
+    /// The SHA-256 of all that decides what is done: definition, inputs, commands with their addresses and effects, project.
+    pub plan_hash: String,
+}
+
+/// Returns the plan of a text that was checked. No network is asked, no program started, nothing written.
+///
+/// # Errors
+/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` where a value is none that its input takes, or an answer is of no
+/// step; what `commands` returns.
+pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Result<Plan> {
+    let Some(sound) = &checked.sound else { return Err(invalid(checked)) };
+    let definition = &sound.definition;
+    for id in given.outputs.keys() {
+        if definition.step(id).is_none() {
+            let error = Error::new(Code::InvalidArgument, format!("The workflow has no step '{id}'"));
+            return Err(error.suggest(id, definition.steps.iter().map(|step| &*step.id), ""));
+        }
+    }
+    let mut inputs = given::taken(definition, &given.inputs)?;
+    defaults(sound, commands, &mut inputs)?;
+    let before = Before {
+        definition,
+        commands,
+        inputs: &inputs,
+        outputs: &given.outputs,
+        unresolved: RefCell::new(BTreeSet::new()),
+    };
+    let contracts = step::contracts(sound);
+    let contracts: Vec<_> = contracts.iter().map(|contract| Some(&**contract)).collect();
+    let mut uses = vec![Vec::new(); definition.steps.len()];
+    for used in &sound.uses {
+        if let Some(step) = used.slot.step() {
+            uses[step].push(used);
+        }
+    }
+    let mut will_run = vec![None; definition.steps.len()];
+    let mut steps = Vec::with_capacity(definition.steps.len());
+    for (at, index) in sound.order.iter().enumerate() {
+        let mut planned = step::plan(sound, &before, at, &uses[*index], &contracts, &will_run)?;
+        planned.line = checked.places.get(&format!("/steps/{index}")).map(|place| place.value.line);
+        will_run[*index] = Some(planned.will_run);
+        steps.push(planned);
+    }
+    let effects = Effects::of(sound, &steps);
+    let final_output = definition.final_output.as_ref().map(|output| step::filled(output, &before));
+    let plan_hash = hash(sound, &inputs, &effects, given.project.as_deref())?;
+    Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, plan_hash })
+}
+
+/// Returns the failure of a workflow that has errors.
+pub fn invalid(checked: &Checked) -> Error {
+    let errors: Vec<&Finding> = checked.errors().collect();
+    let first = errors.first().map_or(String::new(), |first| {
+        format!("; line {}, column {}: {}", first.span.line, first.span.column, first.message)
+    });
+    let message = format!("The workflow has {}{first}", crate::plural::count(errors.len(), "error"));
+    let warnings: Vec<&Finding> = checked.warnings().collect();
+    Error::new(Code::WorkflowInvalid, message).with_details(json!({ "errors": errors, "warnings": warnings }))
+}
+
+/// Fills in the defaults that are known before the run.
+fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Value>) -> Result<()> {
+    let mut known = Map::new();
+    for named in sound.definition.inputs.list.iter().filter(|named| !inputs.contains_key(&named.id)) {
+        let Some(default) = &named.input.default else { continue };
+        let value = match default.from {
+            Origin::Literal => default.value.clone(),
+            Origin::Env => match default.value.as_ref().and_then(Value::as_str) {
+                Some(name) => commands.variable(name)?.map(|text| given::typed(&sound.definition, &named.id, &text)),
+                None => None,
+            },
+            // The last run, and other workflows, are looked at when it runs.
+            Origin::History | Origin::WorkflowOutput => None,
+        };
+        known.extend(value.map(|value| (named.id.clone(), value)));
+    }
+    inputs.extend(given::taken(&sound.definition, &known)?);
+    Ok(())
+}
+
+/// Returns the inputs that somebody has to give: no value, no default, nothing that they are derived from.
+fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
+    let open = sound.definition.inputs.list.iter().filter(|named| {
+        let is_derived = named
+            .input
+            .default
+            .as_ref()
+            .is_some_and(|default| matches!(default.from, Origin::History | Origin::WorkflowOutput));
+        named.input.is_required() && !inputs.contains_key(&named.id) && !is_derived
+    });
+    open.map(|named| named.id.clone()).collect()
+}
+
+/// Returns the SHA-256 of all that decides what is done. A secret counts by its reference.
+fn hash(sound: &Sound, inputs: &Map<String, Value>, effects: &Effects, project: Option<&str>) -> Result<String> {
+    debug_assert!(sound.definition.inputs.list.iter().all(|named| {
+        named.input.r#type != InputType::Secret || inputs.get(&named.id).is_none_or(Value::is_string)
+    }));
+    let mut specs = BTreeMap::new();
+    for spec in &sound.specs {
+        specs.insert(&spec.id, spec_hash(spec)?);
+    }
+    let whole = canonical(&json!({
+        "definition": canonical(&sound.definition)?,
+        "inputs": inputs,
+        "specs": specs,
+        "effects": effects,
+        "project": project,
+    }))?;
+    Ok(digest(&whole))
+}
+
+/// Returns the SHA-256 of a command: it differs whenever anything of the command does.
+fn spec_hash(spec: &crate::workflow::spec::CommandSpec) -> Result<String> {
+    canonical(spec).map(|spec| digest(&spec))
+}
+
+fn digest(value: &Value) -> String {
+    hex::encode(&Sha256::digest(value.to_string()))
+}

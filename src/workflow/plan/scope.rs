@@ -1,0 +1,66 @@
+//! What the paths of expressions stand for before the run.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::workflow::definition::{Definition, InputType};
+use crate::workflow::expression::{Outcome, Path, Root, Scope, value_at};
+use crate::workflow::source::Commands;
+
+/// Values that are known before the run.
+pub(super) struct Before<'a> {
+    pub(super) definition: &'a Definition,
+    pub(super) commands: &'a dyn Commands,
+    /// The values of inputs, as the inputs take them.
+    pub(super) inputs: &'a Map<String, Value>,
+    /// The answers of steps, where somebody supplied them.
+    pub(super) outputs: &'a Map<String, Value>,
+    /// What was looked for and is not known, in the order of the paths.
+    pub(super) unresolved: RefCell<BTreeSet<String>>,
+}
+
+impl Before<'_> {
+    /// Takes what was not known since the last time.
+    pub(super) fn take_unresolved(&self) -> Vec<String> {
+        std::mem::take(&mut *self.unresolved.borrow_mut()).into_iter().collect()
+    }
+
+    fn find(&self, path: &Path) -> Outcome {
+        let inside = |value: Option<&Value>, otherwise: Outcome| match value {
+            Some(value) => {
+                value_at(value, &path.segments).map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
+            }
+            None => otherwise,
+        };
+        match &path.root {
+            Root::Input(name) => {
+                let Some(input) = self.definition.inputs.get(name) else { return Outcome::Missing };
+                // A secret is shown by its name, whatever its reference is.
+                if input.r#type == InputType::Secret && self.inputs.contains_key(name) {
+                    return Outcome::Known(Value::String(format!("inputs.{name}")));
+                }
+                let otherwise =
+                    if input.is_required() || input.default.is_some() { Outcome::Unknown } else { Outcome::Missing };
+                inside(self.inputs.get(name), otherwise)
+            }
+            Root::Step(id) => inside(self.outputs.get(id), Outcome::Unknown),
+            Root::Env(name) => match self.commands.variable(name) {
+                Ok(Some(value)) => Outcome::Known(Value::String(value)),
+                _ => Outcome::Missing,
+            },
+            Root::Secret(name) => Outcome::Known(Value::String(format!("secrets.{name}"))),
+        }
+    }
+}
+
+impl Scope for Before<'_> {
+    fn look(&self, path: &Path) -> Outcome {
+        let found = self.find(path);
+        if !matches!(found, Outcome::Known(_)) {
+            self.unresolved.borrow_mut().insert(path.to_string());
+        }
+        found
+    }
+}

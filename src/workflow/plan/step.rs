@@ -1,0 +1,232 @@
+//! One step of a plan.
+
+use std::collections::HashSet;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::scope::Before;
+use crate::error::Result;
+use crate::workflow::answers;
+use crate::workflow::binding::{self, Contracts};
+use crate::workflow::check::{Sound, Use};
+use crate::workflow::definition::{Input, Step};
+use crate::workflow::expression::{Outcome, Root, Template, condition};
+use crate::workflow::source::Resolved;
+use crate::workflow::spec::{CommandEffect, CommandSpec};
+
+/// Whether a step will run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WillRun {
+    /// It will.
+    Yes,
+    /// Its condition does not hold, or that of a step that it needs.
+    No,
+    /// Its condition is on what is not known before the run.
+    Unknown,
+}
+
+impl Serialize for WillRun {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Yes => serializer.serialize_bool(true),
+            Self::No => serializer.serialize_bool(false),
+            Self::Unknown => serializer.serialize_str("unknown"),
+        }
+    }
+}
+
+/// What a run would do with a step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedStep {
+    /// Its name.
+    pub id: String,
+    /// The command's id.
+    pub run: String,
+    /// What the command does to what is there.
+    pub effect: CommandEffect,
+    /// The method. HTTP only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The path with its placeholders. HTTP only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The host. HTTP only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Whether it will run.
+    pub will_run: WillRun,
+    /// The steps that it needs, whether that was said or follows from a reference.
+    pub depends_on: Vec<String>,
+    /// The arguments with what is known filled in; a template stays where that is not, and a secret is its name.
+    pub with: Map<String, Value>,
+    /// The body, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<Value>,
+    /// What the arguments of providers are bound to, by `PROVIDER.ARGUMENT`.
+    pub provider_args: Map<String, Value>,
+    /// The paths whose values are not known before the run.
+    pub unresolved: Vec<String>,
+    /// What is worth knowing.
+    pub notes: Vec<String>,
+    /// The line of the text that it begins on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+}
+
+/// Plans the step at `at` in the order. `uses` are its templates; `will_run` tells it of the steps before.
+pub(super) fn plan(
+    sound: &Sound,
+    before: &Before<'_>,
+    at: usize,
+    uses: &[&Use],
+    contracts: &Contracts<'_>,
+    will_run: &[Option<WillRun>],
+) -> Result<PlannedStep> {
+    let index = sound.order[at];
+    let (step, spec) = (&sound.definition.steps[index], &sound.specs[index]);
+    let mut notes = Vec::new();
+    let needed: Vec<usize> = sound.graph.of(index).iter().copied().collect();
+    let will = will(step, before, &needed, will_run, sound, &mut notes);
+    let with = step.with.iter().map(|(arg, value)| (arg.clone(), filled(value, before))).collect();
+    let body = step.body.as_ref().map(|body| filled(body, before));
+    let mut unresolved = before.take_unresolved();
+    let mut provider_args = Map::new();
+    for (name, input) in used_inputs(sound, uses) {
+        providers(sound, before, at, (name, input), contracts, &mut provider_args, &mut notes)?;
+    }
+    if let Some(repeat) = &step.repeat {
+        notes.push(repeated(repeat));
+    }
+    unresolved.dedup();
+    Ok(PlannedStep {
+        id: step.id.clone(),
+        run: spec.id.clone(),
+        effect: spec.effect,
+        method: spec.method.clone(),
+        path: spec.path.clone(),
+        host: host(spec),
+        will_run: will,
+        depends_on: needed.iter().map(|step| sound.definition.steps[*step].id.clone()).collect(),
+        with,
+        body,
+        provider_args,
+        unresolved,
+        notes,
+        line: None,
+    })
+}
+
+fn will(
+    step: &Step,
+    before: &Before<'_>,
+    needed: &[usize],
+    will_run: &[Option<WillRun>],
+    sound: &Sound,
+    notes: &mut Vec<String>,
+) -> WillRun {
+    let of_needed = |wanted: WillRun| needed.iter().find(|step| will_run[**step] == Some(wanted));
+    if let Some(skipped) = of_needed(WillRun::No) {
+        notes.push(format!("skipped with {}", sound.definition.steps[*skipped].id));
+        return WillRun::No;
+    }
+    let own = match &step.condition {
+        None => Some(true),
+        Some(Value::Bool(flag)) => Some(*flag),
+        Some(value) => {
+            let read = value.as_str().map(Template::read_condition);
+            read.and_then(Result::ok).and_then(|expression| condition(&expression, before))
+        }
+    };
+    match own {
+        Some(false) => {
+            notes.push("its condition does not hold".to_owned());
+            WillRun::No
+        }
+        None => WillRun::Unknown,
+        Some(true) if of_needed(WillRun::Unknown).is_some() => WillRun::Unknown,
+        Some(true) => WillRun::Yes,
+    }
+}
+
+/// Returns a value with its templates filled in, as far as what they need is known.
+pub(super) fn filled(value: &Value, before: &Before<'_>) -> Value {
+    match value {
+        Value::String(text) if Template::may_be(text) => match Template::read(text).0.fill(before) {
+            Outcome::Known(value) => value,
+            Outcome::Missing | Outcome::Unknown => value.clone(),
+        },
+        Value::Array(values) => values.iter().map(|value| filled(value, before)).collect(),
+        Value::Object(values) => values.iter().map(|(key, value)| (key.clone(), filled(value, before))).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Returns the inputs that the templates of a step use, in the order of the inputs.
+fn used_inputs<'s>(sound: &'s Sound, uses: &[&Use]) -> Vec<(&'s str, &'s Input)> {
+    let mut names = HashSet::new();
+    for path in uses.iter().flat_map(|used| used.paths()) {
+        if let Root::Input(name) = &path.root {
+            names.insert(name);
+        }
+    }
+    let inputs = sound.definition.inputs.list.iter();
+    inputs.filter(|named| names.contains(&named.id)).map(|named| (&*named.id, &named.input)).collect()
+}
+
+/// Says what the arguments of an input's provider are bound to.
+fn providers(
+    sound: &Sound,
+    before: &Before<'_>,
+    at: usize,
+    (name, input): (&str, &Input),
+    contracts: &Contracts<'_>,
+    bound: &mut Map<String, Value>,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let Some(provider) = &input.provider else { return Ok(()) };
+    let Resolved::One(spec) = before.commands.resolve(provider)? else { return Ok(()) };
+    let Some(contract) = before.commands.provider(&spec.id)? else { return Ok(()) };
+    let earlier: Vec<usize> = sound.order[..at].iter().rev().copied().collect();
+    for arg in binding::args(&contract, &input.provider_args) {
+        let found = binding::bind(&sound.definition, input, &contract, arg, &earlier, contracts);
+        if let Some(source) = &found.source {
+            bound.insert(format!("{}.{arg}", contract.id), source.shown(&sound.definition).into());
+        }
+        notes.extend(found.note.filter(|note| !notes.contains(note)));
+    }
+    if !before.inputs.contains_key(name) && input.default.is_none() {
+        notes.push(format!("{} offers values for {name}", contract.id));
+    }
+    Ok(())
+}
+
+fn repeated(repeat: &crate::workflow::definition::Repeat) -> String {
+    let shown = |value: &Option<Value>, usual: &str| match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => format!("{value}s"),
+        None => usual.to_owned(),
+    };
+    let attempts = repeat.max_attempts.unwrap_or(100);
+    match repeat.until {
+        Some(_) => format!(
+            "repeated every {} until its condition holds, {attempts} times and {} at most",
+            shown(&repeat.every, "1s"),
+            shown(&repeat.timeout, "15m"),
+        ),
+        None => "runs once, since `repeat` has no `until`".to_owned(),
+    }
+}
+
+/// Returns the host that a command's request goes to.
+pub(super) fn host(spec: &CommandSpec) -> Option<String> {
+    let url = spec.base_url.as_deref()?;
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host).to_owned())
+}
+
+/// Returns what each step answers, as bindings take it.
+pub(super) fn contracts(sound: &Sound) -> Vec<std::borrow::Cow<'_, crate::workflow::spec::OutputContract>> {
+    sound.specs.iter().zip(&sound.definition.steps).map(|(spec, step)| answers::contract(spec, step)).collect()
+}

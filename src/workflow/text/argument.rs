@@ -1,0 +1,173 @@
+//! A text, or an object, as an argument: itself from an agent, a file or `-` from the shell.
+
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::workflow::finding::has_errors;
+use crate::workflow::limits::MAX_BYTES;
+use crate::workflow::yaml;
+
+/// Where a text comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    /// An agent's argument is the text itself.
+    Agent(String),
+    /// A file that a person names.
+    File(PathBuf),
+    /// Standard input.
+    Input,
+}
+
+/// A JSON object: an agent's argument, or what a file that a person names holds as JSON or YAML.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Object {
+    /// The object itself.
+    Agent(Map<String, Value>),
+    /// What has it.
+    Shell(Text),
+}
+
+/// Takes a command line's FILE; `-` is standard input.
+///
+/// # Errors
+/// None: what cannot be read is not a matter of how the command was written.
+pub(super) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
+    Ok(match argument {
+        "-" => Text::Input,
+        path => Text::File(PathBuf::from(path)),
+    })
+}
+
+/// Takes a command line's FILE of an object.
+///
+/// # Errors
+/// As [`text`].
+pub(super) fn object(argument: &str) -> Result<Object, std::convert::Infallible> {
+    text(argument).map(Object::Shell)
+}
+
+impl Text {
+    /// Reads it, one byte more than a workflow may have at most: then its check says that it is too long.
+    ///
+    /// # Errors
+    /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is not UTF-8.
+    pub(super) fn read(&self) -> Result<String> {
+        let bytes = match self {
+            Self::Agent(text) => return Ok(text.clone()),
+            Self::File(path) => {
+                file::open(path).and_then(|file| beginning(file)).map_err(|error| Error::file("read", path, error))?
+            }
+            Self::Input => beginning(std::io::stdin().lock())
+                .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?,
+        };
+        let is_cut = bytes.len() > MAX_BYTES;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(text),
+            // The cut may go through a character.
+            Err(error) if is_cut && error.utf8_error().valid_up_to() + 4 > MAX_BYTES => {
+                Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
+            }
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                Err(Error::new(
+                    Code::InvalidArgument,
+                    format!("{} is no UTF-8 text: byte {at} begins no character", self.name()),
+                )
+                .with_source(error))
+            }
+        }
+    }
+
+    /// The file, where it is one.
+    pub(super) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Agent(_) | Self::Input => None,
+        }
+    }
+
+    /// What findings name it by.
+    pub(super) fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::Agent(_) => "workflow".into(),
+            Self::File(path) => path.to_string_lossy(),
+            Self::Input => "-".into(),
+        }
+    }
+}
+
+fn beginning(reader: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl Object {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// As [`Text::read`]; `E_INVALID_ARGUMENT` where it is no mapping.
+    pub(super) fn read(self) -> Result<Map<String, Value>> {
+        let text = match self {
+            Self::Agent(map) => return Ok(map),
+            Self::Shell(text) => text,
+        };
+        let read = yaml::read(&text.read()?);
+        let first = read.findings.iter().find(|_| has_errors(&read.findings));
+        match (read.value, first) {
+            (Some(Value::Object(map)), None) => Ok(map),
+            (_, Some(found)) => {
+                let at = format!("{}:{}:{}", text.name(), found.span.line, found.span.column);
+                Err(Error::new(Code::InvalidArgument, format!("{at}: {}", found.message)))
+            }
+            _ => Err(Error::new(Code::InvalidArgument, format!("{} is no mapping", text.name()))),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::Agent)
+    }
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(Self::Agent)
+    }
+}
+
+impl JsonSchema for Text {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Text".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        String::json_schema(generator)
+    }
+}
+
+impl JsonSchema for Object {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Object".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object" })
+    }
+}

@@ -1,0 +1,161 @@
+//! `mcpkg workflow plan`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
+
+use super::argument::{Object, Text, object, text};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use crate::plural;
+use crate::store::projects;
+use crate::workflow::check::{Checked, checked};
+use crate::workflow::commands::reachable;
+use crate::workflow::finding::Finding;
+use crate::workflow::given::typed;
+use crate::workflow::plan::{Given, Plan, WillRun, planned};
+use crate::workflow::{GROUP, SHAPE};
+
+/// Show what a workflow would do
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct DryRun {
+    /// The workflow's text, YAML or JSON
+    #[arg(value_name = "FILE", value_parser = text)]
+    yaml: Text,
+    /// Values of inputs by name
+    #[arg(long = "input", value_name = "NAME=VALUE", value_parser = sample)]
+    #[serde(default, deserialize_with = "samples")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    sample_inputs: Vec<Sample>,
+    /// Answers of steps by name, as if they had run
+    #[arg(long, value_name = "FILE", value_parser = object)]
+    step_outputs: Option<Object>,
+    /// inputs and step_outputs together
+    #[arg(long, value_name = "FILE", value_parser = object)]
+    fixture: Option<Object>,
+}
+
+/// A value of an input.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    name: String,
+    value: Sampled,
+}
+
+/// How a value was given.
+#[derive(Clone, Debug)]
+enum Sampled {
+    /// As JSON.
+    Json(Value),
+    /// On a command line, whose text is read as the input's type.
+    Typed(String),
+}
+
+/// Takes a command line's `NAME=VALUE`.
+fn sample(argument: &str) -> Result<Sample> {
+    match argument.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            Ok(Sample { name: name.to_owned(), value: Sampled::Typed(value.to_owned()) })
+        }
+        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' is not of the form NAME=VALUE"))),
+    }
+}
+
+fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Sample>, D::Error> {
+    let given = Option::<Map<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(given.into_iter().map(|(name, value)| Sample { name, value: Sampled::Json(value) }).collect())
+}
+
+/// What a workflow would do.
+#[derive(JsonSchema)]
+pub struct Planned {
+    /// inputs_required, steps in run order, effects, plan_hash
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    plan: Option<Map<String, Value>>,
+}
+
+impl Operation for DryRun {
+    const TOOL: &'static str = "dry_run";
+    const CLI: &'static [&'static str] = &["workflow", "plan"];
+    const TITLE: &'static str = "Plan a workflow";
+    const ABOUT: &'static str =
+        "Show what a workflow would do, without doing it: inputs it needs, steps in order, provider arguments, effects";
+    const HELP: &'static str = "Nothing is asked, started or written. A condition on what is not known before the run is `unknown`; the answers of \
+        steps can be given with --step-outputs or --fixture, whose `expect` is not looked at here.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow plan app.yaml",
+        "mcpkg workflow plan app.yaml --input region=us",
+        "mcpkg workflow plan app.yaml --fixture ready.yaml --json",
+    ];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    const ALWAYS_LISTED: bool = true;
+    type Output = Planned;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let text = self.yaml.read()?;
+        let commands = reachable(context);
+        let checked = checked(&text, &commands)?;
+        let given = self.given(context, &checked)?;
+        let plan = planned(&checked, &commands, &given)?;
+        let warnings: Vec<&Finding> = checked.warnings().collect();
+        let mut data = json!({ "plan": plan });
+        if !warnings.is_empty() {
+            data["warnings"] = json!(warnings);
+        }
+        Ok(Reply::new(body(&plan), data))
+    }
+}
+
+impl DryRun {
+    fn given(self, context: &Context, checked: &Checked) -> Result<Given> {
+        let mut fixture = self.fixture.map(Object::read).transpose()?.unwrap_or_default();
+        let mut part = |key: &str| match fixture.remove(key) {
+            None | Some(Value::Null) => Ok(Map::new()),
+            Some(Value::Object(part)) => Ok(part),
+            Some(_) => Err(Error::new(Code::InvalidArgument, format!("`{key}` of the fixture is a mapping by name"))),
+        };
+        let (mut inputs, mut outputs) = (part("inputs")?, part("step_outputs")?);
+        for Sample { name, value } in self.sample_inputs {
+            let value = match (value, checked.definition()) {
+                (Sampled::Json(value), _) => value,
+                (Sampled::Typed(text), Some(definition)) => typed(definition, &name, &text),
+                (Sampled::Typed(text), None) => Value::String(text),
+            };
+            inputs.insert(name, value);
+        }
+        outputs.extend(self.step_outputs.map(Object::read).transpose()?.unwrap_or_default());
+        let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
+        Ok(Given { inputs, outputs, project: project.map(|project| project.name) })
+    }
+}
+
+fn body(plan: &Plan) -> Body {
+    let rows = plan.steps.iter().map(|step| {
+        let runs = match step.will_run {
+            WillRun::Yes => "yes",
+            WillRun::No => "no",
+            WillRun::Unknown => "unknown",
+        };
+        let request = match (&step.method, &step.path) {
+            (Some(method), Some(path)) => format!("{method} {path}"),
+            _ => String::new(),
+        };
+        let needs = step.depends_on.join(", ");
+        vec![step.id.clone(), step.run.clone(), request, runs.to_owned(), needs, step.notes.join("; ")]
+    });
+    let table = Table {
+        columns: &["STEP", "COMMAND", "REQUEST", "RUNS", "NEEDS", "NOTES"],
+        rows: rows.collect(),
+        empty: "No steps".to_owned(),
+    };
+    let counts: Vec<String> = plan.effects.counts.iter().map(|(word, count)| format!("{word} {count}")).collect();
+    let mut lines = format!("{}: {}\n", plural::count(plan.steps.len(), "step"), counts.join(", "));
+    if !plan.inputs_required.is_empty() {
+        lines.push_str(&format!("needs {}\n", plan.inputs_required.join(", ")));
+    }
+    Body::Several(vec![Body::Table(table), Body::Text(lines)])
+}

@@ -1,0 +1,99 @@
+//! `mcpkg workflow render`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::argument::{Object, Text, object, text};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
+use crate::workflow::check::shaped;
+use crate::workflow::definition::{Definition, Form};
+use crate::workflow::finding::{Finding, Kind, Severity};
+use crate::workflow::render::rendered;
+use crate::workflow::{GROUP, SHAPE};
+
+/// Write a workflow in its one form
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Render {
+    /// The workflow's text, YAML or JSON
+    #[arg(value_name = "FILE", value_parser = text, required_unless_present = "draft", conflicts_with = "draft")]
+    yaml: Option<Text>,
+    /// The workflow as an object, in place of its text
+    #[arg(long, value_name = "FILE", value_parser = object)]
+    draft: Option<Object>,
+}
+
+/// A workflow in its one form.
+#[derive(JsonSchema)]
+pub struct Rendered {
+    /// The text
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    yaml: Option<String>,
+}
+
+impl Operation for Render {
+    const TOOL: &'static str = "render_yaml";
+    const CLI: &'static [&'static str] = &["workflow", "render"];
+    const TITLE: &'static str = "Write a workflow";
+    const ABOUT: &'static str = "Write a workflow as YAML: the same workflow always as the same text, ready to compare";
+    const HELP: &'static str = "Fields stand in their order, and what is null, empty or usual is left out. Comments are not kept: a person's \
+        own text stays as it is unless it is rendered. --draft takes the same file as a positional FILE; either may be YAML or JSON.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg workflow render app.yaml", "mcpkg workflow render - < draft.json"];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    const ALWAYS_LISTED: bool = true;
+    type Output = Rendered;
+
+    fn run(self, _context: &Context) -> Result<Reply> {
+        let text = match (self.yaml, self.draft) {
+            (Some(text), None) => text.read()?,
+            (None, Some(draft)) => Value::Object(draft.read()?).to_string(),
+            _ => {
+                let error = Error::new(Code::InvalidArgument, "Either `yaml` or `draft` has to be given, and not both");
+                return Err(error.hint("`draft` is an object with workflow, inputs and steps; `yaml` is a text"));
+            }
+        };
+        let (definition, findings) = shaped(&text)?;
+        let errors: Vec<&Finding> = findings.iter().filter(|found| keeps_from(found)).collect();
+        let definition = match definition {
+            Some(definition) if errors.is_empty() => definition,
+            _ => {
+                let warnings: Vec<&Finding> = findings.iter().filter(|found| !keeps_from(found)).collect();
+                let first = errors.first().map_or(String::new(), |found| {
+                    format!("; line {}, column {}: {}", found.span.line, found.span.column, found.message)
+                });
+                let error = Error::new(Code::WorkflowInvalid, format!("The workflow cannot be written{first}"));
+                return Err(error.with_details(json!({ "errors": errors, "warnings": warnings })));
+            }
+        };
+        let yaml = rendered(&definition)?;
+        let mut data = Map::from_iter([("yaml".to_owned(), json!(yaml))]);
+        data.extend(parts(&definition)?);
+        if !findings.is_empty() {
+            data.insert("warnings".to_owned(), json!(findings));
+        }
+        Ok(Reply::new(Body::Text(yaml + "\n"), Value::Object(data)))
+    }
+}
+
+/// Whether a finding keeps a text from being written: something would be lost. What is merely not there yet does not.
+fn keeps_from(found: &Finding) -> bool {
+    found.severity == Severity::Error && found.code != Kind::MissingField
+}
+
+/// Returns the inputs and steps of a definition, in the form that they were given in.
+fn parts(definition: &Definition) -> Result<Map<String, Value>> {
+    let empty = match definition.inputs.form {
+        Form::Map => json!({}),
+        Form::List => json!([]),
+    };
+    let written = serde_json::to_value(definition)
+        .map_err(|error| Error::internal("a workflow cannot be written as JSON").with_source(error))?;
+    let part = |key: &str, empty: Value| (key.to_owned(), written.get(key).cloned().unwrap_or(empty));
+    Ok(Map::from_iter([part("inputs", empty), part("steps", json!([]))]))
+}

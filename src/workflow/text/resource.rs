@@ -1,0 +1,24 @@
+//! `mcpkg://schema/workflow`.
+
+use crate::op::{Resource, Shown, Validator};
+use crate::workflow::schema;
+
+const MIME_TYPE: &str = "application/schema+json";
+
+/// The JSON Schema of a workflow's text, for who writes one.
+pub const SCHEMA: Resource = Resource {
+    uri: "mcpkg://schema/workflow",
+    name: "workflow schema",
+    title: "Form of a workflow",
+    description: "The JSON Schema of a workflow's text",
+    mime_type: Some(MIME_TYPE),
+    shown: Shown::Listed,
+    read: |_, contents| {
+        let shell = || "mcpkg serve".to_owned();
+        contents.text(Some(MIME_TYPE), &schema::of_workflow().to_string(), &shell)?;
+        Ok(true)
+    },
+    // It is of this program, and changes with it alone.
+    validator: |_| Validator::of(&env!("CARGO_PKG_VERSION")).map(Some),
+    ..Resource::EMPTY
+};

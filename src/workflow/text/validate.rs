@@ -1,0 +1,135 @@
+//! `mcpkg workflow validate`.
+
+use std::fmt::Write;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::argument::{Text, text};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, Operation, Reply, Shape};
+use crate::plural;
+use crate::workflow::check::{Checked, checked};
+use crate::workflow::commands::reachable;
+use crate::workflow::finding::{Finding, Severity, mended};
+use crate::workflow::{GROUP, SHAPE};
+
+/// How often fixes are applied: one may bring out what another mends.
+const ROUNDS: usize = 8;
+
+/// Check a workflow
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Validate {
+    /// The workflow's text, YAML or JSON
+    #[arg(value_name = "FILE", value_parser = text)]
+    yaml: Text,
+    /// Write the file anew with every fix that is certain
+    #[arg(long)]
+    #[serde(skip)]
+    fix: bool,
+}
+
+/// The findings of a text.
+#[derive(JsonSchema)]
+pub struct Findings {
+    /// What keeps it from running
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    errors: Option<Vec<Map<String, Value>>>,
+    /// What else was found
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    warnings: Option<Vec<Map<String, Value>>>,
+}
+
+impl Operation for Validate {
+    const TOOL: &'static str = "validate_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "validate"];
+    const TITLE: &'static str = "Check a workflow";
+    const ABOUT: &'static str = "Check a workflow's text: every mistake with line, column, hint and fix";
+    const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The commands that it runs are looked for among those that \
+        `mcpkg command search` finds, and held against their contracts. Exits with 1 where there is an error. --fix applies the fixes that are \
+        certain, and shows what is left. docs/reference/findings.md has every code.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow validate app.yaml",
+        "mcpkg workflow validate app.yaml --fix",
+        "mcpkg workflow validate - < app.yaml",
+    ];
+    const EFFECT: Effect = Effect::Read;
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    const ALWAYS_LISTED: bool = true;
+    type Output = Findings;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::StandInUnlessNamed
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let mut text = self.yaml.read()?;
+        let commands = reachable(context);
+        let mut checked = checked(&text, &commands)?;
+        let mut fixed = 0;
+        if self.fix {
+            let Some(path) = self.yaml.path() else {
+                return Err(Error::new(Code::InvalidArgument, "Only a file can be written anew; --fix needs one"));
+            };
+            for _ in 0..ROUNDS {
+                let (better, count) = mended(&text, &checked.findings);
+                if count == 0 {
+                    break;
+                }
+                (text, fixed) = (better, fixed + count);
+                checked = crate::workflow::check::checked(&text, &commands)?;
+            }
+            if fixed > 0 {
+                disk::replace(path, text.as_bytes())?;
+            }
+        }
+        let mut reply = Reply::new(Body::Text(shown(&self.yaml, &checked, fixed)), data(&checked));
+        reply.failed = checked.sound.is_none();
+        let can_fix = checked.findings.iter().filter(|found| found.fix.is_some()).count();
+        Ok(match (can_fix, self.yaml.path(), self.fix) {
+            (1.., Some(path), false) => {
+                let path = crate::shell::quote(&path.to_string_lossy());
+                reply
+                    .hint(format!("`mcpkg workflow validate {path} --fix` mends {}", plural::count(can_fix, "finding")))
+            }
+            _ => reply,
+        })
+    }
+}
+
+/// Returns the findings as the contract has them.
+pub(super) fn data(checked: &Checked) -> Value {
+    json!({
+        "errors": checked.errors().collect::<Vec<&Finding>>(),
+        "warnings": checked.warnings().collect::<Vec<&Finding>>(),
+    })
+}
+
+/// Returns the findings as compilers write them.
+fn shown(text: &Text, checked: &Checked, fixed: usize) -> String {
+    let name = text.name();
+    let mut shown = String::new();
+    if fixed > 0 {
+        writeln!(shown, "{name}: {} applied", plural::count(fixed, "fix")).ok();
+    }
+    for found in &checked.findings {
+        let word = match found.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let (line, column) = (found.span.line, found.span.column);
+        writeln!(shown, "{name}:{line}:{column}: {word}: {} [{}]", found.message, found.code.name()).ok();
+        if let Some(hint) = &found.hint {
+            writeln!(shown, "  {hint}").ok();
+        }
+    }
+    let errors = plural::count(checked.errors().count(), "error");
+    let warnings = plural::count(checked.warnings().count(), "warning");
+    writeln!(shown, "{name}: {errors}, {warnings}").ok();
+    shown
+}
