@@ -99,6 +99,7 @@ codes! {
     ConsentPending       "E_CONSENT_PENDING"               1 -32602 -32000 Caller  "consent_pending" ["ask_user" "retry_command"] "No person has decided yet on what the nonce was given for; nothing was changed.";
     ConsentMismatch      "E_CONSENT_MISMATCH"              1 -32602 -32000 Caller  "consent_mismatch" ["retry_command"] "The nonce is unknown, used, of another asker, or of another plan; details.mismatch_kind says which.";
     ExecuteDenied        "E_EXECUTE_DENIED"                1 -32602 -32000 Caller  "execute_denied" ["ask_user"] "Running commands is denied here: by the project's policy, by the server (--no-execute), or by the access key.";
+    InputsRequired       "E_INPUTS_REQUIRED"               1 -32602 -32000 Caller  "inputs_required" ["fix_arguments" "retry_command"] "A workflow has inputs without a value; details.inputs_required names them.";
     StepFailed           "E_STEP_FAILED"                   1 -32603 -32000 Machine "step_failed" ["retry_command"] "A step of a run failed, and so did the run; details.run and details.step name them, details.code is that of the step.";
     StepUncertain        "E_STEP_UNCERTAIN"                1 -32602 -32000 Caller  "step_uncertain" ["ask_user"] "Whether the last attempt at a step did its work is not known, and it is not safe to try again; a person decides with `mcpkg workflow resume RUN --step ID=retry|skip|done`.";
     RunBusy              "E_RUN_BUSY"                      1 -32602 -32000 Caller  "run_busy" ["retry_command"] "Another process, or another call, works on the run.";

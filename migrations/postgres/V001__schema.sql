@@ -332,6 +332,7 @@ CREATE TABLE access_key (
   consent      BIGINT NOT NULL DEFAULT 0 CHECK (consent IN (0, 1)),
   publish      TEXT CHECK (publish IS NULL OR publish::json IS NOT NULL),
   attest       BIGINT NOT NULL DEFAULT 0 CHECK (attest IN (0, 1)),
+  execute      BIGINT NOT NULL DEFAULT 0 CHECK (execute IN (0, 1)),
   hash         BYTEA NOT NULL CHECK (octet_length(hash) = 32),
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT,

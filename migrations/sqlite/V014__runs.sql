@@ -76,5 +76,8 @@ CREATE TABLE run_attempt (
   FOREIGN KEY (run_id, seq) REFERENCES run_step (run_id, seq) ON DELETE CASCADE
 ) STRICT;
 
+-- Whether a key's clients may run commands, where a person consents.
+ALTER TABLE access_key ADD COLUMN execute INTEGER NOT NULL DEFAULT 0 CHECK (execute IN (0, 1));
+
 -- In the transaction that migrates, so that the two never differ.
 PRAGMA user_version = 14;

@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::store::runs::Kind;
+use crate::workflow::check::Sound;
+use crate::workflow::definition::{self, InputType};
 use crate::workflow::spec::{CommandSpec, OutputField};
 
 /// The type of an argument whose value is a reference to a secret.
@@ -89,9 +91,55 @@ impl Repeat {
     pub const ROUNDS: i64 = 100;
     /// See [`Repeat::ROUNDS`].
     pub const MOST_ROUNDS: i64 = 10_000;
+
+    /// Returns how a step of a workflow is run again.
+    fn of(written: &definition::Repeat) -> Self {
+        let span = |value: &Option<Value>, usual: Millis| {
+            let span = value.as_ref().and_then(definition::milliseconds);
+            span.map_or(usual, |span| Millis::try_from(span).unwrap_or(Millis::MAX)).clamp(0, Self::LONGEST)
+        };
+        Self {
+            until: written.until.clone(),
+            every: span(&written.every, Self::EVERY),
+            timeout: span(&written.timeout, Self::TIMEOUT),
+            max_rounds: written.max_attempts.map_or(Self::ROUNDS, i64::from).clamp(1, Self::MOST_ROUNDS),
+        }
+    }
 }
 
 impl Program {
+    /// Returns the program of a workflow without errors, whose inputs have these values.
+    pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>) -> Self {
+        let definition = &sound.definition;
+        let mut places = vec![0; definition.steps.len()];
+        for (place, index) in sound.order.iter().enumerate() {
+            places[*index] = place;
+        }
+        let planned = |index: &usize| {
+            let step = &definition.steps[*index];
+            Planned {
+                id: step.id.clone(),
+                spec: Arc::clone(&sound.specs[*index]),
+                needs: sound.graph.of(*index).iter().map(|other| places[*other]).collect(),
+                condition: step.condition.clone(),
+                with: Arguments::Templates(step.with.clone()),
+                body: step.body.clone(),
+                repeat: step.repeat.as_ref().map(Repeat::of),
+                fields: step.output_contract.as_ref().map(|contract| contract.fields.clone()).unwrap_or_default(),
+            }
+        };
+        let secrets = definition.inputs.list.iter().filter(|named| named.input.r#type == InputType::Secret);
+        Self {
+            kind: Kind::Workflow,
+            name: definition.workflow.clone(),
+            steps: sound.order.iter().map(planned).collect(),
+            final_output: definition.final_output.clone(),
+            secret_inputs: secrets.map(|named| named.id.clone()).collect(),
+            inputs,
+            env: Map::new(),
+        }
+    }
+
     /// Returns the program of a single command.
     pub fn of_command(spec: Arc<CommandSpec>, with: Map<String, Value>) -> Self {
         let is_secret = |name: &&String| spec.flags.iter().any(|flag| flag.name == **name && flag.r#type == SECRET);

@@ -13,8 +13,10 @@ use crate::workflow::spec::CommandSpec;
 /// An argument as it is typed: `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
-    name: String,
-    value: String,
+    /// The name.
+    pub name: String,
+    /// The value, as it was typed.
+    pub value: String,
 }
 
 impl FromStr for Typed {
@@ -79,7 +81,11 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     }
 }
 
-fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> {
+/// Refuses a secret that is no reference, and one that an agent gives.
+///
+/// # Errors
+/// `E_TERMINAL_REQUIRED`, `E_INVALID_ARGUMENT`.
+pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> {
     if !context.is_shell() {
         return Err(Error::new(Code::TerminalRequired, format!("Only a person at a shell gives the secret '{name}'"))
             .with_details(json!({ "argument": name }))

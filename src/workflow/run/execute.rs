@@ -1,5 +1,7 @@
 //! `execute`: an agent runs what a person consented to.
 
+use std::time::Instant;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -24,6 +26,12 @@ pub struct Execute {
     /// Its arguments
     #[arg(skip)]
     args: Option<Map<String, Value>>,
+    /// A workflow's text
+    #[arg(skip)]
+    yaml: Option<String>,
+    /// Values of its inputs
+    #[arg(skip)]
+    inputs: Option<Map<String, Value>>,
     /// Id of a stopped run, to go on with
     #[arg(long)]
     run: Option<String>,
@@ -39,7 +47,7 @@ impl Operation for Execute {
     const TOOL: &'static str = EXECUTE;
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Execute";
-    const ABOUT: &'static str = "Run a command by its id; what does more than read mcpkg's own data needs the user's consent: \
+    const ABOUT: &'static str = "Run a command by its id, or a workflow; what does more than read mcpkg's own data needs the user's consent: \
         on E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce";
     const EFFECT: Effect = Effect::Destroy;
     const OPEN_WORLD: bool = true;
@@ -62,9 +70,10 @@ impl Operation for Execute {
     fn run(self, context: &Context) -> Result<Reply> {
         let until = reply::until(gates::wait(self.wait_s)?);
         let held = |wait| self.nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, wait));
-        let left = || until.saturating_duration_since(std::time::Instant::now());
-        match (&self.command, &self.run) {
-            (Some(id), None) => {
+        let left = || until.saturating_duration_since(Instant::now());
+        self.check()?;
+        match (&self.command, &self.yaml, &self.run) {
+            (Some(id), _, _) => {
                 let spec = require(&reachable(context), id)?;
                 let with = self.args.clone().unwrap_or_default();
                 // What the server answers as a tool too. A contract's own server shows no other tool, and asks always.
@@ -72,18 +81,41 @@ impl Operation for Execute {
                     return command::read(context, &spec, with);
                 }
                 gates::policy(context)?;
-                let plan = plan::of_spec(context, spec, with)?;
-                let consent = gates::consent(context, &plan, held(left()))?;
-                let Plan { program, definition, hash, .. } = &plan;
-                let begun = begin(context, Asked { program, definition, plan_hash: hash }, &consent)?;
-                reply::carry(context, plan, begun, until)
+                run(context, plan::of_spec(context, spec, with)?, held(left()), until)
             }
-            (None, Some(id)) if self.args.is_none() => {
+            (_, Some(text), _) => {
+                gates::policy(context)?;
+                let plan = plan::of_text(context, text, self.inputs.clone().unwrap_or_default())?;
+                run(context, plan, held(left()), until)
+            }
+            (_, _, Some(id)) => {
                 gates::policy(context)?;
                 resume::for_agent(context, &named(context, id)?, held(left()), until)
             }
-            _ => Err(Error::new(Code::InvalidArgument, "execute takes either `command`, with its `args`, or `run`")
-                .hint("search_commands finds commands, list_runs runs")),
+            (None, None, None) => Err(which()),
         }
     }
+}
+
+impl Execute {
+    /// Refuses arguments that do not belong together: nothing that is said is passed over.
+    fn check(&self) -> Result<()> {
+        let said = [self.command.is_some(), self.yaml.is_some(), self.run.is_some()];
+        let is_one = said.iter().filter(|said| **said).count() == 1;
+        let belongs = (self.args.is_none() || self.command.is_some()) && (self.inputs.is_none() || self.yaml.is_some());
+        if is_one && belongs { Ok(()) } else { Err(which()) }
+    }
+}
+
+fn which() -> Error {
+    let takes = "execute takes one of `command` with `args`, `yaml` with `inputs`, and `run`";
+    Error::new(Code::InvalidArgument, takes).hint("search_commands finds commands, list_runs runs")
+}
+
+/// Runs a plan, once a person has consented to it.
+fn run(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
+    let consent = gates::consent(context, &plan, held)?;
+    let Plan { program, definition, hash, .. } = &plan;
+    let begun = begin(context, Asked { program, definition, plan_hash: hash }, &consent)?;
+    reply::carry(context, plan, begun, until)
 }

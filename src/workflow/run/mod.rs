@@ -11,6 +11,7 @@ mod plan;
 mod reply;
 mod resource;
 mod resume;
+mod workflow;
 
 use uuid::Uuid;
 
@@ -27,6 +28,7 @@ pub use resource::RUN;
 pub const OPS: &[Entry] = &[
     Entry::of::<command::Run>(),
     Entry::of::<execute::Execute>(),
+    Entry::of::<workflow::Run>(),
     Entry::of::<list::Runs>(),
     Entry::of::<control::Pause>(),
     Entry::of::<resume::Resume>(),

@@ -10,8 +10,11 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
 use crate::store::projects;
+use crate::workflow::check::{Sound, checked};
 use crate::workflow::commands::reachable;
+use crate::workflow::definition::InputType;
 use crate::workflow::engine::program::Program;
+use crate::workflow::plan::{Given, invalid, planned};
 use crate::workflow::resolve::require;
 use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 
@@ -68,13 +71,67 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     })
 }
 
+/// Plans a workflow, by its text and the values of its inputs.
+///
+/// # Errors
+/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an input; `E_INPUTS_REQUIRED` with those that have no value;
+/// `E_TERMINAL_REQUIRED` where an agent gives a secret.
+pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Result<Plan> {
+    let commands = reachable(context);
+    let checked = checked(text, &commands)?;
+    let project = project(context)?;
+    let named = Some(project.clone()).filter(|name| !name.is_empty());
+    let given = Given { inputs: inputs.clone(), outputs: Map::new(), project: named };
+    let planned = planned(&checked, &commands, &given)?;
+    let Some(sound) = &checked.sound else { return Err(invalid(&checked)) };
+    check_secrets(context, sound, &inputs)?;
+    let missing: Vec<&str> = sound
+        .definition
+        .inputs
+        .list
+        .iter()
+        .filter(|named| named.input.is_required() && !planned.inputs.contains_key(&named.id))
+        .map(|named| named.id.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let why = format!("{} needs values for its inputs: {}", sound.definition.workflow, missing.join(", "));
+        return Err(Error::new(Code::InputsRequired, why)
+            .with_details(json!({ "inputs_required": missing }))
+            .hint("give them: `inputs` of execute, `--input NAME=VALUE` of `mcpkg workflow run`"));
+    }
+    let program = Program::of_workflow(sound, planned.inputs);
+    let definition = json!({ "workflow": sound.definition, "inputs": inputs });
+    Ok(Plan {
+        summary: format!("Run the workflow {}", program.name),
+        effects: effects::of(&program),
+        may_be_confirmed: false,
+        definition,
+        hash: planned.plan_hash,
+        program,
+        project,
+    })
+}
+
+/// Refuses the values of secrets that are none, and those that an agent gives.
+fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) -> Result<()> {
+    let secrets = sound.definition.inputs.list.iter().filter(|named| named.input.r#type == InputType::Secret);
+    for named in secrets {
+        if let Some(value) = inputs.get(&named.id) {
+            arguments::check_secret(context, &named.id, value)?;
+        }
+    }
+    Ok(())
+}
+
 /// Plans anew what a run was made of, as its commands are now.
 ///
 /// # Errors
 /// As [`of_command`]; `E_DAMAGED` where its definition is none.
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
-    match (definition["command"].as_str(), definition["with"].as_object()) {
-        (Some(id), Some(with)) => of_command(context, id, with.clone()),
+    let workflow = definition.get("workflow").map(Value::to_string);
+    match (definition["command"].as_str(), definition["with"].as_object(), workflow, definition["inputs"].as_object()) {
+        (Some(id), Some(with), _, _) => of_command(context, id, with.clone()),
+        (_, _, Some(text), Some(inputs)) => of_text(context, &text, inputs.clone()),
         _ => Err(crate::store::blobs::damaged_value("what a run was to do is no definition")),
     }
 }

@@ -16,7 +16,7 @@ use crate::workflow::yaml;
 
 /// Where a text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Text {
+pub(in crate::workflow) enum Text {
     /// An agent's argument is the text itself.
     Agent(String),
     /// A file that a person names.
@@ -38,7 +38,7 @@ pub(super) enum Object {
 ///
 /// # Errors
 /// None: what cannot be read is not a matter of how the command was written.
-pub(super) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
+pub(in crate::workflow) fn text(argument: &str) -> Result<Text, std::convert::Infallible> {
     Ok(match argument {
         "-" => Text::Input,
         path => Text::File(PathBuf::from(path)),
@@ -58,7 +58,7 @@ impl Text {
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is not UTF-8.
-    pub(super) fn read(&self) -> Result<String> {
+    pub(in crate::workflow) fn read(&self) -> Result<String> {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
             Self::File(path) => {
@@ -94,7 +94,7 @@ impl Text {
     }
 
     /// What findings name it by.
-    pub(super) fn name(&self) -> Cow<'_, str> {
+    pub(in crate::workflow) fn name(&self) -> Cow<'_, str> {
         match self {
             Self::Agent(_) => "workflow".into(),
             Self::File(path) => path.to_string_lossy(),

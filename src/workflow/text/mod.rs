@@ -1,6 +1,6 @@
 //! The text of workflows: checked, written anew, planned.
 
-mod argument;
+pub(in crate::workflow) mod argument;
 mod dry_run;
 mod render;
 pub mod resource;
