@@ -66,6 +66,8 @@ mod tools;
 mod wasm;
 #[path = "speed/web.rs"]
 mod web;
+#[path = "speed/workflows.rs"]
+mod workflows;
 #[path = "speed/workspaces.rs"]
 mod workspaces;
 
@@ -154,6 +156,7 @@ fn measure(quick: bool, filter: &str) {
     catalogs::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
     commands::measure(&data, &effort, &mut table);
+    workflows::measure(&effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
     #[cfg(feature = "gate-onnx")]

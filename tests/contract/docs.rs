@@ -10,6 +10,7 @@ use mcpkg::deploy::targets::facts::{AgentsMd, Commands, OriginalForm, OriginalPl
 use mcpkg::error::Code;
 use mcpkg::mcp_servers::dialect::Dialect;
 use mcpkg::operations;
+use mcpkg::workflow::finding::{Kind, Severity};
 
 pub(super) fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference").join(name);
@@ -38,6 +39,30 @@ fn docs_of_the_errors_are_current() {
             .expect("text");
     }
     check("errors.md", &page);
+}
+
+#[test]
+fn docs_of_the_findings_are_current() {
+    let mut page = String::from(
+        "# Findings\n\nWhat `mcpkg workflow validate` and the tool `validate_workflow` find in the text of a workflow\n\
+         ([workflows.md](../workflows.md)). An error keeps it from running; a warning does not. Each has its line and column, from 1;\n\
+         a column counts characters, and the end is exclusive.\n",
+    );
+    let mut family = "";
+    for kind in Kind::ALL {
+        if kind.family() != family {
+            family = kind.family();
+            write!(page, "\n## {family}\n\n| code | severity | meaning | example |\n| --- | --- | --- | --- |\n")
+                .expect("text");
+        }
+        let severity = match kind.severity() {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        };
+        let example = kind.example().replace('|', "\\|");
+        writeln!(page, "| `{}` | {severity} | {} | `{example}` |", kind.name(), kind.about()).expect("text");
+    }
+    check("findings.md", &page);
 }
 
 #[test]

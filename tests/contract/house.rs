@@ -235,10 +235,10 @@ fn imports_go_down_only() {
                 "op", "consent", "approved", "store", "error", "file", "clock", "process", "git", "disk", "redact",
                 "http",
             ],
-            // Commands are what agents have as tools, every operation and every tool that is data, and APIs that were imported
-            // from files and other hosts. They are run with a person's consent, under plain text that holds no secret.
+            // Commands are what agents have as tools: every operation, and every tool that is data. APIs are imported from
+            // files and other hosts, approved on this machine, and asked with secrets, which a text is searched for.
             "workflow" => &[
-                "op", "consent", "approved", "store", "error", "file", "clock", "disk", "http", "secret", "redact",
+                "op", "approved", "store", "error", "file", "clock", "disk", "http", "secret", "schema", "redact",
                 "operations", "DOMAINS",
             ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {

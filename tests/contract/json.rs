@@ -318,6 +318,10 @@ fn every_command_keeps_to_the_schema() {
     for step in steps {
         run(step);
     }
+    scratch.file("flow.yaml", "workflow: w\nsteps:\n  - {id: a, run: \"mcpkg:prompt:list\"}\n");
+    for action in ["validate", "plan", "render"] {
+        run(&["workflow", action, "flow.yaml"]);
+    }
     scratch.file("relu.onnx", crate::workspace::gate::RELU);
     scratch.file("input.json", "[0.5, -1]");
     let gate = crate::workspace::model_gate::ModelGate::start();

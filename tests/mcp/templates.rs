@@ -32,8 +32,13 @@ fn templates_are_listed_and_the_list_of_resources_holds_the_users_alone() {
     let listed = client.result("resources/templates/list", json!({}));
     let templates = listed["resourceTemplates"].as_array().expect("templates");
     let uris: Vec<&Value> = templates.iter().map(|template| &template["uriTemplate"]).collect();
-    let expected =
-        ["mcpkg://prompt/{name}", "mcpkg://resource/{name}", "mcpkg://history/{kind}/{name}", "mcpkg://events"];
+    let expected = [
+        "mcpkg://prompt/{name}",
+        "mcpkg://resource/{name}",
+        "mcpkg://history/{kind}/{name}",
+        "mcpkg://schema/workflow",
+        "mcpkg://events",
+    ];
     assert_eq!(uris, expected);
     assert_eq!(templates[0]["mimeType"], "text/markdown");
     let resources = client.result("resources/list", json!({}));

@@ -64,6 +64,11 @@ impl<'a> Book<'a> {
         self.places.get(pointer).is_some()
     }
 
+    /// Whether anything was found at a pointer so far.
+    pub(super) fn is_found(&self, pointer: &str) -> bool {
+        self.findings.iter().any(|found| found.path == pointer)
+    }
+
     fn push(&mut self, kind: Kind, pointer: &str, span: Span, message: impl Into<String>) -> &mut Finding {
         let mut found = Finding::new(kind, pointer, span, message);
         let defined_at = self.places.nearest(pointer).defined_at;

@@ -77,11 +77,7 @@ pub fn checked(text: &str, commands: &dyn Commands) -> Result<Checked> {
     };
     let mut sound = None;
     if let Some(definition) = &readable {
-        let (graph, specs, uses) = semantics(&mut book, definition, commands)?;
-        sound = specs.filter(|_| !book.has_errors()).map(|specs| {
-            let order = graph.order();
-            Sound { definition: definition.clone(), specs, graph, order, uses }
-        });
+        sound = semantics(&mut book, definition, commands)?.filter(|_| !book.has_errors());
     }
     let findings = book.close();
     Ok(Checked { findings, sound, readable, places })
@@ -111,12 +107,8 @@ fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
     definition.map_err(|error| Error::internal("a text of the right shape is no definition").with_source(error))
 }
 
-/// Looks at what the values mean; returns which step needs which, the commands where all are known, and the templates.
-fn semantics(
-    book: &mut Book<'_>,
-    definition: &Definition,
-    commands: &dyn Commands,
-) -> Result<(Graph, Option<Vec<Arc<CommandSpec>>>, Vec<Use>)> {
+/// Looks at what the values mean; returns the workflow where all its commands are known.
+fn semantics(book: &mut Book<'_>, definition: &Definition, commands: &dyn Commands) -> Result<Option<Sound>> {
     let known = Known::new(definition, commands)?;
     let answers = known.contracts();
     let contracts = answers.borrowed();
@@ -131,8 +123,9 @@ fn semantics(
         Resolved::One(spec) => Some(Arc::clone(spec)),
         _ => None,
     });
-    let specs = specs.collect();
-    Ok((graph, specs, uses))
+    let specs: Option<Vec<_>> = specs.collect();
+    let order = graph.order();
+    Ok(specs.map(|specs| Sound { definition: definition.clone(), specs, graph, order, uses }))
 }
 
 /// Refuses a text of a version whose rules are not known.

@@ -53,7 +53,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>) -> Result<()> {
 
 /// What is missing was said already, so that an empty name is passed over.
 fn name(book: &mut Book<'_>, pointer: &str, what: &str, name: &str, is_key: bool) {
-    if name.is_empty() && !is_key && !book.has(pointer) || is_identifier(name) {
+    if is_identifier(name) || name.is_empty() && book.is_found(pointer) {
         return;
     }
     let message = format!("`{name}` is no name for {what}");

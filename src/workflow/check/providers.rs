@@ -8,7 +8,6 @@ use super::book::Book;
 use super::known::Known;
 use super::templates::{Slot, Use};
 use crate::error::{Result, nearest};
-use crate::workflow::answers::{self, Found};
 use crate::workflow::binding::{self, Contracts, Source, Wanted};
 use crate::workflow::definition::{Bound, Input};
 use crate::workflow::expression::{Node, Root};
@@ -217,19 +216,9 @@ fn hold(book: &mut Book<'_>, wanted: &Wanted, arg: &str, source: &Source, contra
     let better = || {
         let Source::Step(step, _) = source else { return None };
         let contract = contracts[*step]?;
-        let fields = || {
-            contract
-                .fields
-                .iter()
-                .filter(|field| matches!(answers::find(contract, &answers::segments(&field.name)), Found::Field(_)))
-        };
-        let has = |tag: &String| fields().find(|field| field.tags.contains(tag));
-        wanted
-            .prefer
-            .as_ref()
-            .and_then(has)
-            .or_else(|| wanted.accepts.iter().find_map(has))
-            .map(|field| field.name.clone())
+        let has = |tag: &String| contract.fields.iter().find(|field| field.tags.contains(tag));
+        let better = wanted.prefer.as_ref().and_then(has).or_else(|| wanted.accepts.iter().find_map(has));
+        better.map(|field| field.name.clone())
     };
     let why = |found: &mut Finding| {
         found.why = Some(Why { accepts: wanted.accepts.clone(), prefer: wanted.prefer.clone(), tags: tags.clone() });

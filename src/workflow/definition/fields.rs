@@ -8,6 +8,11 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// Whether a text for people says nothing, and so is not written.
+pub(super) fn is_unsaid(text: &Option<String>) -> bool {
+    text.as_ref().is_none_or(String::is_empty)
+}
+
 /// Whether a mapping is empty, which is not written.
 pub(super) fn is_empty_map(map: &Map<String, Value>) -> bool {
     map.is_empty()

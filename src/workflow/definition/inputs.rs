@@ -8,7 +8,7 @@ use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::fields::{is_default, is_empty_map, scalar};
+use super::fields::{is_default, is_empty_map, is_unsaid, scalar};
 
 /// The inputs in the author's order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -42,10 +42,10 @@ pub struct NamedInput {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Input {
     /// In a list the name of the input; in a mapping, whose key that is, a label for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub name: Option<String>,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
     /// Its type; string where it is not said. The value of a secret is a reference such as env:NAME.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -85,10 +85,10 @@ pub struct Input {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validate: Option<Validate>,
     /// What stands in an empty field of a form.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub placeholder: Option<String>,
     /// A word of advice for who fills it in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub hint: Option<String>,
     /// A value as it could be.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::spec::OutputField;
-use fields::{is_empty_map, text_or_flag, text_or_number};
+use fields::{is_empty_map, is_unsaid, text_or_flag, text_or_number};
 
 pub use inputs::{
     Bound, DefaultValue, Form, Input, InputType, Inputs, Join, Mode, NamedInput, OnError, OnMissing, Origin, Select,
@@ -30,10 +30,10 @@ pub struct Definition {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub workflow: String,
     /// A title for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub title: Option<String>,
     /// What it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
     /// The groups of commands that it needs, such as the prefix of a catalog.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -59,7 +59,7 @@ pub struct Step {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub run: String,
     /// What it is for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "is_unsaid")]
     pub description: Option<String>,
     /// Steps that have to succeed before it. Those whose answer it uses need not be named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -146,7 +146,8 @@ impl<'t> Cursor<'t> {
 
     /// Says what is wrong with what stands here, where nothing more was expected.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
-        if let Some(sign) = UNSUPPORTED.iter().find(|sign| self.is_at(sign)) {
+        let is_operator = ["==", "!=", "&&", "||"].iter().any(|sign| self.is_at(sign));
+        if let Some(sign) = UNSUPPORTED.iter().find(|sign| self.is_at(sign) && (!is_operator || sign.len() == 3)) {
             return self.unsupported(sign);
         }
         let width = self.rest().chars().next().map_or(0, char::len_utf8);

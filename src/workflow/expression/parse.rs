@@ -125,14 +125,11 @@ impl<'t> Parser<'t> {
                 return Err(self.cursor.unsupported(long));
             }
         }
-        let is_equal = match (self.cursor.eat("=="), self.cursor.eat("!=")) {
-            (true, _) => true,
-            (_, true) => false,
-            _ => {
-                self.cursor.at = end;
-                return Ok(left);
-            }
-        };
+        let is_equal = self.cursor.eat("==");
+        if !is_equal && !self.cursor.eat("!=") {
+            self.cursor.at = end;
+            return Ok(left);
+        }
         let right = self.value()?;
         let at = start..right.at.end;
         Ok(Expression { node: Node::Equal(is_equal, Box::new(left), Box::new(right)), at })
@@ -188,10 +185,11 @@ impl<'t> Parser<'t> {
             }
             values.push(self.down(Self::literal)?);
             self.cursor.space();
-            match (self.cursor.eat(","), self.cursor.eat("]")) {
-                (true, _) => {}
-                (_, true) => return Ok(Value::Array(values)),
-                _ => return Err(self.cursor.unexpected("`,` or `]`")),
+            if self.cursor.eat("]") {
+                return Ok(Value::Array(values));
+            }
+            if !self.cursor.eat(",") {
+                return Err(self.cursor.unexpected("`,` or `]`"));
             }
         }
     }
@@ -215,10 +213,11 @@ impl<'t> Parser<'t> {
             let value = self.down(Self::literal)?;
             values.insert(key, value);
             self.cursor.space();
-            match (self.cursor.eat(","), self.cursor.eat("}")) {
-                (true, _) => {}
-                (_, true) => return Ok(Value::Object(values)),
-                _ => return Err(self.cursor.unexpected("`,` or `}`")),
+            if self.cursor.eat("}") {
+                return Ok(Value::Object(values));
+            }
+            if !self.cursor.eat(",") {
+                return Err(self.cursor.unexpected("`,` or `}`"));
             }
         }
     }

@@ -82,10 +82,14 @@ impl Template {
     /// # Errors
     /// Everything that is wrong.
     pub fn read_condition(text: &str) -> Result<Expression, Vec<Fault>> {
-        if !text.trim_start().starts_with("${{") {
+        // Two braces begin no expression, so that a template was meant.
+        if !text.trim_start().trim_start_matches('$').starts_with("{{") {
             return parse(text).map_err(|fault| vec![fault]);
         }
         let (template, mut faults) = Self::read(text);
+        if !faults.is_empty() {
+            return Err(faults);
+        }
         let mut expressions = Vec::new();
         for part in template.parts {
             match part {

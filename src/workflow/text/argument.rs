@@ -62,7 +62,7 @@ impl Text {
         let bytes = match self {
             Self::Agent(text) => return Ok(text.clone()),
             Self::File(path) => {
-                file::open(path).and_then(|file| beginning(file)).map_err(|error| Error::file("read", path, error))?
+                file::open(path).and_then(beginning).map_err(|error| Error::file("read", path, error))?
             }
             Self::Input => beginning(std::io::stdin().lock())
                 .map_err(|error| Error::new(Code::FileFailed, format!("Cannot read standard input: {error}")))?,

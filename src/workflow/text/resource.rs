@@ -1,6 +1,6 @@
 //! `mcpkg://schema/workflow`.
 
-use crate::op::{Resource, Shown, Validator};
+use crate::op::{Resource, Validator};
 use crate::workflow::schema;
 
 const MIME_TYPE: &str = "application/schema+json";
@@ -12,7 +12,6 @@ pub const SCHEMA: Resource = Resource {
     title: "Form of a workflow",
     description: "The JSON Schema of a workflow's text",
     mime_type: Some(MIME_TYPE),
-    shown: Shown::Listed,
     read: |_, contents| {
         let shell = || "mcpkg serve".to_owned();
         contents.text(Some(MIME_TYPE), &schema::of_workflow().to_string(), &shell)?;

@@ -16,7 +16,8 @@ pub struct Api {
 
 impl Api {
     pub fn new() -> Self {
-        let specs: Vec<CommandSpec> = specs().into_iter().map(|spec| serde_json::from_value(spec).expect("a spec")).collect();
+        let specs: Vec<CommandSpec> =
+            specs().into_iter().map(|spec| serde_json::from_value(spec).expect("a spec")).collect();
         let commands = specs.into_iter().map(|spec| (spec.id.clone(), Arc::new(spec))).collect();
         let providers = providers().into_iter().map(|provider| {
             let provider: ProviderContract = serde_json::from_value(provider).expect("a provider");
@@ -40,7 +41,8 @@ impl Commands for Api {
         if let Some(spec) = self.commands.get(&id) {
             return Ok(Resolved::One(Arc::clone(spec)));
         }
-        let named: Vec<String> = self.commands.keys().filter(|known| known.rsplit(':').next() == Some(&id)).cloned().collect();
+        let named: Vec<String> =
+            self.commands.keys().filter(|known| known.rsplit(':').next() == Some(&id)).cloned().collect();
         if named.len() > 1 {
             return Ok(Resolved::Several(named));
         }
@@ -111,38 +113,78 @@ fn specs() -> Vec<Value> {
     let app_arg = json!([{ "name": "app", "type": "string", "accepts": accepts, "prefer": "app_id" }]);
     let body = json!({ "content_type": "application/json", "required": true });
     vec![
-        spec("apps:create", "POST", "/apps", json!({
-            "flags": [
-                { "name": "region", "type": "string", "in": "body", "enum": ["eu", "us"] },
-                { "name": "name", "type": "string", "in": "body", "required": true },
-                { "name": "size", "type": "integer", "in": "body" },
-                { "name": "labels", "type": "array", "items": "string", "in": "body" },
-                { "name": "token", "type": "secret", "in": "body" },
-            ],
-            "body": body, "auth": ["hosting"], "output_contract": { "fields": app },
-        })),
-        spec("apps:list", "GET", "/apps", json!({
-            "flags": [{ "name": "page_size", "type": "integer", "in": "query" }],
-            "output_contract": { "fields": app, "list": "." },
-        })),
-        spec("apps:info", "GET", "/apps/{app}", json!({ "positionals": app_arg, "output_contract": { "fields": app } })),
-        spec("apps:update", "PATCH", "/apps/{app}", json!({
-            "positionals": app_arg, "flags": [{ "name": "name", "type": "string", "in": "body" }], "body": body,
-            "output_contract": { "fields": app },
-        })),
+        spec(
+            "apps:create",
+            "POST",
+            "/apps",
+            json!({
+                "flags": [
+                    { "name": "region", "type": "string", "in": "body", "enum": ["eu", "us"] },
+                    { "name": "name", "type": "string", "in": "body", "required": true },
+                    { "name": "size", "type": "integer", "in": "body" },
+                    { "name": "labels", "type": "array", "items": "string", "in": "body" },
+                    { "name": "token", "type": "secret", "in": "body" },
+                ],
+                "body": body, "auth": ["hosting"], "output_contract": { "fields": app },
+            }),
+        ),
+        spec(
+            "apps:list",
+            "GET",
+            "/apps",
+            json!({
+                "flags": [{ "name": "page_size", "type": "integer", "in": "query" }],
+                "output_contract": { "fields": app, "list": "." },
+            }),
+        ),
+        spec(
+            "apps:info",
+            "GET",
+            "/apps/{app}",
+            json!({ "positionals": app_arg, "output_contract": { "fields": app } }),
+        ),
+        spec(
+            "apps:update",
+            "PATCH",
+            "/apps/{app}",
+            json!({
+                "positionals": app_arg, "flags": [{ "name": "name", "type": "string", "in": "body" }], "body": body,
+                "output_contract": { "fields": app },
+            }),
+        ),
         spec("apps:delete", "DELETE", "/apps/{app}", json!({ "positionals": app_arg })),
         spec("apps:old", "GET", "/apps/old", json!({ "deprecated": true, "output_contract": { "fields": app } })),
-        spec("addons:create", "POST", "/apps/{app}/addons", json!({
-            "positionals": app_arg,
-            "flags": [{ "name": "plan", "type": "string", "in": "body", "required": true, "provider": "addons:list" }],
-            "output_contract": { "fields": addon },
-        })),
-        spec("addons:list", "GET", "/apps/{app}/addons", json!({
-            "positionals": app_arg, "flags": [{ "name": "page_size", "type": "integer", "in": "query" }],
-            "output_contract": { "fields": addon, "list": "." },
-        })),
-        spec("pipelines:list", "GET", "/pipelines", json!({ "output_contract": { "fields": pipeline, "list": "data.items" } })),
-        spec("regions:list", "GET", "/regions", json!({ "output_contract": { "fields": [field("code", "string", &[]), field("geo", "object", &[])], "list": "." } })),
+        spec(
+            "addons:create",
+            "POST",
+            "/apps/{app}/addons",
+            json!({
+                "positionals": app_arg,
+                "flags": [{ "name": "plan", "type": "string", "in": "body", "required": true, "provider": "addons:list" }],
+                "output_contract": { "fields": addon },
+            }),
+        ),
+        spec(
+            "addons:list",
+            "GET",
+            "/apps/{app}/addons",
+            json!({
+                "positionals": app_arg, "flags": [{ "name": "page_size", "type": "integer", "in": "query" }],
+                "output_contract": { "fields": addon, "list": "." },
+            }),
+        ),
+        spec(
+            "pipelines:list",
+            "GET",
+            "/pipelines",
+            json!({ "output_contract": { "fields": pipeline, "list": "data.items" } }),
+        ),
+        spec(
+            "regions:list",
+            "GET",
+            "/regions",
+            json!({ "output_contract": { "fields": [field("code", "string", &[]), field("geo", "object", &[])], "list": "." } }),
+        ),
         spec("files:upload", "POST", "/files", json!({ "runnable": false, "why_not": "its body has several parts" })),
         spec("jobs:start", "POST", "/jobs", json!({ "auth": ["unkept"] })),
         spec("lost:list", "GET", "/lost", json!({ "base_url": null })),
@@ -151,7 +193,8 @@ fn specs() -> Vec<Value> {
 
 fn providers() -> Vec<Value> {
     let app = json!({ "app": { "accepts": ["app_id", "app_name"], "prefer": "app_id", "required": true } });
-    let returns = |id: &str, name: &str| json!([{ "name": "id", "tags": [id] }, { "name": "name", "tags": [name, "display"] }]);
+    let returns =
+        |id: &str, name: &str| json!([{ "name": "id", "tags": [id] }, { "name": "name", "tags": [name, "display"] }]);
     vec![
         json!({ "id": "apps:list", "args": {}, "returns": returns("app_id", "app_name") }),
         json!({ "id": "addons:list", "args": app, "returns": returns("addon_id", "addon_name") }),

@@ -1,0 +1,118 @@
+//! The text of workflows: checked, planned and written, against a reader of YAML that does no more than read.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mcpkg::error::Result;
+use mcpkg::workflow::check::{Checked, checked, shaped};
+use mcpkg::workflow::plan::{Given, planned};
+use mcpkg::workflow::render::rendered;
+use mcpkg::workflow::source::{Commands, Resolved};
+use mcpkg::workflow::spec::{CommandSpec, ProviderContract};
+use serde_json::{Value as Json, json};
+
+use crate::Effort;
+use crate::table::{Bar, Row, Table, Value};
+
+const VALIDATE: &str = "workflow: validate 500 steps, against serde-saphyr into a value";
+const GROWTH: &str = "workflow: validate 500 steps, against 50 steps";
+const PLAN: &str = "workflow: dry run of 500 steps, against validate";
+const RENDER: &str = "workflow: render 500 steps, against validate";
+const COMMANDS: &str = "workflow: validate 500 steps with 5,000 commands, against 500 commands";
+
+/// So many commands.
+struct Many(Vec<Arc<CommandSpec>>);
+
+impl Many {
+    fn new(count: usize) -> Self {
+        let spec = |n: usize| {
+            let spec = json!({
+                "id": format!("group{}:thing{n}:info", n % 50), "group": format!("group{}", n % 50), "name": format!("thing{n}:info"),
+                "summary": "Shows a thing", "source": "catalogs", "effect": "read", "idempotency": "safe", "method": "GET",
+                "path": format!("/things/{n}/{{thing}}"), "base_url": "https://api.example.org", "runnable": true,
+                "flags": [{ "name": "filter", "type": "string", "in": "query" }, { "name": "size", "type": "integer", "in": "query" }],
+                "positionals": [{ "name": "thing", "type": "string", "accepts": ["thing_id"], "prefer": "thing_id" }],
+                "output_contract": { "fields": [
+                    { "name": "id", "type": "string", "tags": ["thing_id"] }, { "name": "name", "type": "string", "tags": ["thing_name"] },
+                ] },
+            });
+            Arc::new(serde_json::from_value(spec).expect("a spec"))
+        };
+        let mut specs: Vec<Arc<CommandSpec>> = (0..count).map(spec).collect();
+        specs.sort_by(|a, b| a.id.cmp(&b.id));
+        Self(specs)
+    }
+}
+
+impl Commands for Many {
+    fn resolve(&self, typed: &str) -> Result<Resolved> {
+        let found = self.0.binary_search_by(|spec| spec.id.as_str().cmp(typed));
+        Ok(found.map_or(Resolved::None(Vec::new()), |index| Resolved::One(Arc::clone(&self.0[index]))))
+    }
+
+    fn provider(&self, _: &str) -> Result<Option<Arc<ProviderContract>>> {
+        Ok(None)
+    }
+}
+
+/// Returns a workflow of so many steps, each of which uses the answer of the one before.
+fn text(steps: usize) -> String {
+    let mut text = String::from("workflow: many\ninputs:\n  thing:\n    description: Where it begins\nsteps:\n");
+    for step in 0..steps {
+        let from = match step {
+            0 => "inputs.thing".to_owned(),
+            _ => format!("steps.step_{}.output.id", step - 1),
+        };
+        text.push_str(&format!(
+            "  - id: step_{step}\n    run: group{}:thing{}:info\n    description: The step of number {step}\n    with:\n      thing: ${{{{ {from} }}}}\n      filter: \"of ${{{{ inputs.thing }}}}\"\n      size: {step}\n",
+            step % 50, step % 500,
+        ));
+    }
+    text
+}
+
+pub fn measure(effort: &Effort, table: &mut Table) {
+    let rows = [VALIDATE, GROWTH, PLAN, RENDER, COMMANDS];
+    if !rows.iter().any(|row| table.wants(row)) {
+        return;
+    }
+    let (many, few) = (text(500), text(50));
+    let (commands, more) = (Many::new(500), Many::new(5_000));
+    let check = |text: &str, commands: &Many| -> Checked { checked(text, commands).expect("a check") };
+    assert!(check(&many, &commands).findings.is_empty(), "{:?}", check(&many, &commands).findings);
+    let of = |what: &str, ours: &dyn Fn(), reference: &dyn Fn(), bar: f64, table: &mut Table| {
+        if !table.wants(what) {
+            return;
+        }
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for _ in 0..effort.samples(50) * effort.rounds {
+            a.push(time(ours));
+            b.push(time(reference));
+        }
+        let (ours, reference) = (Value::Time(median(&mut a)), Value::Time(median(&mut b)));
+        table.push(Row { what: what.to_owned(), ours, off: None, reference: Some(reference), bar: Bar::Times(bar) });
+    };
+    let validate = || drop(check(&many, &commands));
+    let read = || drop(serde_saphyr::from_str::<Json>(&many).expect("a value"));
+    of(VALIDATE, &validate, &read, 4.0, table);
+    of(GROWTH, &validate, &|| drop(check(&few, &commands)), 12.0, table);
+    let plan = || drop(planned(&check(&many, &commands), &commands, &Given::default()).expect("a plan"));
+    of(PLAN, &plan, &validate, 1.5, table);
+    let render = || {
+        let (definition, _) = shaped(&many).expect("a definition");
+        drop(rendered(&definition.expect("a definition")).expect("a text"));
+    };
+    of(RENDER, &render, &validate, 1.0, table);
+    of(COMMANDS, &|| drop(check(&many, &more)), &validate, 1.2, table);
+}
+
+fn time(f: &dyn Fn()) -> Duration {
+    let start = Instant::now();
+    f();
+    start.elapsed()
+}
+
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
