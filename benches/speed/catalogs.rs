@@ -59,7 +59,8 @@ fn document(data: &Data) -> PathBuf {
 /// Makes a document of 1,200 operations and 13 MB: most of it words and examples, as in GitHub's.
 fn made() -> Json {
     let words = "Says at some length what this is for, and what to look at before it is used. ".repeat(10);
-    let property = |n: usize| (format!("field_{n}"), json!({ "type": "string", "description": words, "example": words }));
+    let property =
+        |n: usize| (format!("field_{n}"), json!({ "type": "string", "description": words, "example": words }));
     let schema = |n: usize| {
         let mut properties: Map<String, Json> = (0..24).map(property).collect();
         properties.insert("owner".to_owned(), json!({ "$ref": format!("#/components/schemas/S{}", (n + 1) % 200) }));

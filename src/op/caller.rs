@@ -266,7 +266,17 @@ mod tests {
     fn grant(read_only: bool, consent: bool, project: Option<Uuid>) -> Grant {
         let project_name = project.map(|_| "p".to_owned());
         let (key, publish) = ("ci".to_owned(), Vec::new());
-        Grant { key, project, project_name, read_only, consent, publish, attest: false, execute: false, expires_at: None }
+        Grant {
+            key,
+            project,
+            project_name,
+            read_only,
+            consent,
+            publish,
+            attest: false,
+            execute: false,
+            expires_at: None,
+        }
     }
 
     fn client(key: Option<Grant>, connection: Connection) -> Caller {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::kept::Kept;
+use super::running::{Answered, Failed, Running};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
-use super::running::{Answered, Failed, Running};
 use super::{contracts, from_schema, resolve};
 use crate::error::{Code, Result};
 use crate::op::{Context, Projected, Projections, Validator};

@@ -238,8 +238,19 @@ fn imports_go_down_only() {
             // Commands are what agents have as tools: every operation, and every tool that is data. APIs are imported from
             // files and other hosts, approved on this machine, and asked with secrets, which a text is searched for.
             "workflow" => &[
-                "op", "approved", "store", "error", "file", "clock", "disk", "http", "secret", "schema", "redact",
-                "operations", "DOMAINS",
+                "op",
+                "approved",
+                "store",
+                "error",
+                "file",
+                "clock",
+                "disk",
+                "http",
+                "secret",
+                "schema",
+                "redact",
+                "operations",
+                "DOMAINS",
             ],
             domain if mcpkg::DOMAINS.iter().any(|known| known.name == domain) => {
                 &["op", "store", "error", "file", "clock"]

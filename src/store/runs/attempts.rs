@@ -79,8 +79,7 @@ pub fn begin(db: &Db<'_>, run: i64, begun: &Begun) -> Result<()> {
                                   started_at)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
     );
-    let values =
-        params![run, seq, number, round, key, actor, command, method, host, path, arguments, started_at];
+    let values = params![run, seq, number, round, key, actor, command, method, host, path, arguments, started_at];
     db.run(sql, values).map(drop)
 }
 

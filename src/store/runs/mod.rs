@@ -277,9 +277,8 @@ pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
             db.run(sql, params![id])?
         }
         Wanted::Cancel => {
-            let sql = sql!(
-                "UPDATE run SET wanted = 'cancel', state = 'cancel_requested' WHERE id = ?1 AND ended_at IS NULL"
-            );
+            let sql =
+                sql!("UPDATE run SET wanted = 'cancel', state = 'cancel_requested' WHERE id = ?1 AND ended_at IS NULL");
             db.run(sql, params![id])?
         }
     };

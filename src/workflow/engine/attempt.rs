@@ -35,7 +35,13 @@ impl Drive<'_> {
     ///
     /// # Errors
     /// What keeps it from being noted: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`.
-    pub fn attempt(&mut self, seq: usize, round: i64, with: &Map<String, Value>, body: Option<&Value>) -> Result<Attempt> {
+    pub fn attempt(
+        &mut self,
+        seq: usize,
+        round: i64,
+        with: &Map<String, Value>,
+        body: Option<&Value>,
+    ) -> Result<Attempt> {
         let step = &self.program.steps[seq];
         let spec = &step.spec;
         let context = self.context;
@@ -79,12 +85,18 @@ impl Drive<'_> {
             }
         }
         // One that was looked at again by a resume has no answer either.
-        let again = last.is_some_and(|last| last.begun.round == round && last.ended.is_none_or(|ended| ended.outcome == LOST));
+        let again =
+            last.is_some_and(|last| last.begun.round == round && last.ended.is_none_or(|ended| ended.outcome == LOST));
         Ok(Attempt { number: begun.number, outcome, cut, again })
     }
 
     /// Returns what is kept of an attempt, and the answer without its secrets.
-    pub fn ended(&mut self, seq: usize, outcome: &Result<Answered, Failed>, reason: Option<&str>) -> (Ended, Option<Sealed>) {
+    pub fn ended(
+        &mut self,
+        seq: usize,
+        outcome: &Result<Answered, Failed>,
+        reason: Option<&str>,
+    ) -> (Ended, Option<Sealed>) {
         let contract = &self.program.steps[seq].spec.output_contract;
         let ended_at = self.context.clock.now();
         let reason = reason.map(|reason| self.known.hidden_in(reason));
@@ -157,14 +169,20 @@ fn excerpt(value: &Value) -> String {
 }
 
 /// Returns the first field of a contract that an answer lacks: of each element where it is a list.
-pub fn lacks<'c>(contract: &'c OutputContract, names: impl Iterator<Item = &'c str>, output: &Value) -> Option<&'c str> {
+pub fn lacks<'c>(
+    contract: &'c OutputContract,
+    names: impl Iterator<Item = &'c str>,
+    output: &Value,
+) -> Option<&'c str> {
     let elements: Vec<&Value> = match contract.list.as_deref() {
         None => match output {
             Value::Array(values) => values.iter().collect(),
             value => vec![value],
         },
         Some(".") => output.as_array().map(|values| values.iter().collect()).unwrap_or_default(),
-        Some(path) => at(output, path).and_then(Value::as_array).map(|values| values.iter().collect()).unwrap_or_default(),
+        Some(path) => {
+            at(output, path).and_then(Value::as_array).map(|values| values.iter().collect()).unwrap_or_default()
+        }
     };
     let mut names = names;
     names.find(|name| elements.iter().any(|element| at(element, name).is_none() && at(output, name).is_none()))

@@ -61,7 +61,12 @@ pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
 /// # Errors
 /// `E_STEP_UNCERTAIN` where a person has to decide of a step; `E_INVALID_ARGUMENT` where a decision is about a step of which
 /// there is nothing to decide; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-pub fn prepare(context: &Context, resumable: &Resumable, program: &Program, decisions: &[(String, Decision)]) -> Result<()> {
+pub fn prepare(
+    context: &Context,
+    resumable: &Resumable,
+    program: &Program,
+    decisions: &[(String, Decision)],
+) -> Result<()> {
     let (run, now) = (&resumable.run, context.clock.now());
     let refused = context.store.write(|db| {
         let rows = steps::of(db, run.id)?;
@@ -111,7 +116,8 @@ fn check_decision(rows: &[Step], program: &Program, name: &str) -> Result<()> {
         [] => "no step of the run waits for a decision".to_owned(),
         steps => format!("a decision is wanted of {}", steps.join(", ")),
     };
-    Err(Error::new(Code::InvalidArgument, format!("There is nothing to decide of step '{}'", name.escape_debug())).hint(hint))
+    Err(Error::new(Code::InvalidArgument, format!("There is nothing to decide of step '{}'", name.escape_debug()))
+        .hint(hint))
 }
 
 fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
@@ -195,10 +201,11 @@ fn wrong_state(run: &Run, state: State, why: String) -> Error {
 
 /// Returns the failure of a run of which a person has to decide.
 pub fn uncertain(run: Uuid, step: &str) -> Error {
-    let why = format!("Whether step '{step}' of run {run} did its work is not known, and its command is not safe to repeat");
-    Error::new(Code::StepUncertain, why)
-        .with_details(json!({ "run": run.to_string(), "step": step }))
-        .hint(format!("look, then decide: `mcpkg workflow resume {run} --step {step}=retry`, `=skip`, or `=done --output FILE`"))
+    let why =
+        format!("Whether step '{step}' of run {run} did its work is not known, and its command is not safe to repeat");
+    Error::new(Code::StepUncertain, why).with_details(json!({ "run": run.to_string(), "step": step })).hint(format!(
+        "look, then decide: `mcpkg workflow resume {run} --step {step}=retry`, `=skip`, or `=done --output FILE`"
+    ))
 }
 
 /// Returns the failure of an id that no run has, for this caller.

@@ -18,7 +18,8 @@ const SECRET_WORDS: &[&str] =
 const SECRET_PAIRS: &[(&str, &str)] = &[("api", "key"), ("access", "key"), ("private", "key"), ("signing", "key")];
 
 /// Words beside which a token is no secret, as in `next_page_token`.
-const HARMLESS: &[&str] = &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length"];
+const HARMLESS: &[&str] =
+    &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length"];
 
 /// The shortest value that is looked for in other texts.
 const SHORTEST: usize = 4;
@@ -175,7 +176,9 @@ mod tests {
 
     #[test]
     fn names_say_which_fields_are_secrets() {
-        for name in ["token", "accessToken", "API_KEY", "apikey", "user-password", "Authorization", "set_cookie", "privateKey"] {
+        for name in
+            ["token", "accessToken", "API_KEY", "apikey", "user-password", "Authorization", "set_cookie", "privateKey"]
+        {
             assert!(is_secret_name(name), "{name}");
         }
         for name in ["id", "next_page_token", "token_type", "key", "monkey", "secretary", "tokenizer", "api", "keys"] {
@@ -215,7 +218,8 @@ mod tests {
 
     #[test]
     fn x44_ids_are_readable() {
-        let ids = json!({ "id": "3f2a1b4c-5d6e-4f70-8a9b-0c1d2e3f4a5b", "sha": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b" });
+        let ids =
+            json!({ "id": "3f2a1b4c-5d6e-4f70-8a9b-0c1d2e3f4a5b", "sha": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b" });
         assert_eq!(Known::default().shown(&ids), ids);
     }
 }

@@ -133,7 +133,9 @@ impl Drive<'_> {
             (false, _) => Round::Again(next_at),
             // Without a condition so many rounds are what it wants.
             (true, None) => Round::Done,
-            (true, Some(_)) if is_late => Round::GivenUp(format!("its condition did not hold in time, after {round} rounds")),
+            (true, Some(_)) if is_late => {
+                Round::GivenUp(format!("its condition did not hold in time, after {round} rounds"))
+            }
             (true, Some(_)) => Round::GivenUp(format!("its condition did not hold after {round} rounds")),
         }
     }

@@ -50,7 +50,8 @@ impl Stop {
     pub fn watched<T>(&self, context: &Context, run: i64, work: impl FnOnce() -> T) -> T {
         thread::scope(|scope| {
             // Without a thread a run goes on as well; it is stopped between its steps then.
-            let watcher = thread::Builder::new().name("run-watch".to_owned()).spawn_scoped(scope, || self.watch(context, run));
+            let watcher =
+                thread::Builder::new().name("run-watch".to_owned()).spawn_scoped(scope, || self.watch(context, run));
             if let Err(error) = watcher {
                 tracing::warn!(%error, "a run is not watched while a step is under way");
             }

@@ -162,7 +162,9 @@ impl Scope for With<'_> {
 }
 
 fn known(found: Option<&Value>, path: &Path) -> Outcome {
-    found.and_then(|value| value_at(value, &path.segments)).map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
+    found
+        .and_then(|value| value_at(value, &path.segments))
+        .map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
 }
 
 fn holds(text: &Value, scope: &dyn Scope) -> Result<(bool, String)> {
@@ -171,9 +173,8 @@ fn holds(text: &Value, scope: &dyn Scope) -> Result<(bool, String)> {
         Value::Bool(holds) => return Ok((*holds, format!("the condition is {holds}"))),
         other => return Err(broken(&other.to_string(), "it is no condition")),
     };
-    let expression = Template::read_condition(text).map_err(|faults| {
-        broken(text, faults.first().map_or("it is no condition", |fault| fault.message.as_str()))
-    })?;
+    let expression = Template::read_condition(text)
+        .map_err(|faults| broken(text, faults.first().map_or("it is no condition", |fault| fault.message.as_str())))?;
     let holds = condition(&expression, scope).unwrap_or(false);
     Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope))))
 }
@@ -260,7 +261,8 @@ mod tests {
     use super::*;
 
     fn values() -> Values {
-        let mut values = Values { inputs: json!({ "n": 3, "flag": false }).as_object().unwrap().clone(), ..Values::default() };
+        let mut values =
+            Values { inputs: json!({ "n": 3, "flag": false }).as_object().unwrap().clone(), ..Values::default() };
         values.restore("a", json!({ "id": 7, "key": "***" }), &["/key".to_owned()]);
         values
     }
@@ -269,7 +271,10 @@ mod tests {
     fn a_value_that_is_missing_is_named() {
         let filled = |template| values().filled(&template).map_err(|error| error.to_string());
         assert_eq!(filled(json!({ "x": ["${{ inputs.n }}", "n=${{ inputs.n }}"] })), Ok(json!({ "x": [3, "n=3"] })));
-        assert_eq!(filled(json!("${{ steps.a.output.name }}")), Err("there is no value for steps.a.output.name".to_owned()));
+        assert_eq!(
+            filled(json!("${{ steps.a.output.name }}")),
+            Err("there is no value for steps.a.output.name".to_owned())
+        );
         assert_eq!(values().answer(&json!({ "x": "${{ steps.a.output.name }}" })).unwrap(), json!({ "x": null }));
         assert_eq!(values().answer(&json!("${{ steps.a.output }}")).unwrap(), json!({ "id": 7, "key": "***" }));
     }

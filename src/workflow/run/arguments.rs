@@ -74,7 +74,8 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
         }
     }
     let placeholders = spec.positionals.iter().map(|positional| positional.name.as_str());
-    let required = spec.flags.iter().filter(|flag| flag.required && flag.default.is_none()).map(|flag| flag.name.as_str());
+    let required =
+        spec.flags.iter().filter(|flag| flag.required && flag.default.is_none()).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| with.get(*name).is_none_or(Value::is_null)) {
         Some(name) => Err(wrong(name, "it has to be given")),
         None => Ok(()),
@@ -170,7 +171,8 @@ mod tests {
     fn arguments_are_what_the_command_takes() {
         let folder = tempfile::tempdir().unwrap();
         let context = Context::shell(Store::open(&folder.path().join("a.db")).unwrap(), Selection::default());
-        let checked = |with: Value| check(&context, &spec(), with.as_object().unwrap()).map_err(|error| error.to_string());
+        let checked =
+            |with: Value| check(&context, &spec(), with.as_object().unwrap()).map_err(|error| error.to_string());
         assert_eq!(checked(json!({ "name": "a", "region": "eu", "size": 3, "key": "env:KEY" })), Ok(()));
         for (with, why) in [
             (json!({}), "Argument 'name': it has to be given"),

@@ -27,8 +27,7 @@ pub fn of(program: &Program) -> Vec<String> {
 
 fn counts(program: &Program) -> String {
     let count = |effect| program.steps.iter().filter(|step| step.spec.effect == effect).count() as u64;
-    let [reads, writes, destroys] =
-        [CommandEffect::Read, CommandEffect::Write, CommandEffect::Destroy].map(count);
+    let [reads, writes, destroys] = [CommandEffect::Read, CommandEffect::Write, CommandEffect::Destroy].map(count);
     let steps = counted(program.steps.len() as u64, "step");
     format!("{steps}: {reads} read, {writes} write, {destroys} destroy")
 }

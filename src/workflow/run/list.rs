@@ -61,7 +61,8 @@ impl Operation for Runs {
     const CLI: &'static [&'static str] = &["workflow", "runs"];
     const TITLE: &'static str = "List runs";
     const ABOUT: &'static str = "List runs of workflows and commands, or show how far one is and each of its attempts";
-    const HELP: &'static str = "Arguments and answers are shown without secrets. A run of which the process is gone is interrupted.";
+    const HELP: &'static str =
+        "Arguments and answers are shown without secrets. A run of which the process is gone is interrupted.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow runs", "mcpkg workflow runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const RATE: Option<Rate> = Some(Rate::OFTEN);

@@ -79,7 +79,9 @@ fn body(context: &Context, run: &Run, data: &Value) -> Body {
     match (run.state, data.get("final_output")) {
         (State::Succeeded, Some(Value::String(text))) => Body::Text(format!("{text}\n")),
         // What a command says in words is read as words.
-        (State::Succeeded, Some(Value::Object(output))) if output.len() == 1 && output.get("text").is_some_and(Value::is_string) => {
+        (State::Succeeded, Some(Value::Object(output)))
+            if output.len() == 1 && output.get("text").is_some_and(Value::is_string) =>
+        {
             let text = output["text"].as_str().unwrap_or_default();
             Body::Text(format!("{}\n", text.trim_end_matches('\n')))
         }

@@ -6,9 +6,9 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::op::{Asked, Completing, Contents, Resource, Shown, Validator};
 use crate::store::page::Page;
+use crate::store::projects;
 use crate::store::runs::steps::{self, Step};
 use crate::store::runs::{self, Run};
-use crate::store::projects;
 use crate::workflow::answer::VERSION;
 use crate::workflow::engine::report::{Detail, whole};
 

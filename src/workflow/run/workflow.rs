@@ -81,7 +81,10 @@ fn inputs(context: &Context, text: &str, given: &[Typed]) -> Result<Map<String, 
             None => Value::String(value.clone()),
         };
         if inputs.insert(name.clone(), value).is_some() {
-            return Err(Error::new(Code::InvalidArgument, format!("The input '{}' is given twice", name.escape_debug())));
+            return Err(Error::new(
+                Code::InvalidArgument,
+                format!("The input '{}' is given twice", name.escape_debug()),
+            ));
         }
     }
     Ok(inputs)

@@ -55,15 +55,29 @@ fn steps_run_in_their_order_with_what_came_before() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let missing = execute(&mut client, json!({ "yaml": WORKFLOW }));
-    assert_eq!((code(&missing), &missing["error"]["details"]["inputs_required"]), ("E_INPUTS_REQUIRED", &json!(["region"])));
+    assert_eq!(
+        (code(&missing), &missing["error"]["details"]["inputs_required"]),
+        ("E_INPUTS_REQUIRED", &json!(["region"]))
+    );
     let arguments = approved(&ground, &mut client);
     let done = execute(&mut client, arguments);
     assert_eq!(done["final_output"], json!({ "app": "web", "state": "ready" }), "{done}");
-    let steps: Vec<_> = done["steps"].as_array().expect("steps").iter().map(|step| (&step["id"], &step["state"], &step["attempts"])).collect();
-    assert_eq!(json!(steps), json!([
-        ["create_app", "succeeded", 1], ["add_db", "succeeded", 1], ["ready", "succeeded", 3], ["logs", "skipped", 0],
-        ["look", "succeeded", 1],
-    ]));
+    let steps: Vec<_> = done["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .map(|step| (&step["id"], &step["state"], &step["attempts"]))
+        .collect();
+    assert_eq!(
+        json!(steps),
+        json!([
+            ["create_app", "succeeded", 1],
+            ["add_db", "succeeded", 1],
+            ["ready", "succeeded", 3],
+            ["logs", "skipped", 0],
+            ["look", "succeeded", 1],
+        ])
+    );
     assert!(done["steps"][3]["reason"].as_str().is_some_and(|why| why.contains("inputs.logs is missing")), "{done}");
     // x43: what was given is not told again.
     assert!(done.get("inputs").is_none());
@@ -102,8 +116,12 @@ fn x38_a_run_goes_on_when_its_caller_stopped_waiting() {
         (told["state"] == "succeeded").then_some(told)
     });
     assert_eq!(told["final_output"]["state"], "ready");
-    let read = client.result("resources/read", json!({ "uri": format!("mcpkg://run/{}", id.as_str().expect("an id")) }));
-    assert!(read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("\"state\":\"succeeded\"")), "{read}");
+    let read =
+        client.result("resources/read", json!({ "uri": format!("mcpkg://run/{}", id.as_str().expect("an id")) }));
+    assert!(
+        read["contents"][0]["text"].as_str().is_some_and(|text| text.contains("\"state\":\"succeeded\"")),
+        "{read}"
+    );
     client.finish();
 }
 
@@ -112,7 +130,8 @@ fn a_request_of_which_nobody_knows_is_not_sent_again() {
     let ground = Ground::new();
     // The second change is the database, which takes no key.
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
-    let lost = json!({ "command": "hosting:databases:create", "args": { "plan": "small", "app_id": "app-1" }, "wait_s": 0 });
+    let lost =
+        json!({ "command": "hosting:databases:create", "args": { "plan": "small", "app_id": "app-1" }, "wait_s": 0 });
     let asked = execute(&mut client, lost.clone());
     ground.approve(&asked);
     ground.api.trouble([Trouble::Half]);
@@ -124,7 +143,15 @@ fn a_request_of_which_nobody_knows_is_not_sent_again() {
     assert!(refused.status == 1 && refused.stderr.contains("--step command=retry"), "{refused}");
     assert_eq!(ground.changes(), 1);
     let done = ground.scratch.file("db.json", "{\"id\": \"db-9\"}");
-    let told = ground.scratch.json(&["workflow", "resume", &id, "--step", "command=done", "--output", &done.display().to_string()]);
+    let told = ground.scratch.json(&[
+        "workflow",
+        "resume",
+        &id,
+        "--step",
+        "command=done",
+        "--output",
+        &done.display().to_string(),
+    ]);
     assert_eq!((&told["state"], &told["final_output"]), (&json!("succeeded"), &json!({ "id": "db-9" })), "{told}");
     assert_eq!(ground.changes(), 1);
 }

@@ -13,7 +13,9 @@ fn x35_nothing_is_run_before_a_person_consented() {
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
     let details = &asked["error"]["details"];
     let effects = details["effects"].as_array().expect("lines");
-    assert!(effects[0].as_str().is_some_and(|line| line.starts_with("POST http://127.0.0.1") && line.ends_with("writes)")));
+    assert!(
+        effects[0].as_str().is_some_and(|line| line.starts_with("POST http://127.0.0.1") && line.ends_with("writes)"))
+    );
     assert!(effects.contains(&json!("name = web")), "{effects:?}");
     assert!(details["command"].as_str().is_some_and(|command| command.starts_with("mcpkg consent approve ")));
     assert_eq!(code(&execute(&mut client, with_nonce_at_once(&asked))), "E_CONSENT_PENDING");
@@ -25,7 +27,10 @@ fn x35_nothing_is_run_before_a_person_consented() {
     let run = ground.run();
     assert_eq!((&run["run"], &run["name"]), (&done["run"], &json!("hosting:apps:create")));
     let attempt = &run["steps"][0]["attempts"][0];
-    assert_eq!((&attempt["method"], &attempt["path"], &attempt["status"]), (&json!("POST"), &json!("/apps"), &json!(201)));
+    assert_eq!(
+        (&attempt["method"], &attempt["path"], &attempt["status"]),
+        (&json!("POST"), &json!("/apps"), &json!(201))
+    );
     client.finish();
 }
 
@@ -62,14 +67,21 @@ fn gates_come_in_their_order() {
     assert!(!tools["tools"].as_array().expect("tools").iter().any(|tool| tool["name"] == "execute"));
     // Arguments before the policy, the policy before the plan.
     assert_eq!(code(&execute(&mut client, json!({}))), "E_INVALID_ARGUMENT");
-    assert_eq!(code(&execute(&mut client, json!({ "command": "hosting:apps:create", "wait_s": 51 }))), "E_INVALID_ARGUMENT");
+    assert_eq!(
+        code(&execute(&mut client, json!({ "command": "hosting:apps:create", "wait_s": 51 }))),
+        "E_INVALID_ARGUMENT"
+    );
     assert_eq!(code(&execute(&mut client, json!({ "command": "hosting:apps:creat" }))), "E_NOT_FOUND");
-    assert_eq!(code(&execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "nam": 1 } }))), "E_EXECUTE_DENIED");
+    assert_eq!(
+        code(&execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "nam": 1 } }))),
+        "E_EXECUTE_DENIED"
+    );
     assert_eq!(code(&execute(&mut client, create())), "E_EXECUTE_DENIED");
     assert_eq!(code(&execute(&mut client, json!({ "command": "mcpkg:prompt:list" }))), "ok");
     client.finish();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
-    let wrong = execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "region": "eu", "nam": "x" } }));
+    let wrong =
+        execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "region": "eu", "nam": "x" } }));
     assert_eq!(code(&wrong), "E_INVALID_ARGUMENT", "{wrong}");
     assert_eq!(wrong["error"]["hint"], "did you mean 'name'?", "{wrong}");
     client.finish();

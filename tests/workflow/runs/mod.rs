@@ -51,7 +51,8 @@ impl Ground {
     #[track_caller]
     pub fn run(&self) -> Value {
         let runs = self.scratch.json(&["workflow", "runs"]);
-        let ids: Vec<&str> = runs["runs"].as_array().expect("runs").iter().filter_map(|run| run["run"].as_str()).collect();
+        let ids: Vec<&str> =
+            runs["runs"].as_array().expect("runs").iter().filter_map(|run| run["run"].as_str()).collect();
         assert_eq!(ids.len(), 1, "{runs}");
         self.scratch.json(&["workflow", "runs", ids[0]])
     }

@@ -54,7 +54,8 @@ fn an_unknown_nonce_and_one_that_was_denied_or_withdrawn_run_nothing() {
     let asked = execute(&mut client, create());
     let id = asked["error"]["details"]["consent"].as_str().expect("an id").to_owned();
     for wrong in ["", "x", "0.0", &id, &format!("{}.{}", id.replace('-', ""), "0".repeat(64))] {
-        let refused = execute(&mut client, json!({ "command": "hosting:apps:create", "args": create()["args"], "nonce": wrong }));
+        let refused =
+            execute(&mut client, json!({ "command": "hosting:apps:create", "args": create()["args"], "nonce": wrong }));
         assert_eq!((code(&refused), kind(&refused)), ("E_CONSENT_MISMATCH", "unknown"), "{refused}");
     }
     ground.approve(&asked);
@@ -106,7 +107,14 @@ fn agent(scratch: &Scratch) -> Context {
 }
 
 fn need<'a>(inputs: &'a Value, hash: &'a str) -> Need<'a> {
-    Need { operation: "execute", project: "", inputs, plan_hash: hash, summary: "Run it".to_owned(), effects: Vec::new() }
+    Need {
+        operation: "execute",
+        project: "",
+        inputs,
+        plan_hash: hash,
+        summary: "Run it".to_owned(),
+        effects: Vec::new(),
+    }
 }
 
 #[test]

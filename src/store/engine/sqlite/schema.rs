@@ -32,7 +32,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
     "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
     "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
-    "",
+    "4e8f674362c91f7f2ba0f0ba5cfa191112d8bea2e571b08820f47fb0988f3928",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
