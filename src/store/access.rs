@@ -106,7 +106,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = sql!("SELECT ", columns!(), ", hash FROM access_key WHERE key_id = ?1");
-    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(10)?)))
+    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
 /// Revokes a key; one that was revoked before keeps its time. What was installed for its clients goes with it.
