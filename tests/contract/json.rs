@@ -175,6 +175,8 @@ fn every_command_keeps_to_the_schema() {
         &["command", "search", "prompt"],
         &["command", "show", "mcpkg:prompt:list"],
         &["command", "providers"],
+        &["command", "run", "mcpkg:prompt:list"],
+        &["workflow", "runs"],
         &["import", "notes", "--dry-run"],
         &["import", "notes"],
         &["export", "out"],
