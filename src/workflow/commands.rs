@@ -7,7 +7,7 @@ use super::api::catalogs::Catalogs;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
-use super::running::{Answered, Failed, Running};
+use super::running::{self, Answered, Failed, Running};
 use super::source::{Brief, CommandSource, Commands, Resolved};
 use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
 use super::tools::Tools;
@@ -35,7 +35,7 @@ pub fn reachable(context: &Context) -> Reachable<'_> {
 /// As [`CommandSource::run`].
 pub fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     let source = SOURCES.iter().find(|source| source.kind() == running.spec.source);
-    source.ok_or_else(|| resolve::gone(&running.spec.id))?.run(context, running)
+    source.ok_or_else(|| running::gone(&running.spec.id))?.run(context, running)
 }
 
 /// The commands that a caller may reach.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::kept::Kept;
-use super::running::{Answered, Failed, Running};
+use super::running::{self, Answered, Failed, Running};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
-use super::{contracts, from_schema, resolve};
+use super::{contracts, from_schema};
 use crate::error::Result;
 use crate::op::{Context, Effect, Entry, Surface};
 
@@ -47,7 +47,7 @@ impl CommandSource for Operations {
         let id = &running.spec.id;
         let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
         let found = named().find(|(entry, named)| named == id && served(entry));
-        let (entry, _) = found.ok_or_else(|| resolve::gone(id))?;
+        let (entry, _) = found.ok_or_else(|| running::gone(id))?;
         let call = entry.from_agent(Value::Object(running.with.clone()))?;
         // Its own gates, such as a confirm token or a person's consent, stay as they are; a failure changed nothing.
         Ok(Answered::of(call.run(context)?.into_value()))

@@ -63,12 +63,6 @@ pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>>
     }
 }
 
-/// Returns the failure of a command that was there when it was planned.
-pub fn gone(id: &str) -> Error {
-    Error::new(Code::NotFound, format!("There is no command '{}' any more", id.escape_debug()))
-        .with_details(json!({ "id": id, "next_step": "search_commands" }))
-}
-
 /// Returns the ways to read what was typed: as it stands, and as an id where it is `group name` or `group group:name`.
 fn forms(typed: &str) -> Vec<String> {
     let words: Vec<&str> = typed.split_whitespace().collect();

@@ -1,6 +1,6 @@
 //! A command that is run: what it is given, and what comes back.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::spec::CommandSpec;
 use crate::disk;
@@ -71,4 +71,10 @@ impl From<Error> for Failed {
     fn from(error: Error) -> Self {
         Self::known(error)
     }
+}
+
+/// Returns the failure of a command that was there when it was planned.
+pub fn gone(id: &str) -> Error {
+    Error::new(Code::NotFound, format!("There is no command '{}' any more", id.escape_debug()))
+        .with_details(json!({ "id": id, "next_step": "search_commands" }))
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::kept::Kept;
-use super::running::{Answered, Failed, Running};
+use super::running::{self, Answered, Failed, Running};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
-use super::{contracts, from_schema, resolve};
+use super::{contracts, from_schema};
 use crate::error::{Code, Result};
 use crate::op::{Context, Projected, Projections, Validator};
 
@@ -53,7 +53,7 @@ impl CommandSource for Tools {
 
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
         let Running { spec, with, .. } = running;
-        let tool = find(context, spec)?.ok_or_else(|| resolve::gone(&spec.id))?;
+        let tool = find(context, spec)?.ok_or_else(|| running::gone(&spec.id))?;
         // Trust and the sandbox are asked by the tool itself.
         match tool.call(context, Value::Object((*with).clone())) {
             Ok(reply) => Ok(Answered::of(reply.into_value())),

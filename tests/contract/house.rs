@@ -239,6 +239,8 @@ fn imports_go_down_only() {
             // files and other hosts, approved on this machine, and asked with secrets, which a text is searched for.
             "workflow" => &[
                 "op",
+                // A run begins with a person's consent.
+                "consent",
                 "approved",
                 "store",
                 "error",

@@ -7,8 +7,7 @@ use super::catalog::Catalog;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::catalogs;
-use crate::workflow::resolve;
-use crate::workflow::running::{Answered, Failed, Running};
+use crate::workflow::running::{self, Answered, Failed, Running};
 use crate::workflow::source::{Brief, CommandSource};
 use crate::workflow::spec::{CommandEffect, CommandSpec, Flag, Place, SourceKind};
 
@@ -53,7 +52,7 @@ impl CommandSource for Catalogs {
     }
 
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
-        let (catalog, spec) = find(context, &running.spec.id)?.ok_or_else(|| resolve::gone(&running.spec.id))?;
+        let (catalog, spec) = find(context, &running.spec.id)?.ok_or_else(|| running::gone(&running.spec.id))?;
         let mut arguments = running.with.clone();
         if let Some(body) = running.body {
             add_body(&spec, body, &mut arguments)?;
