@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::drive::Drive;
+use super::program::place;
 use super::sealed::Sealed;
 use super::stop::Signal;
 use crate::error::Result;
@@ -141,11 +142,6 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
 /// Returns the idempotency key of a round of a step: the same however often it is sent.
 fn key(run: Uuid, step: &str, round: i64) -> Uuid {
     Uuid::new_v5(&run, format!("{step}\0{round}").as_bytes())
-}
-
-/// Returns the place of a step as its rows have it.
-pub fn place(seq: usize) -> i64 {
-    i64::try_from(seq).unwrap_or(i64::MAX)
 }
 
 /// Returns all that a command is given, as one value.

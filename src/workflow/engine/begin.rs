@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::drive::kind;
 use super::program::Program;
 use crate::approved::Kind;
 use crate::consent::request::Consent;
@@ -64,7 +63,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
         };
         runs::begin(db, &new, &steps)?;
         let project = project.as_ref().map(|project| project.name.as_str());
-        context.event(db, author, project, kind(program), &run.to_string())
+        context.event(db, author, project, program.operation(), &run.to_string())
     })?;
     record(context, run, plan_hash);
     Ok(Begun { run, holder })

@@ -3,9 +3,8 @@
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::attempt::place;
 use super::begin;
-use super::program::Program;
+use super::program::{Program, place};
 use super::sealed::Known;
 use super::stop::{Signal, Stop};
 use super::values::Values;
@@ -215,7 +214,7 @@ impl Drive<'_> {
                 at: self.context.clock.now(),
                 actor: self.context.caller.actor(),
                 project: self.project,
-                kind: kind(self.program),
+                kind: self.program.operation(),
                 subject: &redacted(&subject),
                 outcome,
             },
@@ -228,13 +227,5 @@ impl Drive<'_> {
         let told = format!("step {}: {}{why}", row.name, row.state.word());
         (self.context.progress)(&told, seq as u64 + 1, total);
         (self.context.say)(&told);
-    }
-}
-
-/// The operation that the trail names for a run.
-pub fn kind(program: &Program) -> &'static str {
-    match program.kind {
-        runs::Kind::Command => "command.run",
-        runs::Kind::Workflow => "workflow.run",
     }
 }

@@ -108,6 +108,14 @@ impl Repeat {
 }
 
 impl Program {
+    /// The operation that the trail names for a run.
+    pub fn operation(&self) -> &'static str {
+        match self.kind {
+            Kind::Command => "command.run",
+            Kind::Workflow => "workflow.run",
+        }
+    }
+
     /// Returns the program of a workflow without errors, whose inputs have these values.
     pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>) -> Self {
         let definition = &sound.definition;
@@ -164,4 +172,9 @@ impl Program {
             env: Map::new(),
         }
     }
+}
+
+/// Returns the place of a step as its rows have it.
+pub fn place(seq: usize) -> i64 {
+    i64::try_from(seq).unwrap_or(i64::MAX)
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::attempt::{LOST, may_repeat, place};
+use super::attempt::{LOST, may_repeat};
 use super::program::Program;
 use super::report;
 use crate::clock::Millis;
@@ -213,9 +213,4 @@ pub fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no run '{}'", id.escape_debug()))
         .with_details(json!({ "run": id }))
         .hint("`mcpkg workflow runs` lists those there are")
-}
-
-/// Returns the place of a step among those of a program.
-pub fn seq_of(program: &Program, step: &str) -> Option<i64> {
-    program.steps.iter().position(|planned| planned.id == step).map(place)
 }

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::attempt::{Attempt, lacks, may_repeat, place};
+use super::attempt::{Attempt, lacks, may_repeat};
 use super::drive::{Drive, Next};
+use super::program::place;
 use super::stop::Signal;
 use crate::clock::Millis;
 use crate::error::{Error, Result};

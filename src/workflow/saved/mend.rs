@@ -64,6 +64,14 @@ fn named<'v>(value: Option<&'v mut Value>, key: &str) -> Vec<(String, &'v mut Ma
 
 /// Takes out fields that say nothing. What a command is given stays: there null is a value.
 fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<String>) {
+    for (key, value) in
+        fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body"))
+    {
+        if let Value::Object(fields) = value {
+            without_nulls(fields, &format!("{key} of {what}"), notes);
+        }
+    }
+    // What holds nothing but such fields says nothing either.
     let empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(values) => values.is_empty(),
@@ -79,13 +87,6 @@ fn without_nulls(fields: &mut Map<String, Value>, what: &str, notes: &mut Vec<St
         .collect();
     for key in &gone {
         fields.shift_remove(key);
-    }
-    for (key, value) in
-        fields.iter_mut().filter(|(key, _)| !matches!(key.as_str(), "inputs" | "steps" | "with" | "body"))
-    {
-        if let Value::Object(fields) = value {
-            without_nulls(fields, &format!("{key} of {what}"), notes);
-        }
     }
     if !gone.is_empty() {
         notes.push(format!("{what}: left out what is empty: {}", gone.join(", ")));
@@ -145,6 +146,7 @@ mod tests {
                 "step 'one': left out what is empty: depends_on",
                 "step 'one': `apps create` is now `apps:create`",
                 "repeat of step 'two': left out what is empty: until",
+                "step 'two': left out what is empty: repeat",
                 "step 'two': `apps apps:info` is now `apps:info`",
             ]
         );
