@@ -284,7 +284,7 @@ mod tests {
         let told = |text: &str| values().holds(&json!(text)).unwrap();
         assert_eq!(told("inputs.flag"), (false, "the condition is false: inputs.flag is false".to_owned()));
         assert_eq!(told("${{ inputs.n == 3 }}"), (true, "the condition is true: inputs.n is 3".to_owned()));
-        assert_eq!(values().holds(&json!(true)).unwrap().0, true);
+        assert!(values().holds(&json!(true)).unwrap().0);
         assert!(values().holds(&json!("inputs.n +")).is_err());
         let own = values().holds_with(&json!("steps.b.output.state == 'up'"), "b", &json!({ "state": "up" })).unwrap();
         assert!(own.0);

@@ -33,7 +33,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
     "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
     "e1ef065634483e1bca7a7ab117a288a66c558fcf13a4b3f39a25e69b0bae4955",
-    "4e8f674362c91f7f2ba0f0ba5cfa191112d8bea2e571b08820f47fb0988f3928",
+    "545f429b39c105a7144ca59f3689a9658aeeeaaf8edb6c8905ce8a9942cade89",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
