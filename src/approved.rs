@@ -50,6 +50,8 @@ pub enum Kind {
     Flow,
     /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
     WorkspaceBuild,
+    /// A run that was begun on this machine, until it ends; the SHA-256 is of its id and its plan.
+    Run,
     /// The root of Sigstore's that this user put in the place of the embedded one; there is one record.
     SigstoreRoot,
 }
@@ -71,6 +73,7 @@ impl Kind {
             Kind::Trust => "trust",
             Kind::Flow => "flows",
             Kind::WorkspaceBuild => "workspace-builds",
+            Kind::Run => "runs",
             Kind::SigstoreRoot => "sigstore-root",
         }
     }

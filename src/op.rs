@@ -122,6 +122,9 @@ impl Rate {
     /// What takes microseconds.
     pub const OFTEN: Self = Self::of(20, 60);
 
+    /// What does something on other hosts, after a person consented.
+    pub const SELDOM: Self = Self::of(1, 5);
+
     /// Returns the rate of so many a second, and three times as many at once.
     pub fn per_second(per_second: NonZeroU32) -> Self {
         let three = NonZeroU32::MIN.saturating_add(2);
@@ -185,6 +188,9 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const MAY_NEED_CONSENT: bool = false;
     /// How often one asker may call it over HTTP; as often as it likes where `None`.
     const RATE: Option<Rate> = None;
+    /// Whether it runs commands of every source, and asks a person about each plan itself: a server that runs none does not
+    /// list it.
+    const RUNS_COMMANDS: bool = false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.
@@ -335,6 +341,23 @@ pub fn cell(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().into()
 }
 
+impl Body {
+    /// Appends its sentences and texts, each on lines of its own.
+    fn push_text(&self, text: &mut String) {
+        match self {
+            Body::Sentence(part) | Body::Text(part) | Body::Diff(part) => {
+                if !text.is_empty() && !text.ends_with('\n') {
+                    text.push('\n');
+                }
+                text.push_str(part);
+            }
+            Body::Several(bodies) => bodies.iter().for_each(|body| body.push_text(text)),
+            Body::Below(_, body) => body.push_text(text),
+            Body::Table(_) | Body::Media(_) => {}
+        }
+    }
+}
+
 impl Reply {
     /// Returns a reply of one sentence with data.
     pub fn sentence(text: impl Into<String>, data: Value) -> Self {
@@ -345,6 +368,19 @@ impl Reply {
     pub fn new(body: Body, data: Value) -> Self {
         let (hints, warnings, details) = Default::default();
         Self { body, data, json: None, meta: None, hints, warnings, details, differs: false, failed: false }
+    }
+
+    /// Returns what programs get of it as one value: its data, else its text.
+    pub fn into_value(self) -> Value {
+        if let Some(written) = self.json.and_then(|json| serde_json::from_str(&json).ok()) {
+            return written;
+        }
+        if !self.data.is_null() {
+            return self.data;
+        }
+        let mut text = String::new();
+        self.body.push_text(&mut text);
+        if text.is_empty() { Value::Null } else { serde_json::json!({ "text": text }) }
     }
 
     /// Adds a line that says what to do next.

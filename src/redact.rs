@@ -123,19 +123,33 @@ const SHORTEST: usize = 20;
 
 /// Whether a text holds a word that looks like a token or a key: better one too many than one that is kept.
 pub fn holds_token(text: &str) -> bool {
-    let is_in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
-    let mut from = 0;
-    while let Some(start) = text[from..].find(is_in_word).map(|at| from + at) {
-        let end = text[start..].find(|c: char| !is_in_word(c)).map_or(text.len(), |at| start + at);
+    words(text).any(|(start, word)| {
         // A commit that a package is pinned to, and the digest of an image, stand in public.
         let is_pinned = text[..start].ends_with('@') || text[..start].ends_with("sha256:");
-        let word = text[start..end].trim_matches(['.', '-', '+']);
-        if is_token(word) && !(is_pinned && is_hex(word)) {
-            return true;
-        }
+        is_token(word) && !(is_pinned && is_hex(word))
+    })
+}
+
+/// Returns the words of a text that begin as the tokens of well-known services do, a JSON Web Token among them. An id or a
+/// digest is none, however random it looks.
+pub fn known_tokens(text: &str) -> impl Iterator<Item = &str> {
+    words(text).map(|(_, word)| word).filter(|word| is_known(word))
+}
+
+/// Returns the words in which a token can be, each with where what it was cut from begins.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let is_in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = text[from..].find(is_in_word).map(|at| from + at)?;
+        let end = text[start..].find(|c: char| !is_in_word(c)).map_or(text.len(), |at| start + at);
         from = end;
-    }
-    false
+        Some((start, text[start..end].trim_matches(['.', '-', '+'])))
+    })
+}
+
+fn is_known(word: &str) -> bool {
+    TOKENS.iter().any(|begins| word.strip_prefix(begins).is_some_and(|rest| rest.len() >= 8))
 }
 
 fn is_hex(word: &str) -> bool {
@@ -143,7 +157,7 @@ fn is_hex(word: &str) -> bool {
 }
 
 fn is_token(word: &str) -> bool {
-    if TOKENS.iter().any(|begins| word.strip_prefix(begins).is_some_and(|rest| rest.len() >= 8)) {
+    if is_known(word) {
         return true;
     }
     let has = |is: fn(&u8) -> bool| word.bytes().filter(is).count();

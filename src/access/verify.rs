@@ -85,6 +85,7 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
         consent: key.consent,
         publish,
         attest: key.attest,
+        execute: key.execute,
         expires_at: key.expires_at,
     }))
 }
@@ -102,7 +103,8 @@ pub fn holds(db: &Db<'_>, now: Millis, grant: &Grant) -> Result<bool> {
     };
     let good = key.revoked_at.is_none() && key.expires_at.is_none_or(|expires_at| now < expires_at);
     let same = key.project == grant.project
-        && (key.read_only, key.consent, key.attest) == (grant.read_only, grant.consent, grant.attest)
+        && (key.read_only, key.consent, key.attest, key.execute)
+            == (grant.read_only, grant.consent, grant.attest, grant.execute)
         && namespaces(&key)? == grant.publish;
     if !good || !same {
         return Ok(false);

@@ -21,6 +21,7 @@ pub(super) struct Globals {
     pub(super) verbose: u8,
     pub(super) color: ColorChoice,
     pub(super) yes: bool,
+    pub(super) no_execute: bool,
 }
 
 impl Globals {
@@ -56,6 +57,7 @@ impl Globals {
             verbose: innermost.get_count("verbose"),
             color: innermost.get_one::<ColorChoice>("color").copied().unwrap_or(ColorChoice::Auto),
             yes: innermost.get_flag("yes"),
+            no_execute: std::env::var_os("MCPKG_NO_EXECUTE").is_some_and(|said| !said.is_empty() && said != "0"),
         }
     }
 

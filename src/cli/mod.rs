@@ -116,6 +116,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes);
     context.confirmation = output::confirmation(globals.yes);
+    Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);
     recover(&context);
     // What does not exist is said before a question is asked, and a database that was not there has nothing to lose.

@@ -177,6 +177,12 @@ pub(super) fn command() -> Command {
                 .help("What a person consents to call by call: `destructive`, each tool that says it may destroy what is there"),
         )
         .arg(
+            Arg::new("no-execute")
+                .long("no-execute")
+                .action(ArgAction::SetTrue)
+                .help("Run no command for an agent, but those of mcpkg's own that only read; MCPKG_NO_EXECUTE=1 says the same"),
+        )
+        .arg(
             Arg::new("allow-outside")
                 .long("allow-outside")
                 .value_name("DIR")
@@ -275,7 +281,12 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     let config = mcp::Config {
         selection: globals.selection(),
         identity,
-        surface: Arc::new(mcp::Surface { groups, tools: mcp::tools_of(identity), ..mcp::Surface::default() }),
+        surface: Arc::new(mcp::Surface {
+            groups,
+            tools: mcp::tools_of(identity),
+            no_execute: matches.get_flag("no-execute") || globals.no_execute,
+            ..mcp::Surface::default()
+        }),
         full_list: full_list || mcp::group_of(identity).is_some(),
         grant: None,
         connection: mcp::Connection::default(),
@@ -296,8 +307,8 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     warn_of_toolset(&store, config.toolset.as_deref(), output);
-    match network {
-        None => mcp::serve_stdio(store, config)?,
+    let served = match network {
+        None => mcp::serve_stdio(store, config),
         Some(network) => {
             let places: Vec<&str> = [(network.http, "/mcp"), (network.sse, "/sse")]
                 .iter()
@@ -306,10 +317,11 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
                 .chain(network.served.iter().map(|served| served.prefix))
                 .collect();
             let scheme = if network.tls.is_some() { "https" } else { "http" };
-            mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))?;
+            mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))
         }
-    }
-    Ok(0)
+    };
+    crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
+    served.map(|()| 0)
 }
 
 /// Returns where to listen, where the flags ask for it.

@@ -3,8 +3,10 @@
 //! There are two ways. A caller *confirms* with the token that it was given with the plan ([`token`], for contract 000's
 //! writing tools). A person *consents* to a stored request ([`request`]): at the question of a terminal, with
 //! `mcpkg consent approve`, or by an answer to the elicitation of a client that is trusted with it. An agent can send
-//! nothing that consents: no argument, no prompt, no token.
+//! nothing that consents: no argument, no prompt, no token. Where a request comes with a nonce ([`nonce`]), the yes is good
+//! for who asked alone, and the nonce for nothing before the yes.
 
+pub mod nonce;
 pub mod request;
 pub mod token;
 

@@ -66,8 +66,7 @@ enum Given {
 /// `E_CONSENT_DENIED` where a person said no to the same; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
-        (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", need.summary))?;
-        return Ok(Consent(Given::AtTerminal));
+        return at_terminal(context, need);
     }
     let now = context.clock.now();
     let (asker, inputs) = (context.caller.asker(), need.inputs.to_string());
@@ -89,6 +88,24 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
             State::Approved | State::Consumed => {}
         }
     }
+    let request = store(context, need, binding, now)?;
+    Err(required(context, &request))
+}
+
+/// Shows the person at the caller's terminal what would be done, and asks.
+///
+/// # Errors
+/// `E_CONFIRM_REQUIRED` where they say no.
+pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent> {
+    (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", need.summary))?;
+    Ok(Consent(Given::AtTerminal))
+}
+
+/// Stores a request, which waits for a person from now on.
+///
+/// # Errors
+/// `E_TOO_MANY`, `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub(super) fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
     let effects = json!(shortened(&need.effects)).to_string();
     let new = New {
         uuid: context.clock.uuid(),
@@ -100,17 +117,26 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         asked_at: now,
         expires_at: now.saturating_add(DECIDE_WITHIN),
     };
-    let request = context.store.write(|db| {
+    context.store.write(|db| {
         if !consents::insert(db, &new)? {
             return Err(too_many());
         }
         event(context, db, "consent.request", need.project, new.uuid)?;
         get(db, new.uuid)
-    })?;
-    Err(required(context, &request))
+    })
 }
 
 impl Consent {
+    /// Returns a consent that was given in the command itself: at its terminal, or where it needs none there.
+    pub fn of_shell() -> Self {
+        Self(Given::AtTerminal)
+    }
+
+    /// Returns the consent that an approved request is.
+    pub(super) fn to(request: Request) -> Self {
+        Self(Given::Stored(Box::new(request)))
+    }
+
     /// Uses the consent up; in the transaction of what it allows.
     ///
     /// # Errors
@@ -214,12 +240,12 @@ pub fn effects(request: &Request) -> Vec<String> {
 }
 
 /// Whether a person sits at the caller's own terminal and can be asked there.
-fn has_terminal(context: &Context) -> bool {
+pub(super) fn has_terminal(context: &Context) -> bool {
     context.caller.is_shell() && context.confirmation == Confirmation::Ask
 }
 
 /// Whether this user's records say that the request was approved on this machine, and still is.
-fn has_record(context: &Context, request: &Request) -> Result<bool> {
+pub(super) fn has_record(context: &Context, request: &Request) -> Result<bool> {
     let note = context.approved.get(Kind::Consent, &digest(request))?;
     let expires_at = note.and_then(|note| note["expires_at"].as_i64());
     let now = context.clock.now();
@@ -262,7 +288,7 @@ pub(super) fn missing(id: &str) -> Error {
 }
 
 /// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can.
-fn required(context: &Context, request: &Request) -> Error {
+pub(super) fn required(context: &Context, request: &Request) -> Error {
     if let Some(elicit) = &context.elicit {
         elicit(request.uuid);
     }
@@ -281,13 +307,13 @@ fn required(context: &Context, request: &Request) -> Error {
     .hint(format!("the user runs `{command}` at a terminal; then the same call goes through"))
 }
 
-fn denied(request: &Request) -> Error {
+pub(super) fn denied(request: &Request) -> Error {
     Error::new(Code::ConsentDenied, format!("{}: a person said no to it; nothing was changed", request.summary))
         .with_details(json!({ "consent": request.uuid.to_string(), "operation": request.operation }))
         .hint(format!("a person who changed their mind runs `mcpkg consent approve {}` at a terminal", request.uuid))
 }
 
-fn ended(uuid: Uuid, why: &str) -> Error {
+pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
     Error::new(Code::ConsentExpired, format!("The request {uuid} for consent {why}"))
         .with_details(json!({ "consent": uuid.to_string() }))
         .hint("the operation asks anew when it is called again")

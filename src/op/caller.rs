@@ -95,6 +95,8 @@ pub struct Grant {
     pub publish: Vec<Namespace>,
     /// Whether its holder may post attestations there.
     pub attest: bool,
+    /// Whether its holder may run commands, where a person consents.
+    pub execute: bool,
     /// Until when it is good; for ever where `None`.
     pub expires_at: Option<Millis>,
 }
@@ -108,6 +110,8 @@ pub struct Rights {
     pub deploy: bool,
     /// Pass on the user's consent, by an answer to an elicitation.
     pub consent: bool,
+    /// Run commands, where a person consents.
+    pub execute: bool,
 }
 
 impl Caller {
@@ -140,10 +144,10 @@ impl Caller {
     pub fn rights(&self) -> Rights {
         match self {
             // Consent at a shell is asked for at its terminal, if it has one.
-            Caller::Shell => Rights { write: true, deploy: true, consent: false },
+            Caller::Shell => Rights { write: true, deploy: true, consent: false, execute: true },
             Caller::Client(Client { key: Some(grant), connection, .. }) => grant.rights(*connection),
             Caller::Client(Client { key: None, connection, .. }) => {
-                Rights { write: true, deploy: true, consent: *connection == Connection::Stdio }
+                Rights { write: true, deploy: true, consent: *connection == Connection::Stdio, execute: true }
             }
         }
     }
@@ -225,6 +229,7 @@ impl Grant {
             write: !self.read_only,
             deploy: self.project.is_none(),
             consent: !self.read_only && (self.consent || connection == Connection::Stdio),
+            execute: !self.read_only && (self.execute || connection == Connection::Stdio),
         }
     }
 }
@@ -261,7 +266,17 @@ mod tests {
     fn grant(read_only: bool, consent: bool, project: Option<Uuid>) -> Grant {
         let project_name = project.map(|_| "p".to_owned());
         let (key, publish) = ("ci".to_owned(), Vec::new());
-        Grant { key, project, project_name, read_only, consent, publish, attest: false, expires_at: None }
+        Grant {
+            key,
+            project,
+            project_name,
+            read_only,
+            consent,
+            publish,
+            attest: false,
+            execute: false,
+            expires_at: None,
+        }
     }
 
     fn client(key: Option<Grant>, connection: Connection) -> Caller {
@@ -272,18 +287,18 @@ mod tests {
     fn rights_follow_from_who_calls() {
         use Connection::{Network, Stdio};
         let one = Some(Uuid::nil());
-        for (caller, (write, deploy, consent)) in [
-            (Caller::Shell, (true, true, false)),
-            (client(None, Stdio), (true, true, true)),
-            (client(None, Network), (true, true, false)),
-            (client(Some(grant(false, false, None)), Network), (true, true, false)),
-            (client(Some(grant(false, true, None)), Network), (true, true, true)),
-            (client(Some(grant(false, true, one)), Network), (true, false, true)),
-            (client(Some(grant(true, false, None)), Network), (false, true, false)),
+        for (caller, (write, deploy, consent), execute) in [
+            (Caller::Shell, (true, true, false), true),
+            (client(None, Stdio), (true, true, true), true),
+            (client(None, Network), (true, true, false), true),
+            (client(Some(grant(false, false, None)), Network), (true, true, false), false),
+            (client(Some(grant(false, true, None)), Network), (true, true, true), false),
+            (client(Some(grant(false, true, one)), Network), (true, false, true), false),
+            (client(Some(grant(true, false, None)), Network), (false, true, false), false),
             // What may not write has nothing to consent to.
-            (client(Some(grant(true, true, one)), Network), (false, false, false)),
+            (client(Some(grant(true, true, one)), Network), (false, false, false), false),
         ] {
-            assert_eq!(caller.rights(), Rights { write, deploy, consent }, "{caller:?}");
+            assert_eq!(caller.rights(), Rights { write, deploy, consent, execute }, "{caller:?}");
         }
     }
 

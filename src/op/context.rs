@@ -85,6 +85,8 @@ pub struct Context {
     pub cancelled: CancellationToken,
     /// Told of a request that needs consent, where the caller's client can ask its user, and is trusted with the answer.
     pub elicit: Option<Arc<Elicit>>,
+    /// The request for consent that the caller's client asked its user about within this call, once it was decided.
+    pub answered: Option<Uuid>,
     /// Called before another host is waited for: gives back what other calls of a server wait for.
     pub step_aside: Arc<dyn Fn() + Send + Sync>,
     /// Folders that config repos may read files from, besides their own (`serve --allow-outside`).
@@ -133,6 +135,7 @@ impl Context {
             approved: Approved::of_user(),
             cancelled: CancellationToken::new(),
             elicit: None,
+            answered: None,
             step_aside: Arc::new(|| {}),
             allow_outside: Vec::new(),
             stands_for: None,

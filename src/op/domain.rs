@@ -32,6 +32,8 @@ pub struct Domain {
     pub starts: &'static [Start],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
+    /// Ends what it works on by itself, as a server ends; waits a few seconds at most.
+    pub ending: fn(),
     /// Looks whether all is well with it, for `doctor`.
     pub health: fn(&Context) -> Vec<Finding>,
 }
@@ -50,6 +52,7 @@ impl Domain {
         growing: &[],
         starts: &[],
         recover: |_| {},
+        ending: || {},
         health: |_| Vec::new(),
     };
 

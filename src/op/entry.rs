@@ -40,6 +40,8 @@ pub struct Entry {
     pub may_need_consent: bool,
     /// See [`Operation::RATE`].
     pub rate: Option<Rate>,
+    /// See [`Operation::RUNS_COMMANDS`].
+    pub runs_commands: bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::GROUP`].
@@ -108,6 +110,7 @@ impl Entry {
             long: O::LONG,
             may_need_consent: O::MAY_NEED_CONSENT,
             rate: O::RATE,
+            runs_commands: O::RUNS_COMMANDS,
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,

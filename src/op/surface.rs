@@ -13,6 +13,8 @@ pub struct Surface {
     pub tools: Option<&'static [&'static str]>,
     /// Whether only what changes nothing is served.
     pub read_only: bool,
+    /// Whether no command is run, but those of mcpkg's own that only read.
+    pub no_execute: bool,
 }
 
 impl Surface {

@@ -28,6 +28,8 @@ pub struct Key {
     pub publish: Vec<String>,
     /// Whether its holder may post attestations there.
     pub attest: bool,
+    /// Whether its holder may run commands, where a person consents.
+    pub execute: bool,
     /// When it was made.
     pub created_at: Millis,
     /// From when on it is refused.
@@ -39,7 +41,7 @@ pub struct Key {
 /// The columns that [`from_row`] reads.
 macro_rules! columns {
     () => {
-        "key_id, name, project_uuid, read_only, consent, publish, attest, created_at, expires_at, revoked_at"
+        "key_id, name, project_uuid, read_only, consent, publish, attest, execute, created_at, expires_at, revoked_at"
     };
 }
 
@@ -54,9 +56,9 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
     db.run(
         sql!(
             "INSERT INTO access_key
-                 (key_id, name, project_uuid, read_only, consent, publish, attest, created_at, expires_at, revoked_at,
-                  hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"
+                 (key_id, name, project_uuid, read_only, consent, publish, attest, execute, created_at, expires_at,
+                  revoked_at, hash)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
         ),
         params![
             key.key_id,
@@ -66,6 +68,7 @@ pub fn insert(db: &Db<'_>, key: &Key, hash: &[u8; 32]) -> Result<()> {
             key.consent,
             publish,
             key.attest,
+            key.execute,
             key.created_at,
             key.expires_at,
             key.revoked_at,
@@ -103,7 +106,7 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Key> {
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn find(db: &Db<'_>, key_id: &str) -> Result<Option<(Key, [u8; 32])>> {
     let sql = sql!("SELECT ", columns!(), ", hash FROM access_key WHERE key_id = ?1");
-    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(10)?)))
+    db.one(sql, params![key_id], |row| Ok((from_row(row)?, row.get(11)?)))
 }
 
 /// Revokes a key; one that was revoked before keeps its time. What was installed for its clients goes with it.
@@ -190,9 +193,10 @@ fn from_row(row: &Row<'_>) -> Result<Key> {
             .map_err(|error| damaged_value("an access key's namespaces are malformed").with_source(error))?
             .unwrap_or_default(),
         attest: row.get(6)?,
-        created_at: row.get(7)?,
-        expires_at: row.get(8)?,
-        revoked_at: row.get(9)?,
+        execute: row.get(7)?,
+        created_at: row.get(8)?,
+        expires_at: row.get(9)?,
+        revoked_at: row.get(10)?,
     })
 }
 

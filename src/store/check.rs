@@ -198,6 +198,14 @@ fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
         users.push(format!("the model {} of the workspace '{}'", legible(row, 0), legible(row, 1)));
         Ok(())
     })?;
+    let runs = sql!(
+        "SELECT uuid FROM run WHERE blob_id = ?1 OR output_blob = ?1
+          UNION SELECT run.uuid FROM run_step JOIN run ON run.id = run_id WHERE run_step.blob_id = ?1"
+    );
+    db.each(runs, params![blob], |row| {
+        users.push(format!("the run {}", row.get::<Uuid>(0)?));
+        Ok(())
+    })?;
     for sql in [
         sql!("SELECT folder FROM sync_item JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
         sql!("SELECT folder FROM sync_write JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),

@@ -245,6 +245,22 @@ pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Reque
     db.all(sql, params![asker, operation, plan_hash, project, inputs, now], from_row)
 }
 
+/// Returns the newest request of the same asker for the same plan that a person said no to and that is not past its time at
+/// `now`, whatever its inputs.
+///
+/// # Errors
+/// `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn denied(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
+    let sql = sql!(
+        "SELECT ",
+        columns!(),
+        " FROM consent WHERE asker = ?1 AND needs = 'person' AND operation = ?2 AND plan_hash = ?3 AND project = ?4
+          AND state = 'denied' AND expires_at > ?5 ORDER BY id DESC LIMIT 1"
+    );
+    let Binding { operation, asker, project, plan_hash, .. } = binding;
+    db.one(sql, params![asker, operation, plan_hash, project, now], from_row)
+}
+
 /// Returns a page of requests that a person consents to, by id, which is the order in which they were asked; `open` has
 /// only those that wait for a decision at `now`.
 ///

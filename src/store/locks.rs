@@ -2,6 +2,8 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -156,4 +158,76 @@ impl Store {
 /// Returns where the lock of a runner of tasks stands.
 fn runner(database: &Path, id: Uuid) -> PathBuf {
     beside(database, &format!(".tasks-{}", id.simple()))
+}
+
+/// How often a run's lock is tried, and the time between: a look at it takes microseconds.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The right to work on a run: one holder at a time has it. Dropping it, or the end of the process, gives it back.
+#[derive(Debug)]
+pub struct RunHolder {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for RunHolder {
+    fn drop(&mut self) {
+        // While it is still held, so that nobody holds a file that is gone for longer than it takes to see that.
+        let _ = fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}
+
+impl Store {
+    /// Takes the right to work on a run; `None` where another process, or another thread of this one, has it.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    pub fn hold_run(&self, run: Uuid) -> Result<Option<RunHolder>> {
+        let path = run_lock(self.file(), run);
+        let mut looks = 0;
+        loop {
+            let file = open_lock_file(&path)?;
+            match file.try_lock() {
+                // The holder before this one removed the file between the two: the next one would make it anew.
+                Ok(()) if is_gone(&file) => {}
+                Ok(()) => return Ok(Some(RunHolder { path, file })),
+                // Perhaps no holder, but somebody who looks whether there is one.
+                Err(TryLockError::WouldBlock) if looks < LOOKS => {
+                    looks += 1;
+                    thread::sleep(LOOK);
+                }
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(unavailable(&path, &error)),
+            }
+        }
+    }
+
+    /// Whether somebody works on a run.
+    pub fn is_held(&self, run: Uuid) -> bool {
+        let path = run_lock(self.file(), run);
+        let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
+        // A look is shared, so that two of them do not take each other for the holder.
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}
+
+/// Returns where the lock of a run stands.
+fn run_lock(database: &Path, run: Uuid) -> PathBuf {
+    beside(database, &format!(".run-{}", run.simple()))
+}
+
+/// Whether a file has no name any more.
+fn is_gone(file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
 }

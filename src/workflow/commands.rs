@@ -8,6 +8,7 @@ use super::api::catalogs::Catalogs;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
+use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
@@ -27,6 +28,15 @@ static SPECS: Kept<(PathBuf, SourceKind, String, String), CommandSpec> = Kept::n
 /// Returns the commands that the caller of `context` may reach. Nothing is read before it is asked for.
 pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
+}
+
+/// Runs a command under the rights of the caller of `context`.
+///
+/// # Errors
+/// As [`CommandSource::run`].
+pub fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+    let source = SOURCES.iter().find(|source| source.kind() == running.spec.source);
+    source.ok_or_else(|| gone(&running.spec.id))?.run(context, running)
 }
 
 /// The commands that a caller may reach.

@@ -10,6 +10,7 @@ mod completions;
 pub mod contracts;
 pub mod definition;
 pub mod draft;
+pub mod engine;
 pub mod expression;
 pub mod finding;
 mod from_schema;
@@ -24,6 +25,8 @@ mod providers;
 pub mod render;
 mod resolve;
 mod resource;
+mod run;
+pub mod running;
 pub mod saved;
 pub mod schema;
 mod search;
@@ -40,28 +43,36 @@ use clap::ValueEnum;
 
 use crate::op::{Domain, Entry, Group, Listed, Shape};
 use crate::store::drafts;
+use crate::store::runs;
 
 /// The group of this domain.
 pub const GROUP: &str = "workflow";
 
+/// How its tools answer: an object that begins with the version of the contract's forms.
+pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
+
 /// The tools of contract 004 that there are, which a server shows that stands in for it.
-pub const CONTRACT: &[&str] =
-    &["search_commands", "get_command_spec", "list_providers", "validate_workflow", "dry_run", "render_yaml"];
+pub const CONTRACT: &[&str] = &[
+    "search_commands",
+    "get_command_spec",
+    "list_providers",
+    "validate_workflow",
+    "dry_run",
+    "render_yaml",
+    "execute",
+];
 
 /// The operations that look at the index of commands.
 const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>(), Entry::of::<providers::Providers>()];
 
-/// How its tools answer: an object that begins with the version of the contract's forms.
-pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
-
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, api::OPS, text::OPS, saved::OPS, draft::OPS],
+    operations: &[OPS, api::OPS, text::OPS, saved::OPS, draft::OPS, run::OPS],
     commands: &[
-        ("command", "Find commands of every source, and learn what they take and answer"),
+        ("command", "Find commands of every source, learn what they take and answer, and run them"),
         ("catalog", "Import APIs, whose operations become commands"),
-        ("workflow", "Keep, check and change workflows, which are made of commands"),
+        ("workflow", "Keep, check, change and run workflows, which are made of commands"),
         ("workflow env", "Say which values workflows may read"),
         ("draft", "Propose workflows, and decide on what agents propose"),
     ],
@@ -71,12 +82,19 @@ pub const DOMAIN: Domain = Domain {
         within_project: true,
         named_over_network: false,
         instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
-            and answers. Workflows are YAML texts of commands: validate_workflow finds their mistakes, dry_run shows what \
-            they would do, propose_workflow gives one to the user.",
+            and answers, execute runs it. Workflows are YAML texts of commands: validate_workflow finds their mistakes, \
+            dry_run shows what they would do, propose_workflow gives one to the user.",
     }],
-    resources: &[resource::COMMAND, text::resource::SCHEMA, saved::resource::WORKFLOW, draft::resource::DRAFT],
-    growing: &[drafts::GROWING],
+    resources: &[
+        resource::COMMAND,
+        text::resource::SCHEMA,
+        saved::resource::WORKFLOW,
+        draft::resource::DRAFT,
+        run::RUN,
+    ],
+    growing: &[drafts::GROWING, runs::GROWING],
     health: api::health,
+    ending: engine::end_all,
     ..Domain::EMPTY
 };
 

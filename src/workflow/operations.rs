@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::kept::Kept;
+use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
@@ -45,6 +46,16 @@ impl CommandSource for Operations {
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
         Ok(specs(context)?.iter().find(|spec| spec.id == id).cloned())
     }
+
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+        let id = &running.spec.id;
+        let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
+        let found = named().find(|(entry, named)| named == id && served(entry));
+        let (entry, _) = found.ok_or_else(|| gone(id))?;
+        let call = entry.from_agent(Value::Object(running.with.clone()))?;
+        // Its own gates, such as a confirm token or a person's consent, stay as they are; a failure changed nothing.
+        Ok(Answered::of(call.run(context)?.into_value()))
+    }
 }
 
 fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
@@ -56,10 +67,10 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
     })
 }
 
-/// Returns the operations that agents have as tools, each with its id.
+/// Returns the operations that agents have as tools, each with its id; what runs commands is none itself.
 fn named() -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
-    crate::operations().filter(|entry| entry.faces.tool()).map(move |entry| {
+    crate::operations().filter(|entry| entry.faces.tool() && !entry.runs_commands).map(move |entry| {
         // One shell command may stand for two operations.
         let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
         (entry, format!("{GROUP}:{name}"))
@@ -123,7 +134,7 @@ mod tests {
         let (_folder, context) = context();
         let specs = specs(&context).unwrap();
         let ids: HashSet<&str> = specs.iter().map(|spec| spec.id.as_str()).collect();
-        assert_eq!(ids.len(), crate::operations().filter(|entry| entry.faces.tool()).count());
+        assert_eq!(ids.len(), crate::operations().filter(|entry| entry.faces.tool() && !entry.runs_commands).count());
         assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
         // What is the shell's alone no agent has.
         assert!(!ids.contains("mcpkg:project:delete"));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::running::{Answered, Failed, Running};
 use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
 use crate::error::Result;
 use crate::op::Context;
@@ -33,6 +34,12 @@ pub trait CommandSource: Sync {
     /// # Errors
     /// `E_STORAGE` and its like.
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
+
+    /// Runs one of its commands, under the rights of the caller.
+    ///
+    /// # Errors
+    /// What keeps it from being run, or what it answers where it fails.
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed>;
 }
 
 /// A command in short: what the index keeps of it.

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::kept::Kept;
+use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::op::{Context, Projected, Projections, Validator};
 
 /// The group of these commands.
@@ -47,6 +50,20 @@ impl CommandSource for Tools {
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
         Ok(self.specs(context)?.iter().find(|spec| spec.id == id).cloned())
     }
+
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+        let Running { spec, with, .. } = running;
+        let tool = find(context, spec)?.ok_or_else(|| gone(&spec.id))?;
+        // Trust and the sandbox are asked by the tool itself.
+        match tool.call(context, Value::Object((*with).clone())) {
+            Ok(reply) => Ok(Answered::of(reply.into_value())),
+            Err(error) => {
+                // One that was ended in the middle had begun.
+                let may_be_done = matches!(error.code(), Code::Cancelled | Code::ToolTimeout | Code::ToolLimit);
+                Err(Failed { error, status: None, may_be_done })
+            }
+        }
+    }
 }
 
 impl Tools {
@@ -84,6 +101,23 @@ fn all(context: &Context, tools: &Projections) -> Result<Vec<Projected>> {
                 return Ok(all);
             }
         }
+    })
+}
+
+/// Returns the tool that a command stands for, where it is there still and the caller may call it by its name.
+fn find(context: &Context, spec: &CommandSpec) -> Result<Option<Projected>> {
+    let audience = context.audience();
+    context.store.read(|db| {
+        for name in &spec.aliases {
+            for tools in projections() {
+                let found = (tools.find)(db, &audience, name)?;
+                let served = |tool: &Projected| context.surface.serves(&tool.name, tool.group, tool.effect);
+                if let Some(tool) = found.filter(served) {
+                    return Ok(Some(tool));
+                }
+            }
+        }
+        Ok(None)
     })
 }
 

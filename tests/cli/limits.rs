@@ -15,6 +15,7 @@ fn limits_are_listed_and_set() {
     flow-runs	365d	10000	0	runs of flows over the repositories of workspaces; one that is not done stays
     builds	none	50	0	builds, of each workspace; one that runs stays
     drafts	90d	500	0	drafts of workflows, of each project; one that waits for a person stays
+    workflow-runs	90d	10000	0	runs of workflows and commands with each attempt; one that has not ended stays
     consents	1d	1000	0	confirm tokens and requests for consent, of each asker; one that waits stays
     events	none	none	0	the trail; the last hour, which servers may not have read yet, stays
     tasks	1h	256	0	long calls of agents and how they ended, of each asker; one that runs stays

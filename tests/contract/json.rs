@@ -175,6 +175,8 @@ fn every_command_keeps_to_the_schema() {
         &["command", "search", "prompt"],
         &["command", "show", "mcpkg:prompt:list"],
         &["command", "providers"],
+        &["command", "run", "mcpkg:prompt:list"],
+        &["workflow", "runs"],
         &["import", "notes", "--dry-run"],
         &["import", "notes"],
         &["export", "out"],
@@ -444,9 +446,13 @@ fn every_command_keeps_to_the_schema() {
     for command in ["show", "diff", "validate", "plan", "edit", "reject"] {
         run(&["draft", command, &draft]);
     }
-    // A request is made by an agent alone, and consent and trust need a terminal.
+    // A request is made by an agent alone, and consent and trust need a terminal, as a run of a workflow does.
     // What it is that Sigstore's bundles are checked against depends on a feature of cargo's.
     let unseen = [
+        "workflow-run",
+        "workflow-pause",
+        "workflow-resume",
+        "workflow-cancel",
         "draft-approve",
         "consent-show",
         "consent-approve",

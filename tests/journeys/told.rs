@@ -29,13 +29,17 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 10] = [
+const ELSEWHERE: [(&[&str], &str); 14] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
     (&["draft", "approve"], "needs a terminal; `tests/workflow/saved` hears of it"),
+    (&["workflow", "run"], "needs a terminal; it tells of its commands"),
+    (&["workflow", "pause"], "needs a run that goes on; `tests/workflow/runs` has some"),
+    (&["workflow", "resume"], "the same"),
+    (&["workflow", "cancel"], "the same"),
     (&["source", "install"], "writes as `source add` does"),
     (&["tool", "trust", "add"], "needs a terminal"),
     (&["tool", "trust", "root"], "the same"),
@@ -274,6 +278,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["draft", "reject", "DRAFT"],
         vec!["workflow", "delete", "keep_note"],
         vec!["workflow", "restore", "keep_note", "1"],
+        vec!["command", "run", "mcpkg:prompt:create", "--arg", "name=by_run", "--arg", "content=x", "--yes"],
         vec!["workflow", "policy", "deny"],
         vec!["workflow", "env", "set", "REGION", "eu"],
         vec!["workflow", "env", "unset", "REGION"],

@@ -39,6 +39,7 @@ fn templates_are_listed_and_the_list_of_resources_holds_the_users_alone() {
         "mcpkg://schema/workflow",
         "mcpkg://workflow/{name}",
         "mcpkg://draft/{id}",
+        "mcpkg://run/{id}",
         "mcpkg://events",
     ];
     assert_eq!(uris, expected);

@@ -56,6 +56,7 @@ fn a_key_lets_in_until_it_expires_or_is_revoked() {
             consent: false,
             publish: Vec::new(),
             attest: false,
+            execute: false,
             expires_at: None
         }
     );

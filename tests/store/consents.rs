@@ -33,6 +33,7 @@ fn keyed(context: &Context, name: &str, consent: bool) -> Context {
         consent,
         publish: Vec::new(),
         attest: false,
+        execute: false,
         expires_at: None,
     };
     let caller = Caller::client(Some("cursor"), Some(grant), Connection::Network, Identity::Mcpkg);

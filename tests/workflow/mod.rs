@@ -2,5 +2,6 @@
 
 mod catalogs;
 mod index;
+mod runs;
 pub(crate) mod saved;
 mod text;

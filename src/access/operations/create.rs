@@ -35,6 +35,10 @@ pub struct Create {
     #[arg(long)]
     #[serde(default)]
     attest: bool,
+    /// Let it run commands and workflows, each once a person has consented to its plan
+    #[arg(long, conflicts_with = "read_only")]
+    #[serde(default)]
+    execute: bool,
     /// For how long it is good, such as 90m, 12h, 30d or 2w [default: for ever]
     #[arg(long, value_name = "SPAN", allow_hyphen_values = true)]
     expires: Option<String>,
@@ -102,6 +106,7 @@ impl Operation for Create {
                 consent: self.consent,
                 publish: publish.iter().map(ToString::to_string).collect(),
                 attest: self.attest,
+                execute: self.execute,
                 created_at: author.now,
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,

@@ -47,6 +47,9 @@ pub(super) fn may(key: &Key) -> String {
         (false, true) => "read, write, consent",
     }
     .to_owned();
+    if key.execute {
+        words += ", execute";
+    }
     if !key.publish.is_empty() {
         words += &format!(", publish {}", key.publish.join(" "));
     }
@@ -96,6 +99,7 @@ pub(super) fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
         "consent": key.consent,
         "publish": key.publish,
         "attest": key.attest,
+        "execute": key.execute,
         "created_at": rfc3339(key.created_at),
         "expires_at": key.expires_at.map(rfc3339),
         "revoked_at": key.revoked_at.map(rfc3339),

@@ -43,7 +43,7 @@ pub(super) async fn call(
     let CallToolRequestParams { arguments, input_responses, request_state, .. } = params;
     let operation = match tool.consent(config) {
         Some(operation) if elicitation::is_trusted(config, request) => operation.to_owned(),
-        _ => return run::run(server, tool, arguments, config, request, None).await,
+        _ => return run::run(server, tool, arguments, config, request, run::Asking::default()).await,
     };
     let era = era(request);
     let answered = match (era, request_state) {
@@ -52,12 +52,12 @@ pub(super) async fn call(
             let answer = elicitation::answer(result.unwrap_or(&Value::Null));
             let request_id = Uuid::parse_str(&state).map_err(|_| not_asked())?;
             decide(server, &operation, config, request, request_id, answer).await?;
-            true
+            Some(request_id)
         }
-        _ => false,
+        _ => None,
     };
-    let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request).await;
-    let Some(wanted) = wanted.filter(|_| !answered) else { return result };
+    let (result, wanted) = run(server, tool.clone(), arguments.clone(), config, request, answered).await;
+    let Some(wanted) = wanted.filter(|_| answered.is_none()) else { return result };
     let asked = load(server, &operation, config, request, wanted).await?;
     let question = elicitation::question(&asked);
     if era == Era::Modern {
@@ -81,7 +81,7 @@ pub(super) async fn call(
         return result;
     }
     decide(server, &operation, config, request, wanted, answer).await?;
-    run(server, tool, arguments, config, request).await.0
+    run(server, tool, arguments, config, request, Some(wanted)).await.0
 }
 
 /// Runs the tool, and returns the id of the request that it needs consent for, where it does. What has become a task
@@ -92,13 +92,15 @@ async fn run(
     arguments: Option<rmcp::model::JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
+    answered: Option<Uuid>,
 ) -> (Result<CallToolResponse, ErrorData>, Option<Uuid>) {
     let wanted: Arc<Mutex<Option<Uuid>>> = Arc::default();
     let elicit: Arc<Elicit> = {
         let wanted = Arc::clone(&wanted);
         Arc::new(move |id| *wanted.lock().unwrap_or_else(PoisonError::into_inner) = Some(id))
     };
-    let result = run::run(server, tool, arguments, config, request, Some(elicit)).await;
+    let asking = run::Asking { elicit: Some(elicit), answered };
+    let result = run::run(server, tool, arguments, config, request, asking).await;
     let wanted = wanted.lock().unwrap_or_else(PoisonError::into_inner).take();
     (result, wanted)
 }

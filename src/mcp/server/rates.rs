@@ -58,6 +58,7 @@ mod tests {
             consent: false,
             publish: Vec::new(),
             attest: false,
+            execute: false,
             expires_at: None,
         };
         let keyed = |name: &str| Config { grant: Some(key(name)), ..Config::default() };

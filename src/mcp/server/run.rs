@@ -8,6 +8,7 @@ use rmcp::model::{CallToolResponse, JsonObject, LoggingLevel};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::call::{Call, Held};
 use super::read::{blocking, or_cancelled, wait_for_earlier_writes};
@@ -19,6 +20,15 @@ use crate::mcp::tools::Tool;
 use crate::mcp::{Config, tools};
 use crate::op::{Context, Elicit, Progress};
 
+/// How a call comes by its user's consent.
+#[derive(Default)]
+pub(super) struct Asking {
+    /// Told of the request that the client shall ask its user about, where it can.
+    pub(super) elicit: Option<Arc<Elicit>>,
+    /// The request that it asked its user about.
+    pub(super) answered: Option<Uuid>,
+}
+
 /// Runs a tool for an agent, after the client's earlier writes.
 pub(super) async fn run(
     server: &Server,
@@ -26,7 +36,7 @@ pub(super) async fn run(
     arguments: Option<JsonObject>,
     config: &Config,
     request: &RequestContext<RoleServer>,
-    elicit: Option<Arc<Elicit>>,
+    asking: Asking,
 ) -> Result<CallToolResponse, ErrorData> {
     let changes = tool.effect().changes();
     let held = Held::new(wait_for_earlier_writes(request).await);
@@ -50,7 +60,8 @@ pub(super) async fn run(
             let held = Arc::clone(&held);
             move || held.release()
         }),
-        elicit,
+        elicit: asking.elicit,
+        answered: asking.answered,
         ..tools::context(store, config, client.as_deref())
     };
     let asker = config.asker();

@@ -140,7 +140,7 @@ fn run(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (Stri
 
 /// Whether a person consents to each call of a tool.
 fn asks(tool: &Tool, context: &Context) -> bool {
-    context.asks_before_destructive && tool.is_destructive()
+    context.asks_before_destructive && tool.is_destructive() && !tool.asks_itself()
 }
 
 /// Uses up a person's consent to a call, or asks for it. What the tool itself needs consent for is asked besides.

@@ -72,6 +72,11 @@ impl Tool {
         destructive == Some(true)
     }
 
+    /// Whether it asks a person about each thing that it does.
+    pub(in crate::mcp) fn asks_itself(&self) -> bool {
+        matches!(self, Tool::Operation(entry) if entry.runs_commands)
+    }
+
     /// Whether a server runs it once at a time for each asker.
     pub(in crate::mcp) fn one_at_a_time(&self) -> bool {
         matches!(self, Tool::Operation(entry) if entry.one_at_a_time)

@@ -55,7 +55,9 @@ pub(in crate::mcp) fn list(db: &Db<'_>, config: &Config, after: Option<&str>) ->
 fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>) -> Result<Page> {
     let groups = listed_groups(db, config)?;
     let listed = OPERATIONS.iter().filter(|Described { entry, .. }| {
-        config.serves(entry) && (entry.always_listed || groups.contains(&entry.group))
+        config.serves(entry)
+            && !(entry.runs_commands && config.surface.no_execute)
+            && (entry.always_listed || groups.contains(&entry.group))
     });
     let operations: Vec<&Tool> = listed.map(|described| described.shown_to(config)).collect();
     let start = after.map(|after| PageStart::of(db, config, after)).transpose()?;

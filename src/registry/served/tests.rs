@@ -22,6 +22,7 @@ fn caller() -> Caller {
         consent: false,
         publish: vec!["alice".parse().expect("a namespace")],
         attest: true,
+        execute: false,
         expires_at: None,
     };
     Caller::client(Some("registry"), Some(grant), Connection::Network, Identity::Mcpkg)

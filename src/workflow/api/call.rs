@@ -14,6 +14,7 @@ use super::catalog::Catalog;
 use super::media::is_json;
 use super::request::request;
 use super::security::Scheme;
+use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
 use crate::op::Context;
@@ -37,7 +38,7 @@ pub struct Call<'a> {
 }
 
 /// What a command answered.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Answered {
     /// The status, 200 to 299.
     pub status: u16,
@@ -45,8 +46,12 @@ pub struct Answered {
     pub output: Value,
     /// How many bytes it had.
     pub bytes: usize,
+    /// The SHA-256 of these bytes.
+    pub sha256: [u8; 32],
     /// How often the request was sent.
     pub attempts: u32,
+    /// The secrets that were sent: nothing that is kept or shown holds one of them.
+    pub secrets: Vec<Secret>,
 }
 
 /// Sends a command's request and waits for the answer, within the catalog's limits.
@@ -91,7 +96,8 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
         let message = format!("'{}' answered what is no JSON: {why}", spec.id);
         Error::new(Code::HttpFailed, message).with_details(details(&answer, &secrets))
     })?;
-    Ok(Answered { status: answer.status.as_u16(), output, bytes: answer.body.len(), attempts: answer.attempts })
+    let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
+    Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, secrets })
 }
 
 /// Adds the secrets of a catalog to a request, and returns them: what is told of the answer must not hold them.
@@ -208,7 +214,13 @@ pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
         Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was given up before {host} answered")),
         Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))
             .hint("`mcpkg catalog set NAME --max-answer 64` takes up to 64 MiB"),
-        _ => Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
-            .with_details(json!({ "host": host })),
+        _ => {
+            let is_unsent = matches!(
+                failure,
+                Failure::Unavailable(_) | Failure::NoAddress(_) | Failure::NotConnected(_) | Failure::Tls(_)
+            );
+            Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
+                .with_details(json!({ "host": host, "sent": !is_unsent }))
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! The source of commands that were imported: rows of the database, and nothing else.
 
+use serde_json::{Map, Value};
+
+use super::call::{self, Call};
 use super::catalog::Catalog;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::catalogs;
+use crate::workflow::running::{Answered, Failed, Running, gone};
 use crate::workflow::source::{Brief, CommandSource};
-use crate::workflow::spec::{CommandEffect, CommandSpec, SourceKind};
+use crate::workflow::spec::{CommandEffect, CommandSpec, Flag, Place, SourceKind};
 
 /// The commands of all catalogs.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +50,62 @@ impl CommandSource for Catalogs {
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
         Ok(find(context, id)?.map(|(_, spec)| spec))
     }
+
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+        let (catalog, spec) = find(context, &running.spec.id)?.ok_or_else(|| gone(&running.spec.id))?;
+        let mut arguments = running.with.clone();
+        if let Some(body) = running.body {
+            add_body(&spec, body, &mut arguments)?;
+        }
+        let call = Call { catalog: &catalog, spec: &spec, arguments: &arguments, key: running.key };
+        match call::call(context, call) {
+            Ok(answered) => Ok(Answered {
+                output: answered.output,
+                status: Some(answered.status),
+                size: answered.bytes as u64,
+                sha256: answered.sha256,
+                secrets: answered.secrets,
+            }),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+/// Adds a whole body to the arguments that go there: as the only one, or each of its keys.
+fn add_body(spec: &CommandSpec, body: &Value, arguments: &mut Map<String, Value>) -> Result<()> {
+    let no_body = |why: &str| Error::new(Code::InvalidArgument, format!("The body of '{}': {why}", spec.id));
+    let mut flags = spec.flags.iter().filter(|flag| flag.r#in == Some(Place::Body));
+    match (spec.body.as_ref().map(|taken| taken.whole), body) {
+        (None, _) => return Err(no_body("it takes none")),
+        (Some(true), body) => {
+            let flag = flags.next().ok_or_else(|| no_body("it takes none"))?;
+            arguments.insert(flag.name.clone(), body.clone());
+        }
+        (Some(false), Value::Object(fields)) => {
+            let flags: Vec<_> = flags.collect();
+            for (key, value) in fields {
+                let of_key = |flag: &&&Flag| flag.key.as_deref().unwrap_or(&flag.name) == key;
+                let flag = flags.iter().find(of_key);
+                let flag = flag.ok_or_else(|| no_body(&format!("it has no '{}'", key.escape_debug())))?;
+                arguments.insert(flag.name.clone(), value.clone());
+            }
+        }
+        (Some(false), _) => return Err(no_body("it is an object")),
+    }
+    Ok(())
+}
+
+/// Returns a failure with what is known of the answer, and whether the command may have done its work all the same.
+fn failed(error: Error) -> Failed {
+    let details = error.details();
+    let status = details.and_then(|details| details["status"].as_u64()).and_then(|status| u16::try_from(status).ok());
+    let was_sent = details.is_some_and(|details| details["sent"] == true);
+    let may_be_done = match error.code() {
+        Code::Timeout | Code::Cancelled => true,
+        Code::HttpFailed => was_sent || status.is_some_and(|status| (200..300).contains(&status)),
+        _ => false,
+    };
+    Failed { error, status, may_be_done }
 }
 
 /// Returns the command of an id with its catalog, as [`super::call::call`] takes them.

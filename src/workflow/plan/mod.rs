@@ -6,5 +6,5 @@ mod scope;
 mod step;
 
 pub use effects::Effects;
-pub use planned::{Given, Plan, planned};
+pub use planned::{Given, Plan, invalid, planned};
 pub use step::{PlannedStep, WillRun};

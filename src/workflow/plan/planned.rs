@@ -42,6 +42,9 @@ pub struct Plan {
     /// The answer of the workflow, as far as it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub final_output: Option<Value>,
+    /// The values of inputs that are known.
+    #[serde(skip)]
+    pub inputs: Map<String, Value>,
     /// The SHA-256 of all that decides what is done: definition, inputs, commands with their addresses and effects, project.
     pub plan_hash: String,
 }
@@ -88,7 +91,7 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     let effects = Effects::of(sound, &steps);
     let final_output = definition.final_output.as_ref().map(|output| step::filled(output, &before));
     let plan_hash = hash(sound, &inputs, &effects, given.project.as_deref())?;
-    Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, plan_hash })
+    Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, inputs, plan_hash })
 }
 
 /// Returns the failure of a workflow that has errors.

@@ -1,7 +1,6 @@
 //! The index of commands: what is found, what is shown, and who reaches what.
 
 mod defects;
-mod queries;
 mod reach;
 mod shell;
 mod wire;
@@ -12,8 +11,8 @@ use crate::support::{Client, Scratch};
 use crate::tools::trusting;
 
 /// The contract's tools that there are, in its order.
-const CONTRACT: [&str; 6] =
-    ["search_commands", "get_command_spec", "list_providers", "validate_workflow", "dry_run", "render_yaml"];
+const CONTRACT: [&str; 7] =
+    ["search_commands", "get_command_spec", "list_providers", "validate_workflow", "dry_run", "render_yaml", "execute"];
 
 /// Starts a server that stands in for the contract.
 fn assistant(scratch: &Scratch) -> Client {

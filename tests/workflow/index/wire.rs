@@ -19,8 +19,8 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
     let tools = client.result("tools/list", json!({}))["tools"].clone();
     let tools = tools.as_array().expect("tools");
     assert_eq!(tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect::<Vec<_>>(), CONTRACT);
-    for tool in tools {
-        // A failure has to fit it, too.
+    for tool in tools.iter().filter(|tool| tool["name"] != "execute") {
+        // A failure has to fit it, too. What a command answers has no form of its own.
         let schema = &tool["outputSchema"];
         assert!(schema.get("required").is_none() && schema["properties"]["error"].is_object(), "{tool}");
     }

@@ -76,6 +76,7 @@ impl AccessControl {
             let rights = grant.rights(config.connection);
             let surface = Arc::make_mut(&mut config.surface);
             surface.read_only |= !rights.write;
+            surface.no_execute |= !rights.execute;
             if !rights.deploy {
                 let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
                 let within = groups.filter(|group| group.within_project && surface.serves_group(group.name));

@@ -105,6 +105,7 @@ mod tests {
             consent: false,
             publish: Vec::new(),
             attest: false,
+            execute: false,
             expires_at: None,
         }
     }

@@ -15,7 +15,7 @@ use super::functions;
 use crate::error::{Code, Error, Result};
 
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 14;
+pub const SCHEMA_VERSION: u32 = 15;
 
 /// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
 const KNOWN: [&str; SCHEMA_VERSION as usize] = [
@@ -33,6 +33,7 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
     "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
     "e1ef065634483e1bca7a7ab117a288a66c558fcf13a4b3f39a25e69b0bae4955",
+    "545f429b39c105a7144ca59f3689a9658aeeeaaf8edb6c8905ce8a9942cade89",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
@@ -54,6 +55,7 @@ const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
     ("V012__workspace", include_str!("../../../../migrations/sqlite/V012__workspace.sql")),
     ("V013__catalogs", include_str!("../../../../migrations/sqlite/V013__catalogs.sql")),
     ("V014__workflows", include_str!("../../../../migrations/sqlite/V014__workflows.sql")),
+    ("V015__runs", include_str!("../../../../migrations/sqlite/V015__runs.sql")),
 ];
 
 /// A row of `sqlite_schema`, without the page it begins at.

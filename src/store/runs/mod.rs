@@ -1,0 +1,317 @@
+//! Runs of commands and of workflows: what was asked, how far each is, and what came of it.
+//!
+//! Who works on a run holds its lock ([`super::Store::hold_run`]); a row alone does not say that anybody does.
+
+pub mod attempts;
+pub mod steps;
+
+mod state;
+
+use uuid::Uuid;
+
+use super::engine::{Row, damaged, params, sql};
+use super::limits::{Growing, Limits};
+use super::page::{Page, Slice};
+use super::text::plain;
+use super::{Db, blobs};
+use crate::clock::Millis;
+use crate::error::Result;
+
+pub use state::{Kind, State, StepState, Wanted};
+
+/// The table.
+pub const GROWING: Growing = Growing {
+    name: "workflow-runs",
+    about: "runs of workflows and commands with each attempt; one that has not ended stays",
+    usual: Limits { age: Some(90 * 24 * 60 * 60 * 1000), number: Some(10_000) },
+    beyond,
+    delete,
+};
+
+/// A run that begins.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Its id.
+    pub uuid: Uuid,
+    /// The key of its project, where it has one.
+    pub project: Option<i64>,
+    /// What is run.
+    pub kind: Kind,
+    /// The id of the command, or the name of the workflow.
+    pub name: &'a str,
+    /// What was planned, as JSON.
+    pub definition: &'a str,
+    /// The SHA-256 of the plan, in hex.
+    pub plan_hash: &'a str,
+    /// The inputs as JSON, secrets as references.
+    pub inputs: &'a str,
+    /// Whose it is: `user`, or `key:` and the name of an access key.
+    pub asker: &'a str,
+    /// Who began it, as the trail names them.
+    pub actor: &'a str,
+    /// When.
+    pub now: Millis,
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Its key.
+    pub id: i64,
+    /// What users see of it.
+    pub uuid: Uuid,
+    /// The key of its project.
+    pub project: Option<i64>,
+    /// What is run.
+    pub kind: Kind,
+    /// The id of the command, or the name of the workflow.
+    pub name: String,
+    /// The key of what was planned.
+    pub definition: i64,
+    /// The SHA-256 of the plan, in hex.
+    pub plan_hash: String,
+    /// The inputs as JSON, secrets as references.
+    pub inputs: String,
+    /// How far it is, as its holder left it.
+    pub state: State,
+    /// What somebody asked of it that it has not done yet.
+    pub wanted: Option<Wanted>,
+    /// Whose it is.
+    pub asker: String,
+    /// Who began it, as the trail names them.
+    pub actor: String,
+    /// Why it is in this state, where there is something to say.
+    pub reason: Option<String>,
+    /// The key of its final output.
+    pub output: Option<i64>,
+    /// When it began.
+    pub created_at: Millis,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+}
+
+macro_rules! runs {
+    () => {
+        "SELECT id, uuid, project_id, kind, name, blob_id, plan_hash, inputs, state, wanted, asker, actor, reason,
+                output_blob, created_at, ended_at
+           FROM run"
+    };
+}
+
+/// The rows beyond the limits: `?1` is the moment before which they ended, `?2` how many a project has.
+macro_rules! beyond {
+    () => {
+        "SELECT id FROM (SELECT id, ended_at, row_number() OVER (PARTITION BY project_id ORDER BY id DESC) AS place
+                           FROM run) AS ranked
+          WHERE ended_at IS NOT NULL AND (ended_at < ?1 OR place > ?2)"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![limits.before(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!(beyond!(), " ORDER BY id LIMIT ?3");
+    let runs: Vec<i64> = db.all(sql, params![limits.before(now), limits.most(), most], |row| row.get(0))?;
+    for run in &runs {
+        let sql = sql!(
+            "SELECT blob_id FROM run WHERE id = ?1 UNION SELECT output_blob FROM run WHERE id = ?1
+              UNION SELECT blob_id FROM run_step WHERE run_id = ?1"
+        );
+        let contents: Vec<Option<i64>> = db.all(sql, params![run], |row| row.get(0))?;
+        db.run(sql!("DELETE FROM run WHERE id = ?1"), params![run])?;
+        contents.into_iter().flatten().try_for_each(|content| blobs::take_back(db, content))?;
+    }
+    Ok(runs.len() as u64)
+}
+
+/// Adds a run with its steps, the name and the command of each, in the order in which they run; returns its key. Runs that
+/// are beyond the limits go.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> {
+    let definition = blobs::put(db, new.definition.as_bytes())?;
+    let sql = sql!(
+        "INSERT INTO run (uuid, project_id, kind, name, blob_id, plan_hash, inputs, state, asker, actor, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?8, ?9, ?10) RETURNING id"
+    );
+    let run = db.insert(
+        sql,
+        params![
+            new.uuid,
+            new.project,
+            new.kind.word(),
+            new.name,
+            definition,
+            new.plan_hash,
+            new.inputs,
+            new.asker,
+            plain(new.actor),
+            new.now
+        ],
+    )?;
+    for (seq, (name, command)) in (0_i64..).zip(steps) {
+        let sql = sql!(
+            "INSERT INTO run_step (run_id, seq, name, command, state, rounds) VALUES (?1, ?2, ?3, ?4, 'pending', 0)"
+        );
+        db.run(sql, params![run, seq, name, command])?;
+    }
+    delete(db, GROWING.limits(db)?, new.now, u32::MAX)?;
+    Ok(run)
+}
+
+/// Returns the run with this id.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
+    db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
+}
+
+/// Returns a page of the runs of a project, or of those without one, the newest first; it begins after the run whose id is
+/// `page.after`.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>> {
+    let before = Uuid::parse_str(&page.after).unwrap_or(Uuid::max());
+    let found = match project {
+        Some(project) => {
+            let sql = sql!(runs!(), " WHERE project_id = ?1 AND uuid < ?2 ORDER BY uuid DESC LIMIT ?3");
+            db.all(sql, params![project, before, page.fetch()], from_row)?
+        }
+        None => {
+            let sql = sql!(runs!(), " WHERE project_id IS NULL AND uuid < ?1 ORDER BY uuid DESC LIMIT ?2");
+            db.all(sql, params![before, page.fetch()], from_row)?
+        }
+    };
+    Ok(page.slice(found))
+}
+
+/// Returns the name of a run's project, where it has one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn project_name(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
+    let Some(project) = run.project else { return Ok(None) };
+    db.one(sql!("SELECT name FROM project WHERE id = ?1"), params![project], |row| row.get(0))
+}
+
+/// Returns the text of what was planned.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn definition(db: &Db<'_>, run: &Run) -> Result<String> {
+    text(blobs::get(db, run.definition)?)
+}
+
+/// Returns the text of a run's final output, where it has one.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn output(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
+    run.output.map(|output| blobs::show(db, output).and_then(text)).transpose()
+}
+
+fn text(bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| damaged("what a run was to do is no text"))
+}
+
+/// Notes that somebody works on a run. What is wanted of it stays wanted.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn start(db: &Db<'_>, id: i64) -> Result<()> {
+    let sql = sql!("UPDATE run SET state = 'running', reason = NULL WHERE id = ?1 AND state <> 'cancel_requested'");
+    db.run(sql, params![id]).map(drop)
+}
+
+/// Notes how far a run is and why; what was wanted of it is done then.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_state(db: &Db<'_>, id: i64, state: State, reason: Option<&str>, now: Millis) -> Result<()> {
+    let ended = state.is_over().then_some(now);
+    let sql = sql!("UPDATE run SET state = ?2, reason = ?3, ended_at = ?4, wanted = NULL WHERE id = ?1");
+    db.run(sql, params![id, state.word(), reason, ended]).map(drop)
+}
+
+/// Notes whether a run that goes on waits. What is wanted of it stays wanted.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_waiting(db: &Db<'_>, id: i64, waits: bool) -> Result<()> {
+    let state = if waits { State::Waiting } else { State::Running };
+    let sql = sql!("UPDATE run SET state = ?2 WHERE id = ?1 AND state IN ('running', 'waiting')");
+    db.run(sql, params![id, state.word()]).map(drop)
+}
+
+/// Notes that a person accepted another plan for the rest of a run.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_plan_hash(db: &Db<'_>, id: i64, plan_hash: &str) -> Result<()> {
+    db.run(sql!("UPDATE run SET plan_hash = ?2 WHERE id = ?1"), params![id, plan_hash]).map(drop)
+}
+
+/// Keeps the final output of a run.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_output(db: &Db<'_>, id: i64, output: &str) -> Result<()> {
+    let blob = blobs::put(db, output.as_bytes())?;
+    db.run(sql!("UPDATE run SET output_blob = ?2 WHERE id = ?1"), params![id, blob]).map(drop)
+}
+
+/// Asks something of a run that has not ended; a cancel is not taken back by a pause. Returns whether there is such a run.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
+    let changed = match wanted {
+        Wanted::Pause => {
+            let sql = sql!("UPDATE run SET wanted = 'pause' WHERE id = ?1 AND ended_at IS NULL AND wanted IS NULL");
+            db.run(sql, params![id])?
+        }
+        Wanted::Cancel => {
+            let sql =
+                sql!("UPDATE run SET wanted = 'cancel', state = 'cancel_requested' WHERE id = ?1 AND ended_at IS NULL");
+            db.run(sql, params![id])?
+        }
+    };
+    Ok(changed == 1)
+}
+
+/// Returns what is wanted of a run; `None` where nothing is.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn wanted(db: &Db<'_>, id: i64) -> Result<Option<Wanted>> {
+    let sql = sql!("SELECT wanted FROM run WHERE id = ?1");
+    let wanted = db.one(sql, params![id], |row| row.get::<Option<&str>>(0)?.map(Wanted::of).transpose())?;
+    Ok(wanted.flatten())
+}
+
+fn from_row(row: &Row<'_>) -> Result<Run> {
+    Ok(Run {
+        id: row.get(0)?,
+        uuid: row.get(1)?,
+        project: row.get(2)?,
+        kind: Kind::of(row.get(3)?)?,
+        name: row.get(4)?,
+        definition: row.get(5)?,
+        plan_hash: row.get(6)?,
+        inputs: row.get(7)?,
+        state: State::of(row.get(8)?)?,
+        wanted: row.get::<Option<&str>>(9)?.map(Wanted::of).transpose()?,
+        asker: row.get(10)?,
+        actor: row.get(11)?,
+        reason: row.get(12)?,
+        output: row.get(13)?,
+        created_at: row.get(14)?,
+        ended_at: row.get(15)?,
+    })
+}

@@ -1,0 +1,120 @@
+//! How far runs and their steps are, as the database keeps it.
+
+use crate::error::Result;
+use crate::store::engine::damaged;
+
+/// Makes an enum whose values the database keeps as words.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident $word:literal),* $(,)? }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Returns the word that the database and users see.
+            pub const fn word(self) -> &'static str {
+                match self { $(Self::$variant => $word,)* }
+            }
+
+            /// Returns what a word stands for.
+            ///
+            /// # Errors
+            /// `E_DB_CORRUPT` where it stands for nothing.
+            pub(super) fn of(word: &str) -> Result<Self> {
+                match word {
+                    $($word => Ok(Self::$variant),)*
+                    _ => Err(damaged("a run or a step is in no known state")),
+                }
+            }
+        }
+    };
+}
+
+words! {
+    /// What is run.
+    Kind {
+        /// A single command.
+        Command "command",
+        /// A workflow.
+        Workflow "workflow",
+    }
+}
+
+words! {
+    /// How far a run is.
+    State {
+        /// Nothing of it was done yet.
+        Pending "pending",
+        /// A step is under way.
+        Running "running",
+        /// A step waits for its next round.
+        Waiting "waiting",
+        /// Somebody stopped it; it can be resumed.
+        Paused "paused",
+        /// Somebody wants it to end.
+        CancelRequested "cancel_requested",
+        /// Its process ended in the middle; it can be resumed.
+        Interrupted "interrupted",
+        /// What became of an attempt is not known; a person decides.
+        Uncertain "uncertain",
+        /// Every step succeeded, or was skipped as the workflow says.
+        Succeeded "succeeded",
+        /// A step failed.
+        Failed "failed",
+        /// It was ended because somebody wanted so.
+        Canceled "canceled",
+    }
+}
+
+words! {
+    /// How far a step is.
+    StepState {
+        /// Nothing of it was done yet.
+        Pending "pending",
+        /// An attempt is under way.
+        Running "running",
+        /// It waits for its next round.
+        Waiting "waiting",
+        /// Its output is there.
+        Succeeded "succeeded",
+        /// Its command failed, or its output is not what was said of it.
+        Failed "failed",
+        /// Its condition was false, or what it needs did not succeed.
+        Skipped "skipped",
+        /// What became of its last attempt is not known.
+        Uncertain "uncertain",
+        /// It was given up with its run.
+        Canceled "canceled",
+    }
+}
+
+words! {
+    /// What somebody asks of a run that goes on.
+    Wanted {
+        /// That it stops, to be resumed later.
+        Pause "pause",
+        /// That it ends.
+        Cancel "cancel",
+    }
+}
+
+impl State {
+    /// Whether it has come to its end: nothing resumes it.
+    pub const fn is_over(self) -> bool {
+        matches!(self, State::Succeeded | State::Failed | State::Canceled)
+    }
+
+    /// Whether somebody has to hold it: without a holder it was interrupted.
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, State::Pending | State::Running | State::Waiting | State::CancelRequested)
+    }
+}
+
+impl StepState {
+    /// Whether it has come to its end.
+    pub const fn is_over(self) -> bool {
+        !matches!(self, StepState::Pending | StepState::Running | StepState::Waiting | StepState::Uncertain)
+    }
+}

@@ -1,0 +1,139 @@
+//! The steps of a run: how far each is, and its output.
+
+use super::state::StepState;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::engine::{Row, damaged, params, sql};
+use crate::store::{Db, blobs};
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Its place in its run, from 0 on.
+    pub seq: i64,
+    /// Its id in the workflow.
+    pub name: String,
+    /// The id of its command.
+    pub command: String,
+    /// How far it is.
+    pub state: StepState,
+    /// How often its command was tried by `repeat`.
+    pub rounds: i64,
+    /// Until when it is tried again.
+    pub deadline_at: Option<Millis>,
+    /// When it is tried the next time.
+    pub next_at: Option<Millis>,
+    /// Why it is in this state, where there is something to say.
+    pub reason: Option<String>,
+    /// The key of its output.
+    pub output: Option<i64>,
+    /// The JSON pointers of the secrets that were left out of its output, as a JSON array.
+    pub secrets: Option<String>,
+    /// When its first attempt began.
+    pub started_at: Option<Millis>,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+}
+
+macro_rules! steps {
+    () => {
+        "SELECT seq, name, command, state, rounds, deadline_at, next_at, reason, blob_id, secrets, started_at, ended_at
+           FROM run_step"
+    };
+}
+
+/// Returns the steps of a run, in the order in which they run.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, run: i64) -> Result<Vec<Step>> {
+    db.all(sql!(steps!(), " WHERE run_id = ?1 ORDER BY seq"), params![run], from_row)
+}
+
+/// Notes that a step is under way; its first attempt began then.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn begin(db: &Db<'_>, run: i64, seq: i64, rounds: i64, deadline_at: Option<Millis>, now: Millis) -> Result<()> {
+    let sql = sql!(
+        "UPDATE run_step SET state = 'running', rounds = ?3, deadline_at = ?4, next_at = NULL, reason = NULL,
+                ended_at = NULL, started_at = coalesce(started_at, ?5)
+          WHERE run_id = ?1 AND seq = ?2"
+    );
+    db.run(sql, params![run, seq, rounds, deadline_at, now]).map(drop)
+}
+
+/// Notes that a step waits until `next_at` for its next round.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn wait(db: &Db<'_>, run: i64, seq: i64, next_at: Millis) -> Result<()> {
+    let sql = sql!("UPDATE run_step SET state = 'waiting', next_at = ?3 WHERE run_id = ?1 AND seq = ?2");
+    db.run(sql, params![run, seq, next_at]).map(drop)
+}
+
+/// Keeps the output of a step, and the JSON pointers of the secrets that were left out of it as a JSON array.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn keep_output(db: &Db<'_>, run: i64, seq: i64, output: &str, secrets: &str) -> Result<()> {
+    let blob = blobs::put(db, output.as_bytes())?;
+    let before = sql!("SELECT blob_id FROM run_step WHERE run_id = ?1 AND seq = ?2");
+    let before: Option<i64> = db.single(before, params![run, seq], |row| row.get(0))?;
+    let sql = sql!("UPDATE run_step SET blob_id = ?3, secrets = ?4 WHERE run_id = ?1 AND seq = ?2");
+    db.run(sql, params![run, seq, blob, secrets])?;
+    match before.filter(|before| *before != blob) {
+        Some(before) => blobs::take_back(db, before),
+        None => Ok(()),
+    }
+}
+
+/// Returns the text of a step's output, where it has one.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn output(db: &Db<'_>, step: &Step) -> Result<Option<String>> {
+    let Some(output) = step.output else { return Ok(None) };
+    String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is no text"))
+}
+
+/// Notes how a step ended, or that nobody knows it, and why.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn end(db: &Db<'_>, run: i64, seq: i64, state: StepState, reason: Option<&str>, now: Millis) -> Result<()> {
+    let ended = state.is_over().then_some(now);
+    let sql = sql!(
+        "UPDATE run_step SET state = ?3, reason = ?4, ended_at = ?5, next_at = NULL WHERE run_id = ?1 AND seq = ?2"
+    );
+    db.run(sql, params![run, seq, state.word(), reason, ended]).map(drop)
+}
+
+/// Notes that all steps which have not ended are given up with their run; one whose outcome nobody knows stays so.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn give_up(db: &Db<'_>, run: i64, now: Millis) -> Result<()> {
+    let sql = sql!(
+        "UPDATE run_step SET state = 'canceled', ended_at = ?2, next_at = NULL
+          WHERE run_id = ?1 AND state IN ('pending', 'running', 'waiting')"
+    );
+    db.run(sql, params![run, now]).map(drop)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Step> {
+    Ok(Step {
+        seq: row.get(0)?,
+        name: row.get(1)?,
+        command: row.get(2)?,
+        state: StepState::of(row.get(3)?)?,
+        rounds: row.get(4)?,
+        deadline_at: row.get(5)?,
+        next_at: row.get(6)?,
+        reason: row.get(7)?,
+        output: row.get(8)?,
+        secrets: row.get(9)?,
+        started_at: row.get(10)?,
+        ended_at: row.get(11)?,
+    })
+}

@@ -1,0 +1,97 @@
+//! A run begins: its row, its steps and the end of the consent to it are one transaction.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::program::Program;
+use crate::approved::Kind;
+use crate::consent::request::Consent;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::store::RunHolder;
+use crate::store::projects;
+use crate::store::runs::{self, New};
+
+/// What is asked to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// What it does.
+    pub program: &'a Program,
+    /// What it was made of, so that a resume can make it again.
+    pub definition: &'a Value,
+    /// The SHA-256 of the plan, in hex.
+    pub plan_hash: &'a str,
+}
+
+/// A run that has begun, and the right to work on it.
+#[derive(Debug)]
+pub struct Begun {
+    /// Its id.
+    pub run: Uuid,
+    /// The right to work on it.
+    pub holder: RunHolder,
+}
+
+/// Begins a run, and uses the consent to it up.
+///
+/// # Errors
+/// `E_CONSENT_EXPIRED` where the consent was used or withdrawn meanwhile; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`,
+/// `E_READ_ONLY`, `E_STORAGE`.
+pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<Begun> {
+    let Asked { program, definition, plan_hash } = asked;
+    let run = context.clock.uuid();
+    let holder = context.store.hold_run(run)?.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
+    let steps: Vec<(&str, &str)> = program.steps.iter().map(|step| (step.id.as_str(), step.spec.id.as_str())).collect();
+    let (inputs, definition) = (Value::Object(program.inputs.clone()).to_string(), definition.to_string());
+    let (author, asker) = (context.author(), context.caller.asker());
+    context.store.write(|db| {
+        let project = projects::resolve(db, &context.selection)?;
+        consent.consume(context, db)?;
+        let new = New {
+            uuid: run,
+            project: project.as_ref().map(|project| project.id),
+            kind: program.kind,
+            name: &program.name,
+            definition: &definition,
+            plan_hash,
+            inputs: &inputs,
+            asker: &asker,
+            actor: author.actor,
+            now: author.now,
+        };
+        runs::begin(db, &new, &steps)?;
+        let project = project.as_ref().map(|project| project.name.as_str());
+        context.event(db, author, project, program.operation(), &run.to_string())
+    })?;
+    record(context, run, plan_hash);
+    Ok(Begun { run, holder })
+}
+
+/// Notes outside of the database that this run was begun on this machine with this plan: a resume of any other asks anew.
+pub fn record(context: &Context, run: Uuid, plan_hash: &str) {
+    let note = json!({ "run": run.to_string() });
+    if let Err(error) = context.approved.put(Kind::Run, &digest(run, plan_hash), &note) {
+        tracing::warn!(%run, %error, "a resume of the run will ask for consent again");
+    }
+}
+
+/// Whether a run was begun on this machine with this plan, and has not ended.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn is_recorded(context: &Context, run: Uuid, plan_hash: &str) -> Result<bool> {
+    context.approved.has(Kind::Run, &digest(run, plan_hash))
+}
+
+/// Takes the note away: the run has ended.
+pub fn forget(context: &Context, run: Uuid, plan_hash: &str) {
+    if let Err(error) = context.approved.withdraw(Kind::Run, &digest(run, plan_hash)) {
+        tracing::warn!(%run, %error, "the note of a run that ended stays");
+    }
+}
+
+fn digest(run: Uuid, plan_hash: &str) -> String {
+    hex::encode(&disk::sha256(format!("{run} {plan_hash}").as_bytes()))
+}

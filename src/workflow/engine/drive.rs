@@ -1,0 +1,231 @@
+//! The work on a run: its steps one after the other, until it ends or something stops it.
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::begin;
+use super::program::{Program, place};
+use super::sealed::Known;
+use super::stop::{Signal, Stop};
+use super::values::Values;
+use crate::error::Result;
+use crate::op::Context;
+use crate::redact::redacted;
+use crate::store::events::{self, NewEvent};
+use crate::store::runs::steps::Step;
+use crate::store::runs::{self, State, StepState, steps};
+use crate::store::{Db, RunHolder};
+
+/// The work on a run.
+pub struct Drive<'a> {
+    /// What it runs in.
+    pub context: &'a Context,
+    /// What the run does.
+    pub program: &'a Program,
+    /// The run's key.
+    pub run: i64,
+    /// The run's id.
+    pub uuid: Uuid,
+    /// The name of its project.
+    pub project: Option<&'a str>,
+    /// What is known so far.
+    pub values: Values,
+    /// The secrets that are known.
+    pub known: Known,
+    /// Its steps as their rows have them.
+    pub rows: Vec<Step>,
+    /// What may end the work.
+    pub stop: &'a Stop,
+}
+
+/// What comes after a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The next one.
+    Step,
+    /// Nothing: something ended the work.
+    Stopped(Signal),
+    /// Nothing: what became of the step is not known.
+    Uncertain,
+}
+
+/// Works on a run until it ends, or something stops it. `holder` is the right to do so, and is given back then.
+///
+/// # Errors
+/// What keeps the run from noting how far it is: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`; it is interrupted
+/// then. That a step failed is no error.
+pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder) -> Result<()> {
+    let found = context.store.read(|db| {
+        let Some(found) = runs::get(db, run)? else { return Ok(None) };
+        let rows = steps::of(db, found.id)?;
+        let mut outputs = Vec::new();
+        for row in rows.iter().filter(|row| row.state == StepState::Succeeded) {
+            let output = steps::output(db, row)?.unwrap_or_else(|| "null".to_owned());
+            outputs.push((row.name.clone(), output, row.secrets.clone().unwrap_or_default()));
+        }
+        let project = runs::project_name(db, &found)?;
+        Ok(Some((found, rows, outputs, project)))
+    })?;
+    // Its project was deleted meanwhile, and the run with it.
+    let Some((found, rows, outputs, project)) = found else { return Ok(()) };
+    let mut known = Known::default();
+    let mut values = Values::of(program, &mut known, &context.cancelled)?;
+    for (step, output, taken_out) in outputs {
+        let taken_out: Vec<String> = serde_json::from_str(&taken_out).unwrap_or_default();
+        values.restore(&step, serde_json::from_str(&output).unwrap_or_default(), &taken_out);
+    }
+    let stop = Stop::default();
+    let project = project.as_deref();
+    let (run, uuid) = (found.id, found.uuid);
+    let mut drive = Drive { context, program, run, uuid, project, values, known, rows, stop: &stop };
+    let worked = stop.watched(context, found.id, || drive.work());
+    let is_over = context.store.read(|db| Ok(runs::get(db, uuid)?.is_none_or(|run| run.state.is_over())));
+    if is_over.is_ok_and(|is_over| is_over) {
+        begin::forget(context, uuid, &found.plan_hash);
+    }
+    drop(holder);
+    worked
+}
+
+impl Drive<'_> {
+    fn work(&mut self) -> Result<()> {
+        self.context.store.write(|db| runs::start(db, self.run))?;
+        for seq in 0..self.program.steps.len() {
+            if self.rows[seq].state.is_over() {
+                continue;
+            }
+            let next = match self.stop.signal(self.context, self.run) {
+                Some(signal) => Next::Stopped(signal),
+                None => self.step(seq)?,
+            };
+            match next {
+                Next::Step => self.tell(seq),
+                Next::Stopped(signal) => return self.stopped(signal),
+                Next::Uncertain => return self.uncertain(seq),
+            }
+        }
+        self.finish()
+    }
+
+    /// Notes how a step ended, with the event that tells it.
+    ///
+    /// # Errors
+    /// `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn end_step(
+        &mut self,
+        seq: usize,
+        state: StepState,
+        reason: Option<&str>,
+        before: impl FnOnce(&Db<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let reason = reason.map(|reason| self.known.hidden_in(reason));
+        let now = self.context.clock.now();
+        let outcome = if matches!(state, StepState::Succeeded | StepState::Skipped) { "ok" } else { "E_STEP_FAILED" };
+        self.context.store.write(|db| {
+            before(db)?;
+            steps::end(db, self.run, place(seq), state, reason.as_deref(), now)?;
+            self.event(db, Some(seq), outcome)
+        })?;
+        self.rows[seq].state = state;
+        self.rows[seq].reason = reason;
+        Ok(())
+    }
+
+    /// Ends the run: it failed where a step did.
+    fn finish(&mut self) -> Result<()> {
+        let failed = self.rows.iter().find(|row| row.state == StepState::Failed);
+        let (mut state, mut reason) = match failed {
+            Some(step) => {
+                let why = step.reason.as_deref().unwrap_or_default();
+                (State::Failed, Some(format!("step '{}' failed: {why}", step.name)))
+            }
+            None => (State::Succeeded, None),
+        };
+        let output = match state {
+            State::Succeeded => match self.output() {
+                Ok(output) => output.map(|output| self.known.shown(&output).to_string()),
+                Err(error) => {
+                    (state, reason) = (State::Failed, Some(format!("final_output: {error}")));
+                    None
+                }
+            },
+            _ => None,
+        };
+        let outcome = if state == State::Succeeded { "ok" } else { "E_STEP_FAILED" };
+        let now = self.context.clock.now();
+        self.context.store.write(|db| {
+            if let Some(output) = &output {
+                runs::set_output(db, self.run, output)?;
+            }
+            runs::set_state(db, self.run, state, reason.as_deref(), now)?;
+            self.event(db, None, outcome)
+        })?;
+        (self.context.say)(&format!("run {}: {}", self.uuid, state.word()));
+        Ok(())
+    }
+
+    /// What the run answers: its own template filled in, else what its last step that succeeded answered.
+    fn output(&self) -> Result<Option<Value>> {
+        match &self.program.final_output {
+            Some(template) => self.values.answer(template).map(Some),
+            None => {
+                let last = self.rows.iter().rev().find(|row| row.state == StepState::Succeeded);
+                Ok(last.and_then(|step| self.values.outputs.get(&step.name).cloned()))
+            }
+        }
+    }
+
+    /// Notes that something ended the work before the end of the run.
+    fn stopped(&mut self, signal: Signal) -> Result<()> {
+        let (state, reason) = match signal {
+            Signal::Pause => (State::Paused, "somebody paused it"),
+            Signal::Cancel => (State::Canceled, "somebody canceled it"),
+            Signal::End => (State::Interrupted, "the process that worked on it ended"),
+        };
+        let now = self.context.clock.now();
+        self.context.store.write(|db| {
+            if state == State::Canceled {
+                steps::give_up(db, self.run, now)?;
+            }
+            runs::set_state(db, self.run, state, Some(reason), now)?;
+            self.event(db, None, if state == State::Canceled { "E_CANCELLED" } else { "ok" })
+        })?;
+        (self.context.say)(&format!("run {}: {}", self.uuid, state.word()));
+        Ok(())
+    }
+
+    /// Notes that what became of a step is not known, so that a person has to decide.
+    fn uncertain(&mut self, seq: usize) -> Result<()> {
+        let reason = format!("whether step '{}' did its work is not known", self.program.steps[seq].id);
+        let now = self.context.clock.now();
+        self.context.store.write(|db| {
+            runs::set_state(db, self.run, State::Uncertain, Some(&reason), now)?;
+            self.event(db, None, "E_STEP_UNCERTAIN")
+        })
+    }
+
+    /// Appends what the trail and subscribers hear of: a step that ended, or the run.
+    pub fn event(&self, db: &Db<'_>, seq: Option<usize>, outcome: &str) -> Result<()> {
+        let step = seq.map(|seq| format!("/{}", self.program.steps[seq].id)).unwrap_or_default();
+        let subject = format!("{}{step}", self.uuid);
+        events::append(
+            db,
+            NewEvent {
+                at: self.context.clock.now(),
+                actor: self.context.caller.actor(),
+                project: self.project,
+                kind: self.program.operation(),
+                subject: &redacted(&subject),
+                outcome,
+            },
+        )
+    }
+
+    fn tell(&self, seq: usize) {
+        let (row, total) = (&self.rows[seq], self.rows.len() as u64);
+        let why = row.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let told = format!("step {}: {}{why}", row.name, row.state.word());
+        (self.context.progress)(&told, seq as u64 + 1, total);
+        (self.context.say)(&told);
+    }
+}

@@ -1,0 +1,134 @@
+//! The runs that this process works on: on threads of their own, so that they go on when nobody waits for them any more.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::op::{Confirmation, Context, Progress, Say};
+
+/// How long a process that ends waits for its runs: their steps have a little less.
+const LAST: Duration = Duration::from_secs(6);
+
+static ENDING: AtomicBool = AtomicBool::new(false);
+static LIVE: LazyLock<Live> = LazyLock::new(Live::default);
+
+#[derive(Default)]
+struct Live {
+    runs: Mutex<HashMap<Uuid, Arc<Followed>>>,
+    ended: Condvar,
+}
+
+impl Live {
+    fn runs(&self) -> MutexGuard<'_, HashMap<Uuid, Arc<Followed>>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Who follows a run: what it tells goes to them until they stop waiting.
+#[derive(Default)]
+pub struct Followed(Mutex<Option<(Arc<Progress>, Arc<Say>)>>);
+
+impl Followed {
+    fn told(&self) -> Option<(Arc<Progress>, Arc<Say>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn leave(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+/// Whether this process ends.
+pub(super) fn is_ending() -> bool {
+    ENDING.load(Ordering::Acquire)
+}
+
+/// Works on a run on a thread of its own, and waits for its end for so long; returns whether it ended by then. What it tells
+/// goes to the caller until then.
+///
+/// # Errors
+/// `E_INTERNAL` where there is no thread for it; the run is not begun then.
+pub fn follow(
+    context: &Context,
+    run: Uuid,
+    wait: Duration,
+    work: impl FnOnce(&Context) + Send + 'static,
+) -> Result<bool> {
+    let followed = Arc::new(Followed(Mutex::new(Some((Arc::clone(&context.progress), Arc::clone(&context.say))))));
+    let alone = alone(context, &followed);
+    LIVE.runs().insert(run, Arc::clone(&followed));
+    let working = Working(run);
+    let started = std::thread::Builder::new().name("run".to_owned()).spawn(move || {
+        let _working = working;
+        work(&alone);
+    });
+    started.map_err(|error| Error::internal("there is no thread for a run").with_source(error))?;
+    let until = Instant::now() + wait;
+    let mut runs = LIVE.runs();
+    while runs.contains_key(&run) && !context.is_cancelled() {
+        let left = until.saturating_duration_since(Instant::now()).min(Duration::from_millis(100));
+        if left.is_zero() {
+            break;
+        }
+        runs = LIVE.ended.wait_timeout(runs, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+    let ended = !runs.contains_key(&run);
+    drop(runs);
+    // The way to the client is closed with its answer: nobody holds it open.
+    followed.leave();
+    Ok(ended)
+}
+
+/// Ends the work on all runs of this process, and waits until they have kept how far they are.
+pub fn end_all() {
+    ENDING.store(true, Ordering::Release);
+    let until = Instant::now() + LAST;
+    let mut runs = LIVE.runs();
+    while !runs.is_empty() {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        runs = LIVE.ended.wait_timeout(runs, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// A run that is worked on; dropped at its end, also where that is a panic.
+struct Working(Uuid);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        LIVE.runs().remove(&self.0);
+        LIVE.ended.notify_all();
+    }
+}
+
+/// Returns the context of a run: nobody can be asked within it, and who gives up waiting does not end it.
+fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
+    let (progress, say) = (Arc::clone(followed), Arc::clone(followed));
+    Context {
+        progress: Arc::new(move |what, done, total| {
+            if let Some((progress, _)) = progress.told() {
+                progress(what, done, total);
+            }
+        }),
+        say: Arc::new(move |what| {
+            if let Some((_, say)) = say.told() {
+                say(what);
+            }
+        }),
+        emit: Arc::new(|_| Ok(())),
+        ask: Arc::clone(&context.ask),
+        confirmation: Confirmation::Nobody,
+        cancelled: CancellationToken::new(),
+        elicit: None,
+        answered: None,
+        step_aside: Arc::new(|| {}),
+        ..context.clone()
+    }
+}

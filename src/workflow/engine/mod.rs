@@ -1,0 +1,20 @@
+//! Runs of workflows and of single commands: begun with a person's consent, carried on step by step, stopped and resumed.
+//!
+//! Each attempt at a step is committed before its request leaves, and what came of it after: what a killed process leaves
+//! tells the next one what it may repeat ([`resume`]). Who works on a run holds its lock; nothing resumes by itself.
+
+mod attempt;
+pub mod begin;
+mod drive;
+mod live;
+pub mod program;
+pub mod report;
+pub mod resume;
+mod sealed;
+mod step;
+mod stop;
+mod values;
+
+pub use begin::{Asked, Begun, begin};
+pub use drive::drive;
+pub use live::{end_all, follow};

@@ -1,0 +1,180 @@
+//! What a run does: its steps in the order in which they run, each with its command.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::clock::Millis;
+use crate::store::runs::Kind;
+use crate::workflow::check::Sound;
+use crate::workflow::definition::{self, InputType};
+use crate::workflow::spec::{CommandSpec, OutputField};
+
+/// The type of an argument whose value is a reference to a secret.
+pub const SECRET: &str = "secret";
+
+/// What a run does.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Whether it is a single command or a workflow.
+    pub kind: Kind,
+    /// The id of the command, or the name of the workflow.
+    pub name: String,
+    /// The steps, in the order in which they run.
+    pub steps: Vec<Planned>,
+    /// What it answers: a template; without one the answer of the last step.
+    pub final_output: Option<Value>,
+    /// The inputs by name; the value of a secret is a reference.
+    pub inputs: Map<String, Value>,
+    /// The names of the inputs that are secrets.
+    pub secret_inputs: Vec<String>,
+    /// The variables that the project allows.
+    pub env: Map<String, Value>,
+}
+
+/// A step of a program.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// Its id.
+    pub id: String,
+    /// Its command.
+    pub spec: Arc<CommandSpec>,
+    /// The places of the steps that have to succeed before it.
+    pub needs: Vec<usize>,
+    /// The condition; it is skipped where that does not hold.
+    pub condition: Option<Value>,
+    /// The arguments of its command.
+    pub with: Arguments,
+    /// The whole body of its request, as a template.
+    pub body: Option<Value>,
+    /// How it is run again.
+    pub repeat: Option<Repeat>,
+    /// The fields that its answer has to have.
+    pub fields: Vec<OutputField>,
+}
+
+/// The arguments of a step's command.
+#[derive(Clone, Debug)]
+pub enum Arguments {
+    /// As they are: nothing in them is an expression.
+    Plain {
+        /// By name; the value of a secret is a reference.
+        with: Map<String, Value>,
+        /// The names of the secrets among them.
+        secrets: Vec<String>,
+    },
+    /// With templates, which are filled in before each attempt.
+    Templates(Map<String, Value>),
+}
+
+/// How a step is run again.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// The condition that ends it.
+    pub until: Option<Value>,
+    /// The milliseconds between two rounds.
+    pub every: Millis,
+    /// The milliseconds after which there is no other round.
+    pub timeout: Millis,
+    /// The most rounds.
+    pub max_rounds: i64,
+}
+
+impl Repeat {
+    /// The milliseconds between two rounds, where nothing else is said.
+    pub const EVERY: Millis = 1_000;
+    /// The milliseconds after which there is no other round, where nothing else is said, and at most.
+    pub const TIMEOUT: Millis = 15 * 60_000;
+    /// See [`Repeat::TIMEOUT`].
+    pub const LONGEST: Millis = 24 * 60 * 60_000;
+    /// The most rounds, where nothing else is said, and at most.
+    pub const ROUNDS: i64 = 100;
+    /// See [`Repeat::ROUNDS`].
+    pub const MOST_ROUNDS: i64 = 10_000;
+
+    /// Returns how a step of a workflow is run again.
+    fn of(written: &definition::Repeat) -> Self {
+        let span = |value: &Option<Value>, usual: Millis| {
+            let span = value.as_ref().and_then(definition::milliseconds);
+            span.map_or(usual, |span| Millis::try_from(span).unwrap_or(Millis::MAX)).clamp(0, Self::LONGEST)
+        };
+        Self {
+            until: written.until.clone(),
+            every: span(&written.every, Self::EVERY),
+            timeout: span(&written.timeout, Self::TIMEOUT),
+            max_rounds: written.max_attempts.map_or(Self::ROUNDS, i64::from).clamp(1, Self::MOST_ROUNDS),
+        }
+    }
+}
+
+impl Program {
+    /// The operation that the trail names for a run.
+    pub fn operation(&self) -> &'static str {
+        match self.kind {
+            Kind::Command => "command.run",
+            Kind::Workflow => "workflow.run",
+        }
+    }
+
+    /// Returns the program of a workflow without errors, whose inputs have these values.
+    pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>) -> Self {
+        let definition = &sound.definition;
+        let mut places = vec![0; definition.steps.len()];
+        for (place, index) in sound.order.iter().enumerate() {
+            places[*index] = place;
+        }
+        let planned = |index: &usize| {
+            let step = &definition.steps[*index];
+            Planned {
+                id: step.id.clone(),
+                spec: Arc::clone(&sound.specs[*index]),
+                needs: sound.graph.of(*index).iter().map(|other| places[*other]).collect(),
+                condition: step.condition.clone(),
+                with: Arguments::Templates(step.with.clone()),
+                body: step.body.clone(),
+                repeat: step.repeat.as_ref().map(Repeat::of),
+                fields: step.output_contract.as_ref().map(|contract| contract.fields.clone()).unwrap_or_default(),
+            }
+        };
+        let secrets = definition.inputs.list.iter().filter(|named| named.input.r#type == InputType::Secret);
+        Self {
+            kind: Kind::Workflow,
+            name: definition.workflow.clone(),
+            steps: sound.order.iter().map(planned).collect(),
+            final_output: definition.final_output.clone(),
+            secret_inputs: secrets.map(|named| named.id.clone()).collect(),
+            inputs,
+            env: Map::new(),
+        }
+    }
+
+    /// Returns the program of a single command.
+    pub fn of_command(spec: Arc<CommandSpec>, with: Map<String, Value>) -> Self {
+        let is_secret = |name: &&String| spec.flags.iter().any(|flag| flag.name == **name && flag.r#type == SECRET);
+        let secrets = with.keys().filter(is_secret).cloned().collect();
+        let step = Planned {
+            id: "command".to_owned(),
+            needs: Vec::new(),
+            condition: None,
+            with: Arguments::Plain { with, secrets },
+            body: None,
+            repeat: None,
+            fields: Vec::new(),
+            spec: Arc::clone(&spec),
+        };
+        Self {
+            kind: Kind::Command,
+            name: spec.id.clone(),
+            steps: vec![step],
+            final_output: None,
+            inputs: Map::new(),
+            secret_inputs: Vec::new(),
+            env: Map::new(),
+        }
+    }
+}
+
+/// Returns the place of a step as its rows have it.
+pub fn place(seq: usize) -> i64 {
+    i64::try_from(seq).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,139 @@
+//! What is told of a run: how far it is, its steps and their attempts, without secrets and without the outputs of steps.
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::store::runs::attempts::{self, Attempt};
+use crate::store::runs::steps::{self, Step};
+use crate::store::runs::{self, Run, State};
+use crate::store::{Db, Store};
+
+/// The most bytes of an output that an agent is answered.
+const MAX_OUTPUT: usize = 64 << 10;
+
+/// How much is told of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Its steps, and how many attempts each took.
+    Steps,
+    /// Each attempt too.
+    Attempts,
+}
+
+/// Returns how far a run is: one that nobody holds any more was interrupted.
+pub fn state(store: &Store, run: &Run) -> State {
+    match run.state {
+        state if state.is_under_way() && !store.is_held(run.uuid) => State::Interrupted,
+        state => state,
+    }
+}
+
+/// Returns a run in short, as a list has it.
+pub fn line(run: &Run, state: State) -> Map<String, Value> {
+    let mut told = Map::new();
+    told.insert("run".to_owned(), json!(run.uuid.to_string()));
+    told.insert("kind".to_owned(), json!(run.kind.word()));
+    told.insert("name".to_owned(), json!(run.name));
+    told.insert("state".to_owned(), json!(state.word()));
+    if let Some(reason) = &run.reason {
+        told.insert("reason".to_owned(), json!(reason));
+    }
+    told.insert("by".to_owned(), json!(run.actor));
+    told.insert("began_at".to_owned(), json!(rfc3339(run.created_at)));
+    if let Some(ended_at) = run.ended_at {
+        told.insert("ended_at".to_owned(), json!(rfc3339(ended_at)));
+    }
+    told
+}
+
+/// Returns a run with its steps.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn whole(db: &Db<'_>, run: &Run, state: State, detail: Detail) -> Result<Map<String, Value>> {
+    let (rows, tries) = (steps::of(db, run.id)?, attempts::of(db, run.id)?);
+    let mut told = line(run, state);
+    let steps: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let own: Vec<&Attempt> = tries.iter().filter(|attempt| attempt.begun.seq == row.seq).collect();
+            step(row, &own, detail)
+        })
+        .collect();
+    told.insert("steps".to_owned(), steps.into());
+    if let Some(output) = runs::output(db, run)? {
+        let (output, note) = shortened(&output);
+        told.insert("final_output".to_owned(), output);
+        if let Some(note) = note {
+            told.insert("note".to_owned(), note.into());
+        }
+    }
+    Ok(told)
+}
+
+fn step(row: &Step, tries: &[&Attempt], detail: Detail) -> Value {
+    let mut told = json!({ "id": row.name, "command": row.command, "state": row.state.word() });
+    if let Some(reason) = &row.reason {
+        told["reason"] = json!(reason);
+    }
+    told["attempts"] = match detail {
+        Detail::Steps => json!(tries.len()),
+        Detail::Attempts => tries.iter().map(|attempt| try_of(attempt)).collect(),
+    };
+    told
+}
+
+fn try_of(attempt: &Attempt) -> Value {
+    let begun = &attempt.begun;
+    let mut told = json!({
+        "number": begun.number,
+        "round": begun.round,
+        "by": begun.actor,
+        "began_at": rfc3339(begun.started_at),
+        "arguments": serde_json::from_str::<Value>(&begun.arguments).unwrap_or_default(),
+    });
+    let ended = attempt.ended.as_ref();
+    let optional = [
+        ("method", begun.method.clone().map(Value::from)),
+        ("host", begun.host.clone().map(Value::from)),
+        ("path", begun.path.clone().map(Value::from)),
+        ("key", begun.key.clone().map(Value::from)),
+        ("outcome", ended.map(|ended| ended.outcome.clone().into())),
+        ("status", ended.and_then(|ended| ended.status).map(Value::from)),
+        ("bytes", ended.and_then(|ended| ended.bytes).map(Value::from)),
+        ("sha256", ended.and_then(|ended| ended.sha256).map(|sha256| crate::hex::encode(&sha256).into())),
+        ("excerpt", ended.and_then(|ended| ended.excerpt.clone()).map(Value::from)),
+        ("reason", ended.and_then(|ended| ended.reason.clone()).map(Value::from)),
+        ("ended_at", ended.map(|ended| rfc3339(ended.ended_at).into())),
+    ];
+    for (key, value) in optional {
+        if let Some(value) = value {
+            told[key] = value;
+        }
+    }
+    told
+}
+
+/// Returns an output as an agent is answered it, and what is said of one that is too long.
+pub fn shortened(output: &str) -> (Value, Option<String>) {
+    if output.len() <= MAX_OUTPUT {
+        return (serde_json::from_str(output).unwrap_or_default(), None);
+    }
+    let end = (0..=MAX_OUTPUT).rev().find(|end| output.is_char_boundary(*end)).unwrap_or(0);
+    let note = format!("final_output is cut after {end} of {} bytes, and stands as text", output.len());
+    (output[..end].into(), Some(note))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_output_is_cut_between_characters() {
+        assert_eq!(shortened("{\"a\":1}"), (json!({ "a": 1 }), None));
+        let long = format!("\"{}\"", "ä".repeat(MAX_OUTPUT));
+        let (cut, note) = shortened(&long);
+        assert!(cut.as_str().is_some_and(|cut| cut.len() <= MAX_OUTPUT && cut.ends_with('ä')) && note.is_some());
+    }
+}

@@ -1,0 +1,216 @@
+//! A run goes on: what a process left half done is repeated where the command allows it, and decided by a person elsewhere.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::attempt::{LOST, may_repeat};
+use super::program::Program;
+use super::report;
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::runs::attempts::{self, Ended};
+use crate::store::runs::steps::Step;
+use crate::store::runs::{self, Run, State, StepState, steps};
+use crate::store::{Db, RunHolder};
+
+/// What a person decides of a step whose outcome nobody knows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// It is run again.
+    Retry,
+    /// It is left out, and what needs it is too.
+    Skip,
+    /// It did its work, and answered this.
+    Done(Value),
+}
+
+/// A run that can go on, and the right to work on it.
+#[derive(Debug)]
+pub struct Resumable {
+    /// The run.
+    pub run: Run,
+    /// What it was made of.
+    pub definition: Value,
+    /// The right to work on it.
+    pub holder: RunHolder,
+}
+
+/// Takes a run over that has stopped before its end.
+///
+/// # Errors
+/// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended; `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
+    let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(run.uuid))?;
+    // Read again under the lock: the one who held it may have brought it to its end.
+    let found = context.store.read(|db| {
+        let Some(run) = runs::get(db, run.uuid)? else { return Ok(None) };
+        let definition = runs::definition(db, &run)?;
+        Ok(Some((run, definition)))
+    })?;
+    let (run, definition) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
+    if run.state.is_over() {
+        return Err(over(&run));
+    }
+    let definition = serde_json::from_str(&definition).unwrap_or_default();
+    Ok(Resumable { run, definition, holder })
+}
+
+/// Makes the steps of a run ready to go on: what was under way may be repeated, or was decided by a person.
+///
+/// # Errors
+/// `E_STEP_UNCERTAIN` where a person has to decide of a step; `E_INVALID_ARGUMENT` where a decision is about a step of which
+/// there is nothing to decide; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn prepare(
+    context: &Context,
+    resumable: &Resumable,
+    program: &Program,
+    decisions: &[(String, Decision)],
+) -> Result<()> {
+    let (run, now) = (&resumable.run, context.clock.now());
+    let refused = context.store.write(|db| {
+        let rows = steps::of(db, run.id)?;
+        for (name, _) in decisions {
+            check_decision(&rows, program, name)?;
+        }
+        let mut uncertain = None;
+        for (row, step) in rows.iter().zip(&program.steps) {
+            let decision = decisions.iter().find(|(name, _)| *name == row.name).map(|(_, decision)| decision);
+            match (row.state, decision) {
+                (StepState::Running, None) if may_repeat(&step.spec) => again(db, run.id, row, now)?,
+                (StepState::Running | StepState::Uncertain, Some(decision)) => decide(db, run.id, row, decision, now)?,
+                (StepState::Running, None) => {
+                    let why = "the process ended before its answer came";
+                    close(db, run.id, row, now)?;
+                    steps::end(db, run.id, row.seq, StepState::Uncertain, Some(why), now)?;
+                    uncertain.get_or_insert_with(|| row.name.clone());
+                }
+                (StepState::Uncertain, None) => drop(uncertain.get_or_insert_with(|| row.name.clone())),
+                _ => {}
+            }
+        }
+        match &uncertain {
+            Some(step) => {
+                let reason = format!("whether step '{step}' did its work is not known");
+                runs::set_state(db, run.id, State::Uncertain, Some(&reason), now)?;
+            }
+            None => runs::set_state(db, run.id, State::Pending, None, now)?,
+        }
+        Ok(uncertain)
+    })?;
+    refused.map_or(Ok(()), |step| Err(self::uncertain(run.uuid, &step)))
+}
+
+/// Returns whether a decision is about a step of which there is something to decide.
+fn check_decision(rows: &[Step], program: &Program, name: &str) -> Result<()> {
+    let open = |row: &Step| {
+        let step = program.steps.get(usize::try_from(row.seq).unwrap_or(usize::MAX));
+        let left = row.state == StepState::Running && step.is_some_and(|step| !may_repeat(&step.spec));
+        row.state == StepState::Uncertain || left
+    };
+    if rows.iter().any(|row| row.name == name && open(row)) {
+        return Ok(());
+    }
+    let undecided: Vec<&str> = rows.iter().filter(|row| open(row)).map(|row| row.name.as_str()).collect();
+    let hint = match undecided.as_slice() {
+        [] => "no step of the run waits for a decision".to_owned(),
+        steps => format!("a decision is wanted of {}", steps.join(", ")),
+    };
+    Err(Error::new(Code::InvalidArgument, format!("There is nothing to decide of step '{}'", name.escape_debug()))
+        .hint(hint))
+}
+
+fn again(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
+    close(db, run, row, now)?;
+    steps::end(db, run, row.seq, StepState::Pending, None, now)
+}
+
+/// Notes of the attempt that was under way that its answer never came.
+fn close(db: &Db<'_>, run: i64, row: &Step, now: Millis) -> Result<()> {
+    match attempts::last(db, run, row.seq)? {
+        Some(last) if last.ended.is_none() => {
+            let reason = Some("the process ended before its answer came".to_owned());
+            let ended = Ended { outcome: LOST.to_owned(), reason, ended_at: now, ..Ended::default() };
+            attempts::end(db, run, row.seq, last.begun.number, &ended)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -> Result<()> {
+    close(db, run, row, now)?;
+    let (state, reason) = match decision {
+        Decision::Retry => (StepState::Pending, None),
+        Decision::Skip => (StepState::Skipped, Some("a person decided to leave it out")),
+        Decision::Done(output) => {
+            steps::keep_output(db, run, row.seq, &output.to_string(), "[]")?;
+            (StepState::Succeeded, Some("a person said that it is done"))
+        }
+    };
+    steps::end(db, run, row.seq, state, reason, now)
+}
+
+/// Ends a run that nobody works on, because somebody wants so; whoever works on one ends it.
+///
+/// # Errors
+/// `E_RUN_STATE` where it has ended already; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn cancel(context: &Context, run: &Run) -> Result<State> {
+    let now = context.clock.now();
+    if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {
+        return Err(over(run));
+    }
+    let Some(_holder) = context.store.hold_run(run.uuid)? else { return Ok(State::CancelRequested) };
+    context.store.write(|db| {
+        for row in steps::of(db, run.id)?.iter().filter(|row| row.state == StepState::Running) {
+            close(db, run.id, row, now)?;
+        }
+        steps::give_up(db, run.id, now)?;
+        runs::set_state(db, run.id, State::Canceled, Some("somebody canceled it"), now)
+    })?;
+    Ok(State::Canceled)
+}
+
+/// Stops a run, to be resumed later.
+///
+/// # Errors
+/// `E_RUN_STATE` where nobody works on it; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn pause(context: &Context, run: &Run) -> Result<()> {
+    let state = report::state(&context.store, run);
+    if !state.is_under_way() {
+        let why = format!("Run {} is {}: there is nothing to pause", run.uuid, state.word());
+        return Err(wrong_state(run, state, why));
+    }
+    context.store.write(|db| runs::want(db, run.id, runs::Wanted::Pause)).map(drop)
+}
+
+fn busy(run: Uuid) -> Error {
+    Error::new(Code::RunBusy, format!("Somebody works on run {run}"))
+        .with_details(json!({ "run": run.to_string() }))
+        .hint(format!("`mcpkg workflow runs {run}` shows how far it is; `mcpkg workflow pause {run}` stops it"))
+}
+
+fn over(run: &Run) -> Error {
+    wrong_state(run, run.state, format!("Run {} has ended: it is {}", run.uuid, run.state.word()))
+}
+
+fn wrong_state(run: &Run, state: State, why: String) -> Error {
+    Error::new(Code::RunState, why)
+        .with_details(json!({ "run": run.uuid.to_string(), "state": state.word() }))
+        .hint("`mcpkg workflow runs` lists runs with their states")
+}
+
+/// Returns the failure of a run of which a person has to decide.
+pub fn uncertain(run: Uuid, step: &str) -> Error {
+    let why =
+        format!("Whether step '{step}' of run {run} did its work is not known, and its command is not safe to repeat");
+    Error::new(Code::StepUncertain, why).with_details(json!({ "run": run.to_string(), "step": step })).hint(format!(
+        "look, then decide: `mcpkg workflow resume {run} --step {step}=retry`, `=skip`, or `=done --output FILE`"
+    ))
+}
+
+/// Returns the failure of an id that no run has, for this caller.
+pub fn missing(id: &str) -> Error {
+    Error::new(Code::NotFound, format!("There is no run '{}'", id.escape_debug()))
+        .with_details(json!({ "run": id }))
+        .hint("`mcpkg workflow runs` lists those there are")
+}

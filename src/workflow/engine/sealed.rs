@@ -1,0 +1,225 @@
+//! Secrets in answers: taken out of all that is kept and shown.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::Value;
+
+use crate::redact::{known_tokens, redact};
+use crate::workflow::spec::OutputContract;
+
+/// What stands in the place of a secret.
+const HIDDEN: &str = "***";
+
+/// Words in the name of a field whose value is a secret.
+const SECRET_WORDS: &[&str] =
+    &["token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "authorization", "cookie", "cookies"];
+
+/// Two words that say it together, as in `api_key`.
+const SECRET_PAIRS: &[(&str, &str)] = &[("api", "key"), ("access", "key"), ("private", "key"), ("signing", "key")];
+
+/// Words beside which a token is no secret, as in `next_page_token`.
+const HARMLESS: &[&str] =
+    &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length"];
+
+/// The shortest value that is looked for in other texts.
+const SHORTEST: usize = 4;
+
+/// The secrets that a run knows by their values.
+#[derive(Debug, Default)]
+pub struct Known(Vec<String>);
+
+/// An answer without its secrets.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sealed {
+    /// The answer.
+    pub value: Value,
+    /// The JSON pointers of what was taken out.
+    pub at: Vec<String>,
+}
+
+impl Known {
+    /// Remembers a value, in each of the forms in which it may come again.
+    pub fn learn(&mut self, value: &str) {
+        if value.len() < SHORTEST {
+            return;
+        }
+        let escaped = Value::from(value).to_string();
+        let percent = percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string();
+        let forms = [
+            value.to_owned(),
+            escaped.trim_matches('"').to_owned(),
+            percent,
+            STANDARD.encode(value),
+            URL_SAFE_NO_PAD.encode(value),
+        ];
+        for form in forms {
+            if !self.0.contains(&form) {
+                self.0.push(form);
+            }
+        }
+        // A form that holds another one is replaced first.
+        self.0.sort_by_key(|form| std::cmp::Reverse(form.len()));
+    }
+
+    /// Returns a text without the secrets that are known, the passwords of addresses and access keys.
+    pub fn hidden_in(&self, text: &str) -> String {
+        let known = self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN));
+        redact(&known)
+    }
+
+    /// Returns an answer without its secrets: what a field's name, its tag or its form says to be one, and what is known.
+    /// The values that were taken out are known from then on.
+    pub fn seal(&mut self, value: &Value, contract: &OutputContract) -> Sealed {
+        let tagged: Vec<&str> = contract
+            .fields
+            .iter()
+            .filter(|field| field.tags.iter().any(|tag| tag == "secret"))
+            .map(|field| field.name.as_str())
+            .collect();
+        let mut found = Vec::new();
+        find(value, "", "", false, &tagged, &mut found);
+        for secret in found {
+            self.learn(&secret);
+        }
+        let (mut sealed, mut at) = (value.clone(), Vec::new());
+        self.hide(&mut sealed, "", &mut at);
+        Sealed { value: sealed, at }
+    }
+
+    /// Returns a value without the secrets that are known, and without those that names and forms tell.
+    pub fn shown(&mut self, value: &Value) -> Value {
+        self.seal(value, &OutputContract::default()).value
+    }
+
+    fn hide(&self, value: &mut Value, pointer: &str, at: &mut Vec<String>) {
+        match value {
+            Value::String(text) => {
+                let hidden = self.hidden_in(text);
+                if hidden != *text {
+                    *text = hidden;
+                    at.push(pointer.to_owned());
+                }
+            }
+            Value::Array(values) => {
+                for (index, value) in values.iter_mut().enumerate() {
+                    self.hide(value, &format!("{pointer}/{index}"), at);
+                }
+            }
+            Value::Object(fields) => {
+                for (key, value) in fields.iter_mut() {
+                    let key = key.replace('~', "~0").replace('/', "~1");
+                    self.hide(value, &format!("{pointer}/{key}"), at);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Collects the texts that are secrets by the name or tag of their field, or by their form.
+fn find(value: &Value, path: &str, leaf: &str, inside: bool, tagged: &[&str], found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            if inside || is_secret_name(leaf) || tagged.contains(&path) || text.contains("PRIVATE KEY-----") {
+                found.push(text.clone());
+            } else {
+                found.extend(known_tokens(text).map(str::to_owned));
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| find(value, path, leaf, inside, tagged, found)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                find(value, &path, key, inside || tagged.contains(&path.as_str()), tagged, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether the name of a field says that its value is a secret.
+fn is_secret_name(name: &str) -> bool {
+    let words = words(name);
+    let has = |word: &str| words.iter().any(|known| known == word);
+    if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
+        return false;
+    }
+    SECRET_WORDS.iter().any(|word| has(word))
+        || SECRET_PAIRS.iter().any(|(first, second)| {
+            words.windows(2).any(|pair| pair == [*first, *second]) || has(&format!("{first}{second}"))
+        })
+}
+
+/// Returns the words of a name in lower case: `apiKey`, `api-key` and `API_KEY` have the same.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() && was_lower {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::workflow::spec::OutputField;
+
+    #[test]
+    fn names_say_which_fields_are_secrets() {
+        for name in
+            ["token", "accessToken", "API_KEY", "apikey", "user-password", "Authorization", "set_cookie", "privateKey"]
+        {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["id", "next_page_token", "token_type", "key", "monkey", "secretary", "tokenizer", "api", "keys"] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_was_taken_out_is_told_by_its_place_and_known_everywhere_else() {
+        let mut known = Known::default();
+        let answer = json!({
+            "id": "0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
+            "keys": [{ "api_key": "s3cr3t/ä" }],
+            "url": "https://x.example/?k=s3cr3t%2F%C3%A4",
+            "a/b": { "password": "hunter22" },
+            "tagged": "quiet",
+            "count": 7,
+        });
+        let fields = vec![OutputField { name: "tagged".to_owned(), r#type: None, tags: vec!["secret".to_owned()] }];
+        let sealed = known.seal(&answer, &OutputContract { fields, ..OutputContract::default() });
+        assert_eq!(
+            sealed.value,
+            json!({
+                "id": "0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
+                "keys": [{ "api_key": "***" }],
+                "url": "https://x.example/?k=***",
+                "a/b": { "password": "***" },
+                "tagged": "***",
+                "count": 7,
+            })
+        );
+        assert_eq!(sealed.at, ["/keys/0/api_key", "/url", "/a~1b/password", "/tagged"]);
+        for form in ["s3cr3t/ä", "s3cr3t%2F%C3%A4", &STANDARD.encode("s3cr3t/ä")] {
+            assert_eq!(known.hidden_in(&format!("<{form}>")), "<***>");
+        }
+    }
+
+    #[test]
+    fn x44_ids_are_readable() {
+        let ids =
+            json!({ "id": "3f2a1b4c-5d6e-4f70-8a9b-0c1d2e3f4a5b", "sha": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b" });
+        assert_eq!(Known::default().shown(&ids), ids);
+    }
+}

@@ -1,0 +1,230 @@
+//! One step of a run: whether it is run at all, its rounds, and how it ends.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::attempt::{Attempt, lacks, may_repeat};
+use super::drive::{Drive, Next};
+use super::program::place;
+use super::stop::Signal;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::store::runs::attempts::{self, Ended};
+use crate::store::runs::{self, StepState, steps};
+use crate::workflow::running::Failed;
+
+/// What comes after an attempt that was answered.
+enum Round {
+    /// The step has what it wants.
+    Done,
+    /// There is another round, at this time.
+    Again(Millis),
+    /// It has not, and there is no other round.
+    GivenUp(String),
+}
+
+impl Drive<'_> {
+    /// Does a step: skips it, or runs its command until it succeeded or failed.
+    ///
+    /// # Errors
+    /// What keeps it from being noted.
+    pub fn step(&mut self, seq: usize) -> Result<Next> {
+        let program = self.program;
+        let step = &program.steps[seq];
+        if let Some(reason) = self.unmet(seq) {
+            return self.leave(seq, StepState::Skipped, &reason);
+        }
+        // A step that was begun was not to be skipped.
+        if self.rows[seq].rounds == 0
+            && let Some(condition) = &step.condition
+        {
+            match self.values.holds(condition) {
+                Ok((true, _)) => {}
+                Ok((false, why)) => return self.leave(seq, StepState::Skipped, &why),
+                Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
+            }
+        }
+        let (with, body) = match self.values.arguments(step, &mut self.known, &self.context.cancelled) {
+            Ok(arguments) => arguments,
+            Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
+        };
+        loop {
+            if let Some(signal) = self.wait(seq)? {
+                return Ok(Next::Stopped(signal));
+            }
+            let round = self.round(seq)?;
+            let attempt = self.attempt(seq, round, &with, body.as_ref())?;
+            if let Some(next) = self.settle(seq, round, attempt)? {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// Why a step cannot be run: the first that it needs and that did not succeed.
+    fn unmet(&self, seq: usize) -> Option<String> {
+        let needs = self.program.steps[seq].needs.iter().map(|need| &self.rows[*need]);
+        let unmet = needs.into_iter().find(|need| need.state != StepState::Succeeded)?;
+        Some(format!("it needs step '{}', which is {}", unmet.name, unmet.state.word()))
+    }
+
+    fn leave(&mut self, seq: usize, state: StepState, reason: &str) -> Result<Next> {
+        self.end_step(seq, state, Some(reason), |_| Ok(()))?;
+        Ok(Next::Step)
+    }
+
+    /// Returns the round that comes next: one whose answer did not come is made again.
+    fn round(&self, seq: usize) -> Result<i64> {
+        let last = self.context.store.read(|db| attempts::last(db, self.run, place(seq)))?;
+        Ok(match last {
+            Some(last) if last.ended.as_ref().is_none_or(|ended| ended.outcome != "ok") => last.begun.round,
+            _ => self.rows[seq].rounds + 1,
+        })
+    }
+
+    /// Waits until the next round may begin; returns what ended the wait, where something did.
+    fn wait(&mut self, seq: usize) -> Result<Option<Signal>> {
+        let Some(next_at) = self.rows[seq].next_at.take() else { return Ok(None) };
+        let every = self.program.steps[seq].repeat.as_ref().map_or(0, |repeat| repeat.every);
+        // A clock that went back makes nobody wait for longer than one round.
+        let left = next_at.saturating_sub(self.context.clock.now()).clamp(0, every);
+        Ok(self.stop.sleep(Duration::from_millis(left.unsigned_abs())))
+    }
+
+    /// Notes what came of an attempt; returns what comes next, or nothing where there is another round.
+    fn settle(&mut self, seq: usize, round: i64, attempt: Attempt) -> Result<Option<Next>> {
+        let Attempt { number, outcome, cut, again } = attempt;
+        match outcome {
+            Ok(answered) => {
+                let decided = self.decide(seq, round, &answered.output);
+                let reason = match &decided {
+                    Round::GivenUp(why) => Some(why.clone()),
+                    Round::Done | Round::Again(_) => None,
+                };
+                let output = answered.output.clone();
+                let (ended, sealed) = self.ended(seq, &Ok(answered), reason.as_deref());
+                let (kept, taken_out) = match sealed {
+                    Some(sealed) => (sealed.value.to_string(), serde_json::json!(sealed.at).to_string()),
+                    None => ("null".to_owned(), "[]".to_owned()),
+                };
+                self.answered(seq, number, decided, &ended, &kept, &taken_out, output)
+            }
+            Err(failed) => self.failed(seq, number, failed, cut, again).map(Some),
+        }
+    }
+
+    /// Decides what comes after an answer.
+    fn decide(&mut self, seq: usize, round: i64, output: &Value) -> Round {
+        let step = &self.program.steps[seq];
+        let names = step.fields.iter().map(|field| field.name.as_str());
+        if let Some(field) = lacks(&step.spec.output_contract, names, output) {
+            return Round::GivenUp(format!("its answer has no '{field}', which its output_contract names"));
+        }
+        let Some(repeat) = &step.repeat else { return Round::Done };
+        if let Some(until) = &repeat.until {
+            match self.values.holds_with(until, &step.id, output) {
+                Ok((true, _)) => return Round::Done,
+                Ok((false, _)) => {}
+                Err(error) => return Round::GivenUp(error.to_string()),
+            }
+        }
+        let next_at = self.context.clock.now().saturating_add(repeat.every);
+        let is_late = self.rows[seq].deadline_at.is_some_and(|deadline| next_at > deadline);
+        match (round >= repeat.max_rounds || is_late, &repeat.until) {
+            (false, _) => Round::Again(next_at),
+            // Without a condition so many rounds are what it wants.
+            (true, None) => Round::Done,
+            (true, Some(_)) if is_late => {
+                Round::GivenUp(format!("its condition did not hold in time, after {round} rounds"))
+            }
+            (true, Some(_)) => Round::GivenUp(format!("its condition did not hold after {round} rounds")),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one attempt with all that is kept of it")]
+    fn answered(
+        &mut self,
+        seq: usize,
+        number: i64,
+        decided: Round,
+        ended: &Ended,
+        kept: &str,
+        taken_out: &str,
+        output: Value,
+    ) -> Result<Option<Next>> {
+        let (run, place) = (self.run, place(seq));
+        match decided {
+            Round::Done => {
+                self.end_step(seq, StepState::Succeeded, ended.reason.as_deref(), |db| {
+                    attempts::end(db, run, place, number, ended)?;
+                    steps::keep_output(db, run, place, kept, taken_out)
+                })?;
+                self.values.outputs.insert(self.program.steps[seq].id.clone(), output);
+                Ok(Some(Next::Step))
+            }
+            Round::Again(next_at) => {
+                self.context.store.write(|db| {
+                    attempts::end(db, run, place, number, ended)?;
+                    steps::wait(db, run, place, next_at)?;
+                    runs::set_waiting(db, run, true)
+                })?;
+                self.rows[seq].state = StepState::Waiting;
+                self.rows[seq].next_at = Some(next_at);
+                Ok(None)
+            }
+            Round::GivenUp(why) => {
+                self.end_step(seq, StepState::Failed, Some(&why), |db| attempts::end(db, run, place, number, ended))?;
+                Ok(Some(Next::Step))
+            }
+        }
+    }
+
+    fn failed(&mut self, seq: usize, number: i64, failed: Failed, cut: Option<Signal>, again: bool) -> Result<Next> {
+        let (run, place) = (self.run, place(seq));
+        let spec = &self.program.steps[seq].spec;
+        let is_gone = matches!(failed.status, Some(404 | 410)) && spec.method.as_deref() == Some("DELETE");
+        if is_gone && again {
+            let note = "it is gone: an earlier attempt, whose answer did not come, deleted it";
+            let (ended, _) = self.ended(seq, &Err(failed), Some(note));
+            let ended = Ended { outcome: "ok".to_owned(), ..ended };
+            self.end_step(seq, StepState::Succeeded, Some(note), |db| {
+                attempts::end(db, run, place, number, &ended)?;
+                steps::keep_output(db, run, place, "null", "[]")
+            })?;
+            self.values.outputs.insert(self.program.steps[seq].id.clone(), Value::Null);
+            return Ok(Next::Step);
+        }
+        let is_uncertain = failed.may_be_done && !may_repeat(spec);
+        match cut {
+            // The row stays as it is: what a resume may do with it is told by the command.
+            Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
+            Some(signal) if !is_uncertain => {
+                let (ended, _) = self.ended(seq, &Err(failed), Some("it was cut off"));
+                self.context.store.write(|db| {
+                    attempts::end(db, run, place, number, &ended)?;
+                    steps::end(db, run, place, StepState::Pending, None, ended.ended_at)
+                })?;
+                Ok(Next::Stopped(signal))
+            }
+            _ if is_uncertain => {
+                let why = format!("{}; whether it did its work is not known", public(&failed.error));
+                let (ended, _) = self.ended(seq, &Err(failed), Some(&why));
+                self.end_step(seq, StepState::Uncertain, Some(&why), |db| {
+                    attempts::end(db, run, place, number, &ended)
+                })?;
+                Ok(cut.map_or(Next::Uncertain, Next::Stopped))
+            }
+            _ => {
+                let why = public(&failed.error);
+                let (ended, _) = self.ended(seq, &Err(failed), None);
+                self.end_step(seq, StepState::Failed, Some(&why), |db| attempts::end(db, run, place, number, &ended))?;
+                Ok(Next::Step)
+            }
+        }
+    }
+}
+
+/// What is said of a failure: its code and its message.
+fn public(error: &Error) -> String {
+    format!("{}: {}", error.code().name(), error.public_message())
+}

@@ -1,0 +1,298 @@
+//! The values that templates are filled in with: inputs, what earlier steps answered, variables that the project allows.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::program::{Arguments, Planned, Program};
+use super::sealed::Known;
+use crate::error::{Code, Error, Result};
+use crate::secret::Reference;
+use crate::workflow::expression::{Expression, Outcome, Path, Root, Scope, Template, condition, value_at};
+
+/// Stands in the memory for a secret that an earlier process was answered: no text from outside holds it.
+const LOST: &str = "\0lost";
+
+/// Characters of a value that are told as the reason for which a condition is false.
+const TOLD: usize = 60;
+
+/// The values of a run.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// The inputs, secrets by their values.
+    pub inputs: Map<String, Value>,
+    /// What steps answered, by their ids.
+    pub outputs: HashMap<String, Value>,
+    /// The variables that the project allows.
+    pub env: Map<String, Value>,
+}
+
+impl Values {
+    /// Returns the values that a run begins with: secrets are read, and known from now on.
+    ///
+    /// # Errors
+    /// `E_SECRET_MISSING`, `E_CANCELLED`.
+    pub fn of(program: &Program, known: &mut Known, cancelled: &CancellationToken) -> Result<Self> {
+        let mut inputs = program.inputs.clone();
+        resolve(&mut inputs, &program.secret_inputs, known, cancelled)?;
+        Ok(Self { inputs, outputs: HashMap::new(), env: program.env.clone() })
+    }
+
+    /// Takes over what a step answered in an earlier process; what was taken out of it is lost.
+    pub fn restore(&mut self, step: &str, mut output: Value, taken_out: &[String]) {
+        for pointer in taken_out {
+            if let Some(value) = output.pointer_mut(pointer) {
+                *value = LOST.into();
+            }
+        }
+        self.outputs.insert(step.to_owned(), output);
+    }
+
+    /// Returns the arguments of a step and the body of its request; secrets are read.
+    ///
+    /// # Errors
+    /// `E_STEP_FAILED` where a value is missing; `E_SECRET_LOST`, `E_SECRET_MISSING`, `E_CANCELLED`.
+    pub fn arguments(
+        &self,
+        step: &Planned,
+        known: &mut Known,
+        cancelled: &CancellationToken,
+    ) -> Result<(Map<String, Value>, Option<Value>)> {
+        let with = match &step.with {
+            Arguments::Plain { with, secrets } => {
+                let mut with = with.clone();
+                resolve(&mut with, secrets, known, cancelled)?;
+                with
+            }
+            Arguments::Templates(with) => {
+                let filled = with.iter().map(|(name, value)| Ok((name.clone(), self.filled(value)?)));
+                filled.collect::<Result<_>>()?
+            }
+        };
+        let body = step.body.as_ref().map(|body| self.filled(body)).transpose()?;
+        if with.values().chain(&body).any(holds_lost) {
+            return Err(Error::new(Code::SecretLost, format!("Step '{}' needs a secret of an earlier step", step.id))
+                .hint("begin a new run: the secret was kept in the memory of the process that ended"));
+        }
+        Ok((with, body))
+    }
+
+    /// Returns whether a condition holds, and what its operands are.
+    ///
+    /// # Errors
+    /// `E_STEP_FAILED` where it is no condition.
+    pub fn holds(&self, text: &Value) -> Result<(bool, String)> {
+        holds(text, self)
+    }
+
+    /// As [`Values::holds`], for a condition that knows what a step answered just now.
+    ///
+    /// # Errors
+    /// As [`Values::holds`].
+    pub fn holds_with(&self, text: &Value, step: &str, output: &Value) -> Result<(bool, String)> {
+        holds(text, &With { values: self, step, output })
+    }
+
+    /// Returns a template of an answer filled in; what is missing is null.
+    ///
+    /// # Errors
+    /// `E_STEP_FAILED` where it is no template.
+    pub fn answer(&self, template: &Value) -> Result<Value> {
+        fill(template, &mut |template| {
+            Ok(match template.fill(self) {
+                Outcome::Known(value) => lost_as_hidden(value),
+                Outcome::Missing | Outcome::Unknown => Value::Null,
+            })
+        })
+    }
+
+    /// Returns a template filled in.
+    fn filled(&self, template: &Value) -> Result<Value> {
+        fill(template, &mut |template| match template.fill(self) {
+            Outcome::Known(value) => Ok(value),
+            Outcome::Missing | Outcome::Unknown => Err(Error::new(
+                Code::StepFailed,
+                format!("there is no value for {}", self.missing(template).unwrap_or_default()),
+            )),
+        })
+    }
+
+    /// Returns the first path of a template that stands for nothing.
+    fn missing(&self, template: &Template) -> Option<String> {
+        let mut missing = None;
+        for expression in template.expressions() {
+            expression.paths(&mut |path, _| {
+                if missing.is_none() && self.look(path) == Outcome::Missing {
+                    missing = Some(path.to_string());
+                }
+            });
+        }
+        missing
+    }
+}
+
+impl Scope for Values {
+    fn look(&self, path: &Path) -> Outcome {
+        let found = match &path.root {
+            Root::Input(name) => self.inputs.get(name),
+            Root::Step(id) => self.outputs.get(id),
+            Root::Env(name) => self.env.get(name),
+            // A secret goes to the host that it is of with the request itself, and into no value.
+            Root::Secret(_) => None,
+        };
+        known(found, path)
+    }
+}
+
+/// The values of a run, and what a step answered that has not ended.
+struct With<'a> {
+    values: &'a Values,
+    step: &'a str,
+    output: &'a Value,
+}
+
+impl Scope for With<'_> {
+    fn look(&self, path: &Path) -> Outcome {
+        match &path.root {
+            Root::Step(id) if id == self.step => known(Some(self.output), path),
+            _ => self.values.look(path),
+        }
+    }
+}
+
+fn known(found: Option<&Value>, path: &Path) -> Outcome {
+    found
+        .and_then(|value| value_at(value, &path.segments))
+        .map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
+}
+
+fn holds(text: &Value, scope: &dyn Scope) -> Result<(bool, String)> {
+    let text = match text {
+        Value::String(text) => text,
+        Value::Bool(holds) => return Ok((*holds, format!("the condition is {holds}"))),
+        other => return Err(broken(&other.to_string(), "it is no condition")),
+    };
+    let expression = Template::read_condition(text)
+        .map_err(|faults| broken(text, faults.first().map_or("it is no condition", |fault| fault.message.as_str())))?;
+    let holds = condition(&expression, scope).unwrap_or(false);
+    Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope))))
+}
+
+/// Says what the paths of a condition stand for.
+fn operands(expression: &Expression, scope: &dyn Scope) -> String {
+    let mut told: Vec<String> = Vec::new();
+    expression.paths(&mut |path, _| {
+        let value = match scope.look(path) {
+            Outcome::Known(value) => value.to_string(),
+            Outcome::Missing | Outcome::Unknown => "missing".to_owned(),
+        };
+        let value: String = value.chars().take(TOLD).collect();
+        let operand = format!("{path} is {value}");
+        if !told.contains(&operand) {
+            told.push(operand);
+        }
+    });
+    if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) }
+}
+
+/// Returns a value with `each` of the templates in it filled in.
+fn fill(value: &Value, each: &mut impl FnMut(&Template) -> Result<Value>) -> Result<Value> {
+    Ok(match value {
+        Value::String(text) if Template::may_be(text) => {
+            let (template, faults) = Template::read(text);
+            if let Some(fault) = faults.first() {
+                return Err(broken(text, &fault.message));
+            }
+            each(&template)?
+        }
+        Value::Array(values) => values.iter().map(|value| fill(value, each)).collect::<Result<_>>()?,
+        Value::Object(fields) => {
+            let filled = fields.iter().map(|(key, value)| Ok((key.clone(), fill(value, each)?)));
+            Value::Object(filled.collect::<Result<_>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+fn broken(text: &str, why: &str) -> Error {
+    Error::new(Code::StepFailed, format!("`{}` cannot be filled in: {why}", text.escape_debug()))
+}
+
+/// Puts the values of secrets in the place of their references.
+fn resolve(
+    values: &mut Map<String, Value>,
+    secrets: &[String],
+    known: &mut Known,
+    cancelled: &CancellationToken,
+) -> Result<()> {
+    for name in secrets {
+        let Some(Value::String(reference)) = values.get(name) else { continue };
+        let secret = reference.parse::<Reference>()?.resolve(cancelled)?;
+        known.learn(secret.expose());
+        values.insert(name.clone(), secret.expose().into());
+    }
+    Ok(())
+}
+
+fn holds_lost(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(LOST),
+        Value::Array(values) => values.iter().any(holds_lost),
+        Value::Object(fields) => fields.values().any(holds_lost),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Returns a value as it is shown: a secret that is lost is hidden as others are.
+fn lost_as_hidden(value: Value) -> Value {
+    match value {
+        Value::String(text) => text.replace(LOST, "***").into(),
+        Value::Array(values) => values.into_iter().map(lost_as_hidden).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, lost_as_hidden(value))).collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn values() -> Values {
+        let mut values =
+            Values { inputs: json!({ "n": 3, "flag": false }).as_object().unwrap().clone(), ..Values::default() };
+        values.restore("a", json!({ "id": 7, "key": "***" }), &["/key".to_owned()]);
+        values
+    }
+
+    #[test]
+    fn a_value_that_is_missing_is_named() {
+        let filled = |template| values().filled(&template).map_err(|error| error.to_string());
+        assert_eq!(filled(json!({ "x": ["${{ inputs.n }}", "n=${{ inputs.n }}"] })), Ok(json!({ "x": [3, "n=3"] })));
+        assert_eq!(
+            filled(json!("${{ steps.a.output.name }}")),
+            Err("there is no value for steps.a.output.name".to_owned())
+        );
+        assert_eq!(values().answer(&json!({ "x": "${{ steps.a.output.name }}" })).unwrap(), json!({ "x": null }));
+        assert_eq!(values().answer(&json!("${{ steps.a.output }}")).unwrap(), json!({ "id": 7, "key": "***" }));
+    }
+
+    #[test]
+    fn a_condition_tells_its_operands() {
+        let told = |text: &str| values().holds(&json!(text)).unwrap();
+        assert_eq!(told("inputs.flag"), (false, "the condition is false: inputs.flag is false".to_owned()));
+        assert_eq!(told("${{ inputs.n == 3 }}"), (true, "the condition is true: inputs.n is 3".to_owned()));
+        assert!(values().holds(&json!(true)).unwrap().0);
+        assert!(values().holds(&json!("inputs.n +")).is_err());
+        let own = values().holds_with(&json!("steps.b.output.state == 'up'"), "b", &json!({ "state": "up" })).unwrap();
+        assert!(own.0);
+    }
+
+    #[test]
+    fn what_an_earlier_process_was_answered_in_secret_is_lost() {
+        assert!(holds_lost(&values().filled(&json!({ "k": ["Bearer ${{ steps.a.output.key }}"] })).unwrap()));
+        assert!(!holds_lost(&values().filled(&json!("${{ steps.a.output.id }}")).unwrap()));
+    }
+}

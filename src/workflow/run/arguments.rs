@@ -1,0 +1,188 @@
+//! The arguments of a command: as a person types them, and checked against what it takes.
+
+use std::str::FromStr;
+
+use serde_json::{Map, Value, json};
+
+use crate::error::{Code, Error, Result, nearest};
+use crate::op::Context;
+use crate::secret::Reference;
+use crate::workflow::engine::program::SECRET;
+use crate::workflow::spec::CommandSpec;
+
+/// An argument as it is typed: `NAME=VALUE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Typed {
+    /// The name.
+    pub name: String,
+    /// The value, as it was typed.
+    pub value: String,
+}
+
+impl FromStr for Typed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+        Ok(Self { name: name.to_owned(), value: value.to_owned() })
+    }
+}
+
+/// An argument that a command takes.
+struct Taken<'a> {
+    r#type: &'a str,
+    values: &'a [Value],
+}
+
+/// Returns typed arguments by name: each is read as JSON where the command takes no text there.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where one is given twice, or is no JSON.
+pub fn read(spec: &CommandSpec, typed: &[Typed]) -> Result<Map<String, Value>> {
+    let mut with = Map::new();
+    for Typed { name, value } in typed {
+        let is_text = taken(spec, name).is_none_or(|taken| matches!(taken.r#type, "string" | "any" | SECRET));
+        let value = match is_text {
+            true => Value::String(value.clone()),
+            false => serde_json::from_str(value).map_err(|_| {
+                let r#type = taken(spec, name).map_or("any", |taken| taken.r#type);
+                wrong(name, &format!("'{}' is no {}", value.escape_debug(), r#type))
+            })?,
+        };
+        if with.insert(name.clone(), value).is_some() {
+            return Err(wrong(name, "it is given twice"));
+        }
+    }
+    Ok(with)
+}
+
+/// Checks arguments against what a command takes.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` for the first that it does not take, that is missing, or that is of another type or none of the values
+/// there are; `E_TERMINAL_REQUIRED` where an agent gives a secret.
+pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<()> {
+    for (name, value) in with {
+        let Some(taken) = taken(spec, name) else { return Err(unknown(spec, name)) };
+        if taken.r#type == SECRET {
+            check_secret(context, name, value)?;
+        } else if !fits(taken.r#type, value) {
+            return Err(wrong(name, &format!("it takes {}, and not {}", taken.r#type, kind(value))));
+        } else if !taken.values.is_empty() && !taken.values.contains(value) {
+            let known: Vec<String> = taken.values.iter().map(Value::to_string).collect();
+            return Err(wrong(name, &format!("{value} is none of {}", known.join(", "))));
+        }
+    }
+    let placeholders = spec.positionals.iter().map(|positional| positional.name.as_str());
+    let required =
+        spec.flags.iter().filter(|flag| flag.required && flag.default.is_none()).map(|flag| flag.name.as_str());
+    match placeholders.chain(required).find(|name| with.get(*name).is_none_or(Value::is_null)) {
+        Some(name) => Err(wrong(name, "it has to be given")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a secret that is no reference, and one that an agent gives.
+///
+/// # Errors
+/// `E_TERMINAL_REQUIRED`, `E_INVALID_ARGUMENT`.
+pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> {
+    if !context.is_shell() {
+        return Err(Error::new(Code::TerminalRequired, format!("Only a person at a shell gives the secret '{name}'"))
+            .with_details(json!({ "argument": name }))
+            .hint("a person runs the command with `mcpkg command run`"));
+    }
+    let reference = value.as_str().ok_or_else(|| wrong(name, "a secret is given by where it is kept"))?;
+    reference.parse::<Reference>().map(drop)
+}
+
+fn taken<'a>(spec: &'a CommandSpec, name: &str) -> Option<Taken<'a>> {
+    if let Some(positional) = spec.positionals.iter().find(|positional| positional.name == name) {
+        return Some(Taken { r#type: &positional.r#type, values: &[] });
+    }
+    let flag = spec.flags.iter().find(|flag| flag.name == name)?;
+    Some(Taken { r#type: &flag.r#type, values: &flag.r#enum })
+}
+
+/// Whether a value is of a type of JSON Schema's. Null stands for none where an argument may be left out.
+fn fits(r#type: &str, value: &Value) -> bool {
+    match (r#type, value) {
+        (_, Value::Null) => true,
+        ("string", value) => value.is_string(),
+        ("integer", value) => value.is_i64() || value.is_u64(),
+        ("number", value) => value.is_number(),
+        ("boolean", value) => value.is_boolean(),
+        ("array", value) => value.is_array(),
+        ("object", value) => value.is_object(),
+        _ => true,
+    }
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn unknown(spec: &CommandSpec, name: &str) -> Error {
+    let flags = spec.flags.iter().map(|flag| flag.name.as_str());
+    let known: Vec<&str> = spec.positionals.iter().map(|positional| positional.name.as_str()).chain(flags).collect();
+    let hint = match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None if known.is_empty() => format!("{} takes none", spec.id),
+        None => format!("{} takes {}", spec.id, known.join(", ")),
+    };
+    wrong(name, &format!("{} takes no such argument", spec.id)).hint(hint)
+}
+
+fn wrong(name: &str, why: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("Argument '{}': {why}", name.escape_debug()))
+        .with_details(json!({ "argument": name }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+    use crate::store::projects::Selection;
+    use crate::workflow::spec::{Flag, SourceKind};
+
+    fn spec() -> CommandSpec {
+        let required = Flag { required: true, ..Flag::new("name", "string") };
+        let region = Flag { r#enum: vec![json!("us"), json!("eu")], ..Flag::new("region", "string") };
+        let flags = vec![required, region, Flag::new("size", "integer"), Flag::new("key", SECRET)];
+        CommandSpec { flags, ..CommandSpec::new("apps:create", SourceKind::Catalogs) }
+    }
+
+    #[test]
+    fn what_is_typed_is_read_by_the_type_of_the_argument() {
+        let typed = |texts: &[&str]| read(&spec(), &texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>());
+        assert_eq!(Value::from(typed(&["name=7", "size=7"]).unwrap()), json!({ "name": "7", "size": 7 }));
+        assert!(typed(&["size=seven"]).is_err() && typed(&["name=a", "name=b"]).is_err());
+        assert!("name".parse::<Typed>().is_err());
+    }
+
+    #[test]
+    fn arguments_are_what_the_command_takes() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context::shell(Store::open(&folder.path().join("a.db")).unwrap(), Selection::default());
+        let checked =
+            |with: Value| check(&context, &spec(), with.as_object().unwrap()).map_err(|error| error.to_string());
+        assert_eq!(checked(json!({ "name": "a", "region": "eu", "size": 3, "key": "env:KEY" })), Ok(()));
+        for (with, why) in [
+            (json!({}), "Argument 'name': it has to be given"),
+            (json!({ "name": "a", "nam": 1 }), "Argument 'nam': apps:create takes no such argument"),
+            (json!({ "name": 3 }), "Argument 'name': it takes string, and not a number"),
+            (json!({ "name": "a", "region": "mars" }), "Argument 'region': \"mars\" is none of \"us\", \"eu\""),
+            (json!({ "name": "a", "size": 1.5 }), "Argument 'size': it takes integer, and not a number"),
+            (json!({ "name": "a", "key": "hunter2" }), "A secret is given by where it is kept, not by its value"),
+        ] {
+            assert_eq!(checked(with), Err(why.to_owned()));
+        }
+    }
+}

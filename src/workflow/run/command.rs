@@ -1,0 +1,96 @@
+//! `mcpkg command run`.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::arguments::{self, Typed};
+use super::{gates, plan, reply};
+use crate::consent::nonce::Held;
+use crate::error::Result;
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::commands::{self, reachable};
+use crate::workflow::completions::IDS;
+use crate::workflow::engine::{Asked, begin};
+use crate::workflow::resolve::require;
+use crate::workflow::running::Running;
+use crate::workflow::spec::CommandSpec;
+
+/// Runs a command.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Its id
+    #[arg(value_name = "ID", add = IDS)]
+    id: String,
+    /// One argument; it is read as JSON where the command takes no text there, and as a reference where it takes a secret
+    #[arg(short, long, value_name = "NAME=VALUE")]
+    #[serde(skip)]
+    arg: Vec<Typed>,
+    /// Show what would be run, and run nothing
+    #[arg(long)]
+    #[serde(skip)]
+    dry_run: bool,
+}
+
+impl Operation for Run {
+    const TOOL: &'static str = "run_command";
+    const CLI: &'static [&'static str] = &["command", "run"];
+    const TITLE: &'static str = "Run a command";
+    const ABOUT: &'static str = "Run a command of any source, once you have seen what it does";
+    const HELP: &'static str = "Shows what it does and asks; mcpkg's own commands that only read are not asked about. Without a \
+        terminal --yes stands for the answer, but not for a command of an API that changes something: a person consents to that \
+        with `mcpkg consent approve`. What was sent and what came of it is kept: `mcpkg workflow runs`.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg command run mcpkg:prompt:list", "mcpkg command run apps:create --arg name=web --arg region=eu"];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const IDEMPOTENT: bool = false;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const LONG: bool = true;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.id.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let spec = require(&reachable(context), &self.id)?;
+        let with = arguments::read(&spec, &self.arg)?;
+        if plan::is_own_read(&spec) && !self.dry_run {
+            return read(context, &spec, with);
+        }
+        gates::policy(context)?;
+        let plan = plan::of_spec(context, spec, with)?;
+        if self.dry_run {
+            let lines: Vec<String> = plan.effects.iter().map(|line| format!("{line}\n")).collect();
+            let data = json!({ "command": plan.program.name, "plan_hash": plan.hash, "effects": plan.effects });
+            return Ok(Reply::new(Body::Text(lines.concat()), data));
+        }
+        let consent = gates::consent(context, &plan, Held::Nothing)?;
+        let asked = Asked { program: &plan.program, definition: &plan.definition, plan_hash: &plan.hash };
+        let begun = begin(context, asked, &consent)?;
+        reply::carry(context, plan, begun, reply::until(Duration::ZERO))
+    }
+}
+
+/// Answers a command of mcpkg's own that only reads, as its own words would: nothing is kept of it.
+///
+/// # Errors
+/// What the command fails with.
+pub fn read(context: &Context, spec: &CommandSpec, with: serde_json::Map<String, serde_json::Value>) -> Result<Reply> {
+    arguments::check(context, spec, &with)?;
+    let running = Running { spec, with: &with, body: None, key: None };
+    let answered = commands::run(context, &running).map_err(|failed| failed.error)?;
+    let body = match context.is_shell() {
+        true => Body::Text(format!("{:#}\n", answered.output)),
+        false => Body::Text(String::new()),
+    };
+    Ok(Reply::new(body, json!({ "command": spec.id, "state": "succeeded", "final_output": answered.output })))
+}

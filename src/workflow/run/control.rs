@@ -1,0 +1,86 @@
+//! `mcpkg workflow pause`, `mcpkg workflow cancel`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{RUNS, named};
+use crate::error::Result;
+use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::runs::State;
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::engine::resume;
+
+/// Pauses a run.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Pause {
+    /// Id of the run; a part at its end that only one has is enough
+    #[arg(value_name = "RUN", add = RUNS)]
+    run: String,
+}
+
+impl Operation for Pause {
+    const TOOL: &'static str = "pause_run";
+    const CLI: &'static [&'static str] = &["workflow", "pause"];
+    const TITLE: &'static str = "Pause a run";
+    const ABOUT: &'static str = "Stop a run within a second, to be resumed later";
+    const HELP: &'static str = "It may be worked on by any process. A request under way is cut off where it may be sent again; any \
+        other is waited for.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow pause 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.run.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let run = named(context, &self.run)?;
+        resume::pause(context, &run)?;
+        let (id, data) = (run.uuid, json!({ "run": run.uuid.to_string(), "wanted": "pause" }));
+        Ok(Reply::sentence(format!("Run {id} will pause"), data)
+            .hint(format!("`mcpkg workflow resume {id}` carries it on")))
+    }
+}
+
+/// Cancels a run.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Cancel {
+    /// Id of the run; a part at its end that only one has is enough
+    #[arg(value_name = "RUN", add = RUNS)]
+    run: String,
+}
+
+impl Operation for Cancel {
+    const TOOL: &'static str = "cancel_run";
+    const CLI: &'static [&'static str] = &["workflow", "cancel"];
+    const TITLE: &'static str = "Cancel a run";
+    const ABOUT: &'static str = "End a run within a second, whoever works on it; what it did stays done";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow cancel 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.run.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let run = named(context, &self.run)?;
+        let state = resume::cancel(context, &run)?;
+        let data = json!({ "run": run.uuid.to_string(), "state": state.word() });
+        let sentence = match state {
+            State::Canceled => format!("Run {} is canceled", run.uuid),
+            _ => format!("Run {} will end", run.uuid),
+        };
+        Ok(Reply::sentence(sentence, data))
+    }
+}

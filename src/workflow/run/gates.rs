@@ -1,0 +1,81 @@
+//! What is asked before anything is run: whether running is denied here, and whether a person consents to the plan.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::EXECUTE;
+use super::plan::Plan;
+use crate::consent::nonce::{self, Held};
+use crate::consent::request::{self, Consent, Need};
+use crate::error::{Code, Error, Result};
+use crate::op::{Confirmation, Context};
+use crate::store::projects;
+use crate::workflow::saved::policy::{self as rule, Rule};
+
+/// How long a caller waits, in seconds, unless it says otherwise; and the longest that it may say.
+pub const WAIT: u32 = 25;
+/// See [`WAIT`].
+pub const LONGEST_WAIT: u32 = 50;
+
+/// Refuses to run anything where that is denied: by the server, by the access key, by who began this process, or by the policy of
+/// the project, if there is one.
+///
+/// # Errors
+/// `E_EXECUTE_DENIED`; `E_NOT_FOUND` for a project that is named, `E_STORAGE` and its like.
+pub fn policy(context: &Context) -> Result<()> {
+    let denied = |by: &str, message: String| {
+        Err(Error::new(Code::ExecuteDenied, message).with_details(json!({ "denied_by": by })))
+    };
+    if context.surface.no_execute {
+        return denied("server", "Running commands is denied here; nothing was run".to_owned())
+            .map_err(|error| error.hint("a person runs it: `mcpkg command run`, `mcpkg workflow run`"));
+    }
+    let denying = context.store.read(|db| {
+        let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(None) };
+        Ok((rule::of(db, project.id)? == Rule::Deny).then_some(project.name))
+    })?;
+    match denying {
+        Some(project) => denied("project", format!("The policy of project '{project}' is deny; nothing was run"))
+            .map_err(|error| error.hint("a person changes it at a terminal: `mcpkg workflow policy confirm`")),
+        None => Ok(()),
+    }
+}
+
+/// Returns how long a caller waits.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is longer than it may be.
+pub fn wait(seconds: Option<u32>) -> Result<Duration> {
+    let seconds = seconds.unwrap_or(WAIT);
+    if seconds > LONGEST_WAIT {
+        let why = format!("wait_s {seconds} is not between 0 and {LONGEST_WAIT}");
+        return Err(Error::new(Code::InvalidArgument, why));
+    }
+    Ok(Duration::from_secs(seconds.into()))
+}
+
+/// Returns a person's consent to a plan, where there is one; asks for it where a person can be asked.
+///
+/// # Errors
+/// For agents as [`nonce::ask`]; at a shell as [`request::ask`], and `E_CONFIRM_REQUIRED` where `--yes` would do.
+pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent> {
+    let need = Need {
+        operation: EXECUTE,
+        project: &plan.project,
+        inputs: &plan.definition,
+        plan_hash: &plan.hash,
+        summary: plan.summary.clone(),
+        effects: plan.effects.clone(),
+    };
+    match (context.is_shell(), context.confirmation) {
+        (false, _) => nonce::ask(context, &need, held),
+        (true, Confirmation::Given) if plan.may_be_confirmed => Ok(Consent::of_shell()),
+        (true, Confirmation::Nobody) if plan.may_be_confirmed => {
+            Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
+                .hint("confirm with --yes"))
+        }
+        // What nobody reviewed is asked of a person, and --yes does not answer for them.
+        (true, _) => request::ask(context, &need),
+    }
+}

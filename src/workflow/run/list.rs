@@ -1,0 +1,155 @@
+//! `list_runs`, `mcpkg workflow runs`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{RUNS, named};
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use crate::store::page::Page;
+use crate::store::projects;
+use crate::store::runs::{self, Run, State};
+use crate::workflow::GROUP;
+use crate::workflow::answer::{Answer, VERSION, cursor, limit, place};
+use crate::workflow::engine::report::{self, Detail};
+
+/// The name of this list in cursors.
+const LIST: &str = "runs";
+
+/// The rows of a page, unless it is said otherwise; and the most.
+const ROWS: u32 = 20;
+const MOST: u32 = 100;
+
+/// Lists runs, or shows one.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Runs {
+    /// Id of a run, to show it with each attempt
+    #[arg(value_name = "RUN", add = RUNS)]
+    run: Option<String>,
+    /// Most rows, 100 at most [default: 20]
+    #[arg(long)]
+    limit: Option<u32>,
+    /// next_cursor of the page before
+    #[arg(long)]
+    cursor: Option<String>,
+}
+
+/// Runs, the newest first; or one with its steps.
+#[derive(Serialize, JsonSchema)]
+pub struct Told {
+    /// The runs
+    #[serde(skip_serializing_if = "Option::is_none")]
+    runs: Option<Vec<Map<String, Value>>>,
+    /// Whether more follow, and from where
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// Id of the run that was asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// pending, running, waiting, paused, cancel_requested, interrupted, uncertain, succeeded, failed or canceled
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
+    /// Its steps, each with its attempts
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<Vec<Value>>,
+}
+
+impl Operation for Runs {
+    const TOOL: &'static str = "list_runs";
+    const CLI: &'static [&'static str] = &["workflow", "runs"];
+    const TITLE: &'static str = "List runs";
+    const ABOUT: &'static str = "List runs of workflows and commands, or show how far one is and each of its attempts";
+    const HELP: &'static str =
+        "Arguments and answers are shown without secrets. A run of which the process is gone is interrupted.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow runs", "mcpkg workflow runs 3f2a1b4c5d6e"];
+    const EFFECT: Effect = Effect::Read;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    const LISTS: Option<&'static str> = Some(LIST);
+    type Output = Answer<Told>;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        match &self.run {
+            Some(id) => show(context, &named(context, id)?),
+            None => self.list(context),
+        }
+    }
+}
+
+impl Runs {
+    fn list(&self, context: &Context) -> Result<Reply> {
+        let limit = limit(self.limit, ROWS, MOST)?;
+        let after: Option<String> = self.cursor.as_deref().map(|cursor| place(LIST, cursor)).transpose()?;
+        let page = Page { after: after.unwrap_or_default(), limit };
+        let found = context.store.read(|db| {
+            let project = projects::resolve(db, &context.selection)?.map(|project| project.id);
+            runs::list(db, project, &page)
+        })?;
+        // Runs without a project are their asker's alone.
+        let asker = context.caller.asker();
+        let seen = found.rows.iter().filter(|run| run.project.is_some() || context.is_shell() || run.asker == asker);
+        let seen: Vec<(&Run, State)> = seen.map(|run| (run, report::state(&context.store, run))).collect();
+        let row = |(run, state): &(&Run, State)| {
+            vec![
+                run.uuid.to_string(),
+                cell(&run.name).into_owned(),
+                state.word().to_owned(),
+                rfc3339(run.created_at),
+                run.actor.clone(),
+                cell(run.reason.as_deref().unwrap_or_default()).into_owned(),
+            ]
+        };
+        let table = Table {
+            columns: &["RUN", "WHAT", "STATE", "BEGAN", "BY", "WHY"],
+            rows: seen.iter().map(row).collect(),
+            empty: "Nothing was run yet".to_owned(),
+        };
+        let lines: Vec<Value> = seen.iter().map(|(run, state)| report::line(run, *state).into()).collect();
+        let mut data = json!({ "runs": lines });
+        if let Some(last) = found.rows.last().filter(|_| found.more) {
+            data["next_cursor"] = json!(cursor(LIST, &last.uuid.to_string())?);
+        }
+        Ok(Reply::new(Body::Table(table), data))
+    }
+}
+
+fn show(context: &Context, run: &Run) -> Result<Reply> {
+    let state = report::state(&context.store, run);
+    let data = context.store.read(|db| report::whole(db, run, state, Detail::Attempts))?;
+    let mut lines = vec![format!("{} {}: {}", run.kind.word(), cell(&run.name), state.word())];
+    lines.extend(run.reason.as_deref().map(|reason| format!("  {}", cell(reason))));
+    for step in data.get("steps").and_then(Value::as_array).into_iter().flatten() {
+        lines.extend(of_step(step));
+    }
+    if let Some(output) = data.get("final_output") {
+        lines.push(format!("final_output: {}", cell(&output.to_string())));
+    }
+    let body = Body::Text(lines.iter().map(|line| format!("{line}\n")).collect());
+    Ok(Reply::new(body, Value::Object(data)))
+}
+
+/// Returns what a person reads of a step: how it is, and a line for each attempt.
+fn of_step(step: &Value) -> Vec<String> {
+    let text = |value: &Value, key: &str| value[key].as_str().map(|text| cell(text).into_owned()).unwrap_or_default();
+    let why = step["reason"].as_str().map(|why| format!(" ({})", cell(why))).unwrap_or_default();
+    let mut lines = vec![format!("- {} {}: {}{why}", text(step, "id"), text(step, "command"), text(step, "state"))];
+    for attempt in step["attempts"].as_array().into_iter().flatten() {
+        let place = match attempt["method"].is_string() {
+            true => format!("{} {}{} ", text(attempt, "method"), text(attempt, "host"), text(attempt, "path")),
+            false => String::new(),
+        };
+        let outcome = match &attempt["outcome"] {
+            Value::String(outcome) => outcome.clone(),
+            _ => "no answer yet".to_owned(),
+        };
+        let status = attempt["status"].as_i64().map(|status| format!(" {status}")).unwrap_or_default();
+        let with = cell(&attempt["arguments"].to_string()).into_owned();
+        lines.push(format!("  {} {} {place}{with}: {outcome}{status}", attempt["number"], text(attempt, "began_at")));
+    }
+    lines
+}

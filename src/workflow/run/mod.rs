@@ -1,0 +1,89 @@
+//! Commands and workflows are run: what is asked before anything is sent, and what is told of runs afterwards.
+
+mod arguments;
+mod command;
+mod control;
+mod effects;
+mod execute;
+mod gates;
+mod list;
+mod plan;
+mod reply;
+mod resource;
+mod resume;
+mod workflow;
+
+use uuid::Uuid;
+
+use super::engine::resume::missing;
+use crate::error::Result;
+use crate::op::{Context, Entry, Name, Names};
+use crate::store::page::Page;
+use crate::store::runs::{self, Run};
+use crate::store::{Db, projects};
+
+pub use resource::RUN;
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<command::Run>(),
+    Entry::of::<execute::Execute>(),
+    Entry::of::<workflow::Run>(),
+    Entry::of::<list::Runs>(),
+    Entry::of::<control::Pause>(),
+    Entry::of::<resume::Resume>(),
+    Entry::of::<control::Cancel>(),
+];
+
+/// The tool that runs commands, which is none itself.
+pub const EXECUTE: &str = "execute";
+
+/// The runs of the project, as a shell completes them.
+const RUNS: Names = Names::Stored(|typed| {
+    let project = typed.project()?.map(|project| project.id);
+    let found = runs::list(typed.db, project, &Page::first(typed.limit))?.rows;
+    let named = found.into_iter().map(|run| {
+        let about = format!("{} {}", run.name, run.state.word());
+        Name { name: run.uuid.to_string(), about: Some(about) }
+    });
+    Ok(named.filter(|named| named.name.starts_with(typed.prefix)).collect())
+});
+
+/// Returns the run that a caller names by its id, or by a part at its end that only one has: one of the project that the call
+/// is about, or one without a project of the same asker.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
+fn named(context: &Context, id: &str) -> Result<Run> {
+    context.store.read(|db| find(db, context, id.trim()))
+}
+
+fn find(db: &Db<'_>, context: &Context, id: &str) -> Result<Run> {
+    let absent = || missing(id);
+    let project = projects::resolve(db, &context.selection)?.map(|project| project.id);
+    let run = match Uuid::try_parse(id) {
+        Ok(uuid) => runs::get(db, uuid)?.ok_or_else(absent)?,
+        Err(_) => by_end(db, project, id)?.ok_or_else(absent)?,
+    };
+    let is_seen = match run.project {
+        Some(own) => project == Some(own),
+        None => context.is_shell() || run.asker == context.caller.asker(),
+    };
+    if is_seen { Ok(run) } else { Err(absent()) }
+}
+
+/// The fewest characters of an id that name a run.
+const SHORTEST: usize = 4;
+
+/// How many of the newest runs are looked through for the end of an id.
+const NEWEST: usize = 1_000;
+
+fn by_end(db: &Db<'_>, project: Option<i64>, end: &str) -> Result<Option<Run>> {
+    if end.len() < SHORTEST {
+        return Ok(None);
+    }
+    let mut found = runs::list(db, project, &Page::first(NEWEST))?.rows;
+    found.retain(|run| run.uuid.to_string().ends_with(&end.to_ascii_lowercase()));
+    let only = found.pop();
+    Ok(only.filter(|_| found.is_empty()))
+}

@@ -1,0 +1,156 @@
+//! What would be run: the program, the SHA-256 of all that decides it, and what a person is shown of it.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::{arguments, effects};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::store::projects;
+use crate::workflow::check::{Sound, checked};
+use crate::workflow::commands::reachable;
+use crate::workflow::definition::InputType;
+use crate::workflow::engine::program::Program;
+use crate::workflow::plan::{Given, invalid, planned};
+use crate::workflow::resolve::require;
+use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
+
+/// What would be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What it does.
+    pub program: Program,
+    /// What it is made of: see [`again`].
+    pub definition: Value,
+    /// The SHA-256 of all that decides what it does, in hex.
+    pub hash: String,
+    /// What it does, in one sentence without a final period.
+    pub summary: String,
+    /// What it does, a line each.
+    pub effects: Vec<String>,
+    /// The name of its project; empty where it has none.
+    pub project: String,
+    /// Whether a shell without a terminal may run it with `--yes`.
+    pub may_be_confirmed: bool,
+}
+
+/// Plans a single command.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_AMBIGUOUS` for the command; `E_INVALID_ARGUMENT` where it cannot be run, or for its arguments.
+pub fn of_command(context: &Context, id: &str, with: Map<String, Value>) -> Result<Plan> {
+    let spec = require(&reachable(context), id)?;
+    of_spec(context, spec, with)
+}
+
+/// As [`of_command`], for a command that was found.
+///
+/// # Errors
+/// As [`of_command`].
+pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Value>) -> Result<Plan> {
+    if !spec.runnable {
+        let why = spec.why_not.as_deref().unwrap_or("it is not known how");
+        return Err(Error::new(Code::InvalidArgument, format!("{} cannot be run: {why}", spec.id)));
+    }
+    arguments::check(context, &spec, &with)?;
+    let project = project(context)?;
+    let definition = json!({ "command": spec.id, "with": with });
+    let hash = hash(&definition, [&*spec], &project);
+    let program = Program::of_command(Arc::clone(&spec), with);
+    Ok(Plan {
+        summary: format!("Run {}", spec.id),
+        effects: effects::of(&program),
+        may_be_confirmed: spec.source != SourceKind::Catalogs || spec.effect == CommandEffect::Read,
+        program,
+        definition,
+        hash,
+        project,
+    })
+}
+
+/// Plans a workflow, by its text and the values of its inputs.
+///
+/// # Errors
+/// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an input; `E_INPUTS_REQUIRED` with those that have no value;
+/// `E_TERMINAL_REQUIRED` where an agent gives a secret.
+pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Result<Plan> {
+    let commands = reachable(context);
+    let checked = checked(text, &commands)?;
+    let project = project(context)?;
+    let named = Some(project.clone()).filter(|name| !name.is_empty());
+    let given = Given { inputs: inputs.clone(), outputs: Map::new(), project: named };
+    let planned = planned(&checked, &commands, &given)?;
+    let Some(sound) = &checked.sound else { return Err(invalid(&checked)) };
+    check_secrets(context, sound, &inputs)?;
+    let missing: Vec<&str> = sound
+        .definition
+        .inputs
+        .list
+        .iter()
+        .filter(|named| named.input.is_required() && !planned.inputs.contains_key(&named.id))
+        .map(|named| named.id.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let why = format!("{} needs values for its inputs: {}", sound.definition.workflow, missing.join(", "));
+        return Err(Error::new(Code::InputsRequired, why)
+            .with_details(json!({ "inputs_required": missing }))
+            .hint("give them: `inputs` of execute, `--input NAME=VALUE` of `mcpkg workflow run`"));
+    }
+    let program = Program::of_workflow(sound, planned.inputs);
+    let definition = json!({ "workflow": sound.definition, "inputs": inputs });
+    Ok(Plan {
+        summary: format!("Run the workflow {}", program.name),
+        effects: effects::of(&program),
+        may_be_confirmed: false,
+        definition,
+        hash: planned.plan_hash,
+        program,
+        project,
+    })
+}
+
+/// Refuses the values of secrets that are none, and those that an agent gives.
+fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) -> Result<()> {
+    let secrets = sound.definition.inputs.list.iter().filter(|named| named.input.r#type == InputType::Secret);
+    for named in secrets {
+        if let Some(value) = inputs.get(&named.id) {
+            arguments::check_secret(context, &named.id, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Plans anew what a run was made of, as its commands are now.
+///
+/// # Errors
+/// As [`of_command`]; `E_DAMAGED` where its definition is none.
+pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
+    let workflow = definition.get("workflow").map(Value::to_string);
+    match (definition["command"].as_str(), definition["with"].as_object(), workflow, definition["inputs"].as_object()) {
+        (Some(id), Some(with), _, _) => of_command(context, id, with.clone()),
+        (_, _, Some(text), Some(inputs)) => of_text(context, &text, inputs.clone()),
+        _ => Err(crate::store::blobs::damaged_value("what a run was to do is no definition")),
+    }
+}
+
+/// Whether a command is one of mcpkg's own that only reads: a server answers it as a tool too, without anybody's consent.
+pub fn is_own_read(spec: &CommandSpec) -> bool {
+    spec.source == SourceKind::Operations && spec.idempotency == Idempotency::Safe
+}
+
+/// Returns the SHA-256 of a definition, of what is said of its commands, and of its project, in hex.
+fn hash<'s>(definition: &Value, specs: impl IntoIterator<Item = &'s CommandSpec>, project: &str) -> String {
+    let specs: Vec<(&str, String)> = specs.into_iter().map(|spec| (spec.id.as_str(), spec.hash())).collect();
+    let mut all = json!({ "definition": definition, "specs": specs, "project": project });
+    all.sort_all_objects();
+    hex::encode(&disk::sha256(all.to_string().as_bytes()))
+}
+
+/// Returns the name of the project that applies; empty where there is none.
+pub fn project(context: &Context) -> Result<String> {
+    let found = context.store.read(|db| projects::resolve(db, &context.selection))?;
+    Ok(found.map_or_else(String::new, |project| project.name))
+}

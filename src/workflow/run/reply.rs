@@ -1,0 +1,113 @@
+//! What is answered to who runs something: how far the run is, and what it answered.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::plan::Plan;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Reply};
+use crate::store::runs::{self, Run, State, StepState, steps};
+use crate::workflow::engine::report::{self, Detail};
+use crate::workflow::engine::resume::{missing, uncertain};
+use crate::workflow::engine::{Begun, drive, follow};
+
+/// Carries a run on, and answers how far it is: at a shell once it has stopped, to an agent at `until` at the latest.
+///
+/// # Errors
+/// `E_STEP_FAILED`, `E_STEP_UNCERTAIN` for what came of it; `E_CANCELLED` where the person at the shell gave up; what keeps it
+/// from noting how far it is.
+pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Result<Reply> {
+    let Begun { run, holder } = begun;
+    (context.step_aside)();
+    match context.is_shell() {
+        true => drive(context, &plan.program, run, holder)?,
+        false => {
+            let wait = until.saturating_duration_since(Instant::now());
+            let program = plan.program;
+            follow(context, run, wait, move |alone| {
+                if let Err(error) = drive(alone, &program, run, holder) {
+                    tracing::warn!(%run, %error, "a run could not note how far it is; it is interrupted");
+                }
+            })?;
+        }
+    }
+    of(context, run)
+}
+
+/// Returns until when a caller waits.
+pub fn until(wait: Duration) -> Instant {
+    Instant::now() + wait
+}
+
+/// Returns what is answered of a run.
+fn of(context: &Context, run: Uuid) -> Result<Reply> {
+    let (run, data) = context.store.read(|db| {
+        let run = runs::get(db, run)?.ok_or_else(|| missing(&run.to_string()))?;
+        let state = report::state(&context.store, &run);
+        let data = report::whole(db, &run, state, Detail::Steps)?;
+        Ok((Run { state, ..run }, Value::Object(data)))
+    })?;
+    let id = run.uuid;
+    match run.state {
+        State::Failed => Err(failed(context, &run)?),
+        State::Uncertain => {
+            let step = first(context, &run, StepState::Uncertain)?.map_or_else(String::new, |(step, _)| step);
+            Err(uncertain(id, &step))
+        }
+        State::Interrupted if context.is_cancelled() => {
+            Err(Error::new(Code::Cancelled, format!("Given up; run {id} is interrupted"))
+                .hint(format!("`mcpkg workflow resume {id}` carries it on, `mcpkg workflow cancel {id}` ends it")))
+        }
+        state => {
+            let reply = Reply::new(body(context, &run, &data), data);
+            Ok(match state {
+                State::Succeeded | State::Canceled => reply,
+                State::Paused | State::Interrupted => reply.hint(format!("`mcpkg workflow resume {id}` carries it on")),
+                _ => reply.hint(format!("it goes on: list_runs with run {id} says how far it is")),
+            })
+        }
+    }
+}
+
+/// What a person reads: what it answered, else how far it is.
+fn body(context: &Context, run: &Run, data: &Value) -> Body {
+    if !context.is_shell() {
+        return Body::Text(String::new());
+    }
+    match (run.state, data.get("final_output")) {
+        (State::Succeeded, Some(Value::String(text))) => Body::Text(format!("{text}\n")),
+        // What a command says in words is read as words.
+        (State::Succeeded, Some(Value::Object(output)))
+            if output.len() == 1 && output.get("text").is_some_and(Value::is_string) =>
+        {
+            let text = output["text"].as_str().unwrap_or_default();
+            Body::Text(format!("{}\n", text.trim_end_matches('\n')))
+        }
+        (State::Succeeded, Some(output)) if !output.is_null() => Body::Text(format!("{output:#}\n")),
+        _ => Body::Sentence(format!("Run {} is {}", run.uuid, run.state.word())),
+    }
+}
+
+fn failed(context: &Context, run: &Run) -> Result<Error> {
+    let (step, why) = match first(context, run, StepState::Failed)? {
+        Some((step, why)) => (Some(step), why),
+        None => (None, run.reason.clone().unwrap_or_default()),
+    };
+    let what = match (&step, run.kind) {
+        (Some(step), runs::Kind::Workflow) => format!("Step '{step}' of {} failed: {why}", run.name),
+        _ => format!("{} failed: {why}", run.name),
+    };
+    let code = why.split_once(": ").map(|(code, _)| code).filter(|code| code.starts_with("E_"));
+    Ok(Error::new(Code::StepFailed, what)
+        .with_details(json!({ "run": run.uuid.to_string(), "step": step, "code": code }))
+        .hint(format!("`mcpkg workflow runs {}` shows each attempt", run.uuid)))
+}
+
+/// Returns the first step of a run that is in a state, and why.
+fn first(context: &Context, run: &Run, state: StepState) -> Result<Option<(String, String)>> {
+    let rows = context.store.read(|db| steps::of(db, run.id))?;
+    let found = rows.into_iter().find(|row| row.state == state);
+    Ok(found.map(|row| (row.name, row.reason.unwrap_or_default())))
+}

@@ -1,0 +1,62 @@
+//! `mcpkg://run/{id}`: how far a run is, told as its steps end.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::op::{Asked, Completing, Contents, Resource, Shown, Validator};
+use crate::store::page::Page;
+use crate::store::projects;
+use crate::store::runs::steps::{self, Step};
+use crate::store::runs::{self, Run};
+use crate::workflow::answer::VERSION;
+use crate::workflow::engine::report::{Detail, whole};
+
+/// A run of the project.
+pub const RUN: Resource = Resource {
+    uri: "mcpkg://run/{id}",
+    name: "run",
+    title: "Run",
+    description: "How far a run of a workflow or a command is, with each step and attempt, as list_runs has it",
+    mime_type: Some("application/json"),
+    shown: Shown::Template,
+    read,
+    validator,
+    complete,
+    ..Resource::EMPTY
+};
+
+fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
+    let Some(run) = find(asked)? else { return Ok(false) };
+    let mut told = json!({ "schema_version": VERSION });
+    if let Some(told) = told.as_object_mut() {
+        // Whether somebody holds it is told by list_runs: a lock is no row, and nobody hears of its end.
+        told.extend(whole(asked.db, &run, run.state, Detail::Attempts)?);
+    }
+    contents.text(RUN.mime_type, &told.to_string(), &|| format!("mcpkg workflow runs {} --json", run.uuid))?;
+    Ok(true)
+}
+
+fn validator(asked: &Asked<'_>) -> Result<Option<Validator>> {
+    let Some(run) = find(asked)? else { return Ok(None) };
+    let rows = steps::of(asked.db, run.id)?;
+    let steps: Vec<Value> = rows.iter().map(|Step { state, rounds, .. }| json!([state.word(), rounds])).collect();
+    Validator::of(&json!([run.uuid.to_string(), run.state.word(), run.reason, run.output, steps])).map(Some)
+}
+
+fn complete(completing: &Completing<'_>) -> Result<Option<Vec<String>>> {
+    if completing.variable != "id" {
+        return Ok(None);
+    }
+    let project = projects::resolve(completing.db, completing.selection)?.map(|project| project.id);
+    let found = runs::list(completing.db, project, &Page::first(completing.limit))?.rows;
+    let ids = found.into_iter().map(|run| run.uuid.to_string());
+    Ok(Some(ids.filter(|id| id.starts_with(completing.typed)).collect()))
+}
+
+/// Returns the run of this id, where it is of the project that is asked about.
+fn find(asked: &Asked<'_>) -> Result<Option<Run>> {
+    let Ok(id) = Uuid::try_parse(asked.values.get("id")) else { return Ok(None) };
+    let Some(project) = projects::resolve(asked.db, asked.selection)? else { return Ok(None) };
+    Ok(runs::get(asked.db, id)?.filter(|run| run.project == Some(project.id)))
+}

@@ -1,0 +1,194 @@
+//! `mcpkg workflow resume`, and the same for an agent.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::plan::Plan;
+use super::{RUNS, gates, named, plan, reply};
+use crate::consent::nonce::Held;
+use crate::consent::request::Consent;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::runs::{self, Run};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::engine::begin::{self, Begun, is_recorded};
+use crate::workflow::engine::resume::{self, Decision, Resumable};
+
+/// The most bytes of an answer that a person gives for a step.
+const MAX_OUTPUT: u64 = 8 << 20;
+
+/// Resumes a run.
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Resume {
+    /// Id of the run; a part at its end that only one has is enough
+    #[arg(value_name = "RUN", add = RUNS)]
+    run: String,
+    /// What becomes of a step of which nobody knows whether it did its work: retry, skip or done
+    #[arg(long, value_name = "ID=WHAT")]
+    #[serde(skip)]
+    step: Vec<Word>,
+    /// With `--step ID=done`: a file with what the step answered, as JSON [default: null]
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    output: Option<PathBuf>,
+    /// Go on though a command is not what it was when the run began; asks at a terminal
+    #[arg(long)]
+    #[serde(skip)]
+    accept_changes: bool,
+}
+
+/// What a person says of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Word {
+    step: String,
+    what: What,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Retry,
+    Skip,
+    Done,
+}
+
+impl FromStr for Word {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (step, what) = text.rsplit_once('=').ok_or("write ID=retry, ID=skip or ID=done")?;
+        let what = match what {
+            "retry" => What::Retry,
+            "skip" => What::Skip,
+            "done" => What::Done,
+            _ => return Err(format!("'{what}' is none of retry, skip and done")),
+        };
+        Ok(Self { step: step.to_owned(), what })
+    }
+}
+
+impl Operation for Resume {
+    const TOOL: &'static str = "resume_run";
+    const CLI: &'static [&'static str] = &["workflow", "resume"];
+    const TITLE: &'static str = "Resume a run";
+    const ABOUT: &'static str = "Carry a run on that was paused or interrupted";
+    const HELP: &'static str = "No step that succeeded is repeated. What was under way is sent again where that does no harm: \
+        where the command only reads, does no more the second time, or takes an idempotency key. Of any other you decide with \
+        --step. A run of which a command has changed since is refused, unless --accept-changes says so at a terminal.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow resume 3f2a1b4c5d6e",
+        "mcpkg workflow resume 3f2a1b4c5d6e --step create_app=done --output app.json",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const OPEN_WORLD: bool = true;
+    const IDEMPOTENT: bool = false;
+    const CHANGES: Changes = Changes::NO_LIST;
+    const LONG: bool = true;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.run.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        gates::policy(context)?;
+        let decisions = decisions(&self.step, self.output.as_deref())?;
+        let resumable = resume::take(context, &named(context, &self.run)?)?;
+        let plan = plan::again(context, &resumable.definition)?;
+        let run = &resumable.run;
+        let is_same = plan.hash == run.plan_hash;
+        if !is_same && !self.accept_changes {
+            return Err(changed(run));
+        }
+        if !is_same {
+            accept(context, &plan)?;
+        } else if !is_recorded(context, run.uuid, &plan.hash)? {
+            // It was begun elsewhere: nobody on this machine has seen what it does.
+            let consent = gates::consent(context, &plan, Held::Nothing)?;
+            context.store.write(|db| consent.consume(context, db))?;
+        }
+        resume::prepare(context, &resumable, &plan.program, &decisions)?;
+        go_on(context, resumable, plan, Instant::now())
+    }
+}
+
+/// Carries a run on for an agent, which needs a person's consent to what is left of it.
+///
+/// # Errors
+/// As [`gates::consent`]; `E_PLAN_CHANGED`, `E_RUN_BUSY`, `E_RUN_STATE`, `E_STEP_UNCERTAIN`, and as [`reply::carry`].
+pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
+    let resumable = resume::take(context, run)?;
+    let mut plan = plan::again(context, &resumable.definition)?;
+    if plan.hash != resumable.run.plan_hash {
+        return Err(changed(run));
+    }
+    plan.summary = format!("Resume run {} of {}", run.uuid, run.name);
+    let begun_with = plan.hash.clone();
+    plan.hash = format!("{begun_with} {}", run.uuid);
+    let consent: Consent = gates::consent(context, &plan, held)?;
+    plan.hash = begun_with;
+    context.store.write(|db| consent.consume(context, db))?;
+    resume::prepare(context, &resumable, &plan.program, &[])?;
+    go_on(context, resumable, plan, until)
+}
+
+fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) -> Result<Reply> {
+    let Resumable { run, holder, .. } = resumable;
+    if plan.hash != run.plan_hash {
+        context.store.write(|db| runs::set_plan_hash(db, run.id, &plan.hash))?;
+    }
+    begin::record(context, run.uuid, &plan.hash);
+    reply::carry(context, plan, Begun { run: run.uuid, holder }, until)
+}
+
+/// Returns what a person decided of each step.
+fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decision)>> {
+    let done = words.iter().filter(|word| word.what == What::Done).count();
+    if output.is_some() && done != 1 {
+        return Err(Error::new(Code::InvalidArgument, "--output goes with one `--step ID=done`"));
+    }
+    let output = match output {
+        None => Value::Null,
+        Some(path) => {
+            let text = file::read_text(path, MAX_OUTPUT).map_err(|error| Error::file("read", path, error))?;
+            serde_json::from_str(&text).map_err(|error| {
+                Error::new(Code::InvalidArgument, format!("`{}` is no JSON: {error}", path.display()))
+            })?
+        }
+    };
+    let decision = |word: &Word| {
+        let decision = match word.what {
+            What::Retry => Decision::Retry,
+            What::Skip => Decision::Skip,
+            What::Done => Decision::Done(output.clone()),
+        };
+        (word.step.clone(), decision)
+    };
+    Ok(words.iter().map(decision).collect())
+}
+
+/// Has the person at the terminal look at what a run would do now.
+fn accept(context: &Context, plan: &Plan) -> Result<()> {
+    if context.confirmation != Confirmation::Ask {
+        let why = "Only a person at a terminal accepts that a run does something else than was planned; there is no --yes for it";
+        return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
+    }
+    let consent = gates::consent(context, plan, Held::Nothing)?;
+    context.store.write(|db| consent.consume(context, db))
+}
+
+fn changed(run: &Run) -> Error {
+    let why = format!("What run {} does is not what it was when it began: a command has changed since", run.uuid);
+    Error::new(Code::PlanChanged, why)
+        .with_details(json!({ "run": run.uuid.to_string() }))
+        .hint(format!("`mcpkg workflow resume {} --accept-changes` shows it at a terminal and asks", run.uuid))
+}

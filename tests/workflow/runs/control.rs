@@ -1,0 +1,82 @@
+//! Pause and cancel, from another process.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Ground, code, create, execute, with_nonce};
+use crate::support::api::Trouble;
+use crate::support::{Client, eventually};
+
+/// A run whose first request is not answered; returns its id.
+fn stalled(ground: &Ground, client: &mut Client) -> String {
+    let asked = execute(client, create());
+    ground.approve(&asked);
+    ground.api.trouble([Trouble::Stall]);
+    let mut arguments = with_nonce(&create(), &asked);
+    arguments["wait_s"] = json!(0);
+    let begun = execute(client, arguments);
+    assert_eq!(code(&begun), "ok", "{begun}");
+    eventually("the request came", || (ground.api.seen().len() == 1).then_some(()));
+    begun["run"].as_str().expect("an id").to_owned()
+}
+
+fn state(ground: &Ground) -> String {
+    ground.run()["state"].as_str().expect("a state").to_owned()
+}
+
+#[test]
+fn x36_a_run_is_paused_inside_of_a_request_and_resumed_with_the_same_key() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = stalled(&ground, &mut client);
+    let begun = Instant::now();
+    ground.scratch.ok(&["workflow", "pause", &id]);
+    eventually("it is paused", || (state(&ground) == "paused").then_some(()));
+    assert!(begun.elapsed() < Duration::from_secs(8));
+    let again = ground.scratch.run(&["workflow", "pause", &id]);
+    assert!(again.status == 1 && again.stderr.contains("there is nothing to pause"), "{again}");
+    let resumed = ground.scratch.json(&["workflow", "resume", &id]);
+    assert_eq!(resumed["state"], "succeeded", "{resumed}");
+    let keys: Vec<Option<String>> =
+        ground.api.seen().iter().map(|seen| seen.headers.get("idempotency-key").cloned()).collect();
+    assert!(keys.len() == 2 && keys[0].is_some() && keys[0] == keys[1], "{keys:?}");
+    client.finish();
+}
+
+#[test]
+fn a_run_is_canceled_inside_of_a_request() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = stalled(&ground, &mut client);
+    ground.scratch.ok(&["workflow", "cancel", &id]);
+    eventually("it is canceled", || (state(&ground) == "canceled").then_some(()));
+    let run = ground.run();
+    assert_eq!(run["steps"][0]["state"], "canceled", "{run}");
+    let refused = ground.scratch.run(&["workflow", "resume", &id]);
+    assert!(refused.status == 1 && refused.stderr.contains("has ended"), "{refused}");
+    client.finish();
+    assert_eq!(ground.changes(), 1);
+}
+
+#[test]
+fn a_run_that_nobody_works_on_is_canceled_at_once() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = stalled(&ground, &mut client);
+    client.kill();
+    eventually("it is interrupted", || (state(&ground) == "interrupted").then_some(()));
+    assert_eq!(ground.scratch.json(&["workflow", "cancel", &id])["state"], "canceled");
+    assert_eq!(state(&ground), "canceled");
+}
+
+#[test]
+fn runs_of_another_project_are_not_seen() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = stalled(&ground, &mut client);
+    ground.scratch.ok(&["project", "create", "q"]);
+    let refused = ground.scratch.run(&["--project", "q", "workflow", "cancel", &id]);
+    assert!(refused.status == 1 && refused.stderr.contains("There is no run"), "{refused}");
+    client.kill();
+}

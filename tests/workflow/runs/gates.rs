@@ -1,0 +1,157 @@
+//! What is asked before anything is sent, in its order.
+
+use serde_json::json;
+
+use super::{Ground, code, create, execute, with_nonce};
+use crate::support::{Client, Scratch, at_a_terminal, skipped};
+
+#[test]
+fn x35_nothing_is_run_before_a_person_consented() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, create());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    let details = &asked["error"]["details"];
+    let effects = details["effects"].as_array().expect("lines");
+    assert!(
+        effects[0].as_str().is_some_and(|line| line.starts_with("POST http://127.0.0.1") && line.ends_with("writes)"))
+    );
+    assert!(effects.contains(&json!("name = web")), "{effects:?}");
+    assert!(details["command"].as_str().is_some_and(|command| command.starts_with("mcpkg consent approve ")));
+    assert_eq!(code(&execute(&mut client, with_nonce_at_once(&asked))), "E_CONSENT_PENDING");
+    assert_eq!(ground.changes(), 0);
+    ground.approve(&asked);
+    let done = execute(&mut client, with_nonce(&create(), &asked));
+    assert_eq!((&done["state"], &done["final_output"]["name"]), (&json!("succeeded"), &json!("web")), "{done}");
+    assert_eq!((ground.changes(), ground.api.apps()), (1, 1));
+    let run = ground.run();
+    assert_eq!((&run["run"], &run["name"]), (&done["run"], &json!("hosting:apps:create")));
+    let attempt = &run["steps"][0]["attempts"][0];
+    assert_eq!(
+        (&attempt["method"], &attempt["path"], &attempt["status"]),
+        (&json!("POST"), &json!("/apps"), &json!(201))
+    );
+    client.finish();
+}
+
+fn with_nonce_at_once(asked: &serde_json::Value) -> serde_json::Value {
+    let mut arguments = with_nonce(&create(), asked);
+    arguments["wait_s"] = json!(0);
+    arguments
+}
+
+#[test]
+fn own_commands_that_only_read_are_answered_at_once_and_no_others() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-06-18");
+    let read = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
+    assert_eq!((code(&read), &read["state"]), ("ok", &json!("succeeded")), "{read}");
+    assert!(read.get("run").is_none(), "nothing is kept of a read: {read}");
+    let write = json!({ "command": "mcpkg:prompt:create", "args": { "name": "n", "content": "x" } });
+    let asked = execute(&mut client, write);
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    assert!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").is_empty());
+    client.finish();
+    // The contract's own server asks about everything.
+    let mut client = Client::start(&scratch, &["--as", "assistant"]).shake_hands("2025-06-18");
+    let missing = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
+    assert_ne!(code(&missing), "ok", "{missing}");
+    client.finish();
+}
+
+#[test]
+fn gates_come_in_their_order() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &["--no-execute"]).shake_hands("2025-06-18");
+    let tools = client.result("tools/list", json!({}));
+    assert!(!tools["tools"].as_array().expect("tools").iter().any(|tool| tool["name"] == "execute"));
+    // Arguments before the policy, the policy before the plan.
+    assert_eq!(code(&execute(&mut client, json!({}))), "E_INVALID_ARGUMENT");
+    assert_eq!(
+        code(&execute(&mut client, json!({ "command": "hosting:apps:create", "wait_s": 51 }))),
+        "E_INVALID_ARGUMENT"
+    );
+    assert_eq!(code(&execute(&mut client, json!({ "command": "hosting:apps:creat" }))), "E_NOT_FOUND");
+    assert_eq!(
+        code(&execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "nam": 1 } }))),
+        "E_EXECUTE_DENIED"
+    );
+    assert_eq!(code(&execute(&mut client, create())), "E_EXECUTE_DENIED");
+    assert_eq!(code(&execute(&mut client, json!({ "command": "mcpkg:prompt:list" }))), "ok");
+    client.finish();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let wrong =
+        execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "region": "eu", "nam": "x" } }));
+    assert_eq!(code(&wrong), "E_INVALID_ARGUMENT", "{wrong}");
+    assert_eq!(wrong["error"]["hint"], "did you mean 'name'?", "{wrong}");
+    client.finish();
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
+fn what_began_the_process_may_deny_it_too() {
+    let ground = Ground::new();
+    let mut command = ground.scratch.command();
+    command.env("MCPKG_NO_EXECUTE", "1").args(["command", "run", "hosting:apps:create", "--yes"]);
+    let ran = ground.scratch.finish(&mut command);
+    assert_eq!(ran.status, 1, "{ran}");
+    assert!(ran.stderr.contains("Running commands is denied here"), "{ran}");
+}
+
+#[test]
+fn execute_is_no_command_itself() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-06-18");
+    for id in ["mcpkg:command:run", "mcpkg:execute", "execute"] {
+        assert_eq!(code(&execute(&mut client, json!({ "command": id }))), "E_NOT_FOUND", "{id}");
+    }
+    client.finish();
+}
+
+#[test]
+fn a_server_that_only_reads_runs_nothing() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["access", "create", "reader", "--read-only"]);
+    let mut client = Client::start(&ground.scratch, &["--groups", "content"]).shake_hands("2025-06-18");
+    client.error("tools/call", json!({ "name": "execute", "arguments": create() }));
+    client.finish();
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
+fn the_shell_shows_what_it_does_and_asks() {
+    let ground = Ground::new();
+    let mut command = ground.scratch.command();
+    command.args(["command", "run", "hosting:apps:create", "--arg", "name=web", "--arg", "region=eu"]);
+    let Some((shown, ended_well)) = at_a_terminal(&command, "y\n") else {
+        return skipped("there is no script of util-linux");
+    };
+    assert!(ended_well && shown.contains("POST http://127.0.0.1") && shown.contains("name = web"), "{shown}");
+    assert_eq!(ground.changes(), 1);
+    let mut command = ground.scratch.command();
+    command.args(["command", "run", "hosting:apps:create", "--arg", "region=eu"]);
+    let (shown, ended_well) = at_a_terminal(&command, "n\n").expect("script is there");
+    assert!(!ended_well, "{shown}");
+    assert_eq!(ground.changes(), 1);
+}
+
+#[test]
+fn without_a_terminal_yes_stands_for_reads_and_own_commands_alone() {
+    let ground = Ground::new();
+    let create = ["command", "run", "hosting:apps:create", "--arg", "region=eu"];
+    for yes in [&[][..], &["--yes"]] {
+        let ran = ground.scratch.run(&[&create[..], yes].concat());
+        assert_eq!(ran.status, 1, "{ran}");
+        assert!(ran.stderr.contains("a person has to consent to it first"), "{ran}");
+    }
+    assert_eq!(ground.changes(), 0);
+    let list = ["command", "run", "hosting:apps:list"];
+    let ran = ground.scratch.run(&list);
+    assert!(ran.status == 1 && ran.stderr.contains("confirm with --yes"), "{ran}");
+    assert_eq!(ground.scratch.ok(&[&list[..], &["--yes"]].concat()), "[]\n");
+    // What the shell has words of its own for.
+    let write = ["command", "run", "mcpkg:prompt:create", "-a", "name=n", "-a", "content=x", "--yes"];
+    assert!(ground.scratch.ok(&write).contains("\"name\": \"n\""));
+    let shown = ground.scratch.ok(&["command", "run", "hosting:apps:create", "-a", "region=eu", "--dry-run"]);
+    assert!(shown.contains("region = eu"), "{shown}");
+}

@@ -1,0 +1,86 @@
+//! Commands and workflows are run: the gates before it, the engine, and what it leaves.
+
+mod control;
+mod engine;
+mod gates;
+mod nonces;
+mod secrets;
+
+use std::sync::Arc;
+
+use mcpkg::consent::request;
+use mcpkg::op::{Confirmation, Context};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::support::api::Api;
+use crate::support::{Client, Scratch};
+
+/// A database with the fixture imported as `hosting`, served by an API of its own, and a project.
+pub struct Ground {
+    pub api: Api,
+    pub scratch: Scratch,
+}
+
+impl Ground {
+    pub fn new() -> Self {
+        let api = Api::start();
+        let scratch = Scratch::with_project();
+        let document = format!("{}/tests/fixtures/api/hosting.json", env!("CARGO_MANIFEST_DIR"));
+        scratch.ok(&["catalog", "import", &document, "--prefix", "hosting", "--base-url", &api.base()]);
+        Self { api, scratch }
+    }
+
+    /// A person at a terminal who says yes.
+    pub fn person(&self) -> Context {
+        Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..self.scratch.context() }
+    }
+
+    /// The person approves what an agent asks for.
+    pub fn approve(&self, asked: &Value) {
+        let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+        request::approve(&self.person(), Uuid::parse_str(id).expect("an id")).expect("it is approved");
+    }
+
+    /// How many requests came that change something.
+    pub fn changes(&self) -> usize {
+        ["POST", "PUT", "PATCH", "DELETE"].iter().map(|method| self.api.count(method)).sum()
+    }
+
+    /// The only run.
+    #[track_caller]
+    pub fn run(&self) -> Value {
+        let runs = self.scratch.json(&["workflow", "runs"]);
+        let ids: Vec<&str> =
+            runs["runs"].as_array().expect("runs").iter().filter_map(|run| run["run"].as_str()).collect();
+        assert_eq!(ids.len(), 1, "{runs}");
+        self.scratch.json(&["workflow", "runs", ids[0]])
+    }
+}
+
+/// Calls `execute`, and returns its object.
+pub fn execute(client: &mut Client, arguments: Value) -> Value {
+    let result = client.result("tools/call", json!({ "name": "execute", "arguments": arguments }));
+    let object = result["structuredContent"].clone();
+    assert_eq!(result["isError"] == true, object.get("error").is_some(), "{result}");
+    assert_eq!(object.as_object().and_then(|object| object.keys().next()).map(String::as_str), Some("schema_version"));
+    object
+}
+
+/// The code of a failure, or `ok`.
+pub fn code(object: &Value) -> &str {
+    object["error"]["code"].as_str().unwrap_or("ok")
+}
+
+/// What creates an app.
+pub fn create() -> Value {
+    json!({ "command": "hosting:apps:create", "args": { "name": "web", "region": "eu" }, "wait_s": 0 })
+}
+
+/// The same with a nonce.
+pub fn with_nonce(arguments: &Value, asked: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    arguments["nonce"] = asked["error"]["details"]["nonce"].clone();
+    arguments["wait_s"] = json!(20);
+    arguments
+}
