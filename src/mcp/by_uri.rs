@@ -4,11 +4,10 @@
 
 use rmcp::model::ResourceTemplate;
 
-use super::Config;
 use super::era::Era;
 use super::lookup::not_found;
 use super::resources::{self, stored};
-use super::{live, tools};
+use super::{Config, group_of, live, tools};
 use crate::content::answer::too_large;
 use crate::error::Result;
 use crate::op::{Asked, Contents, Shown, Validator};
@@ -24,7 +23,9 @@ pub(super) fn templates(db: &Db<'_>, config: &Config) -> Result<Vec<ResourceTemp
     let groups = tools::listed_groups(db, config)?;
     let shown = config.providers.resources().filter(|resource| match &resource.live {
         // What has no variable stands in the list of such a server.
-        Some(_) if live::only(config) => resource.variable().is_some(),
+        Some(live) if live::only(config) => {
+            resource.variable().is_some() && group_of(config.identity) == Some(live.group)
+        }
         Some(live) => groups.contains(&live.group),
         None => resource.shown == Shown::Template && !live::only(config),
     });

@@ -51,7 +51,9 @@ pub(super) fn find(config: &Config, uri: &str) -> Option<Found> {
 /// Returns the live resources that are served, in their order.
 fn served(config: &Config) -> impl Iterator<Item = (&'static Resource, Live)> {
     let live = config.providers.resources().filter_map(|resource| resource.live.map(|live| (resource, live)));
-    live.filter(|(_, live)| config.surface.serves_group(live.group))
+    // A server that stands in for a contract has that contract's alone.
+    let of_contract = |live: &Live| group_of(config.identity).is_none_or(|only| only == live.group);
+    live.filter(move |(_, live)| config.surface.serves_group(live.group) && of_contract(live))
 }
 
 impl Found {
@@ -96,8 +98,8 @@ impl Found {
     }
 }
 
-/// Returns the live resources of the contract that the server stands in for which are there now: those without a variable, then for each value of the variable all that
-/// have it.
+/// Returns the live resources of the contract that the server stands in for which are there now: those without a variable, then
+/// for each value of the variable all that have it.
 pub(super) fn list(config: &Config, context: &Context) -> Result<Vec<Listed>> {
     let of_contract = served(config).filter(|(_, live)| group_of(config.identity) == Some(live.group));
     let (templates, fixed): (Vec<_>, Vec<_>) = of_contract.partition(|(resource, _)| resource.variable().is_some());
