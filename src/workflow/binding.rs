@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::answers::{self, Found};
 use super::definition::{Bound, Definition, Input, OnMissing};
 use super::expression::{Node, Segment, Template};
+use super::output::{self, Found};
 use super::spec::{OutputContract, OutputField, ProviderContract};
 
 /// What an argument of a provider has to be given (contract 004, section 3.3).
@@ -74,11 +74,11 @@ pub fn stated(definition: &Definition, value: &Value) -> Option<Binding> {
     let of = |source, on_missing| Binding { source: Some(source), note: None, on_missing };
     match Bound::of(value)? {
         Bound::Step { id, path, on_missing } => {
-            Some(of(Source::Step(definition.step(id)?, answers::segments(path.unwrap_or_default())), on_missing))
+            Some(of(Source::Step(definition.step(id)?, output::segments(path.unwrap_or_default())), on_missing))
         }
         Bound::Input { id, path, on_missing } => {
             let index = definition.inputs.list.iter().position(|named| named.id == id)?;
-            Some(of(Source::Input(index, answers::segments(path.unwrap_or_default())), on_missing))
+            Some(of(Source::Input(index, output::segments(path.unwrap_or_default())), on_missing))
         }
         Bound::Value(Value::String(text)) if Template::may_be(text) => {
             Some(of(of_template(definition, text), OnMissing::Unsaid))
@@ -163,14 +163,14 @@ fn field(before: &[usize], contracts: &Contracts<'_>, fits: impl Fn(&OutputField
     before.iter().find_map(|step| {
         let contract = contracts[*step].filter(|contract| contract.list.is_none())?;
         let field = contract.fields.iter().find(|field| fits(field))?;
-        Some(Source::Step(*step, answers::segments(&field.name)))
+        Some(Source::Step(*step, output::segments(&field.name)))
     })
 }
 
 /// Returns the tags of a source, where something is known of it.
 pub fn tags(source: &Source, contracts: &Contracts<'_>) -> Option<Vec<String>> {
     let Source::Step(step, segments) = source else { return None };
-    match answers::find(contracts[*step]?, segments) {
+    match output::find(contracts[*step]?, segments) {
         Found::Field(field) => Some(field.tags.clone()),
         _ => None,
     }

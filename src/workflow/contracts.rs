@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::from_schema::LISTS;
 use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
-use super::words::{singular, snake};
+use super::words::{snake, stem};
 
 /// Says which field of an answer is what a person reads.
 const DISPLAY: &str = "display";
@@ -133,15 +133,6 @@ fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
 
 fn is_placeholder(segment: &str) -> bool {
     segment.starts_with('{')
-}
-
-/// Returns a name as `foo_bar`, with its last word in the singular.
-fn stem(name: &str) -> String {
-    let name = snake(name);
-    match name.rsplit_once('_') {
-        Some((before, last)) => format!("{before}_{}", singular(last)),
-        None => singular(&name),
-    }
 }
 
 /// Says of each field of an answer whose value it is, where nobody said so.

@@ -1,7 +1,6 @@
 //! Contract 004: one index of commands from several sources; workflows that are made of them.
 
 mod answer;
-pub mod answers;
 pub mod api;
 pub mod binding;
 pub mod check;
@@ -20,6 +19,7 @@ pub mod index;
 mod kept;
 pub mod limits;
 mod operations;
+pub mod output;
 pub mod plan;
 mod providers;
 pub mod render;

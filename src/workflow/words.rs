@@ -107,6 +107,15 @@ pub fn snake(name: &str) -> String {
     words(name).join("_")
 }
 
+/// Returns a name as `foo_bar`, with its last word in the singular.
+pub fn stem(name: &str) -> String {
+    let name = snake(name);
+    match name.rsplit_once('_') {
+        Some((before, last)) => format!("{before}_{}", singular(last)),
+        None => singular(&name),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,6 +152,10 @@ mod tests {
             ("statuses", "status"),
             ("ids", "id"),
             ("keys", "key"),
+            ("boxes", "box"),
+            ("repositories", "repository"),
+            ("people", "person"),
+            ("ties", "tie"),
         ] {
             assert_eq!(singular(plural), one);
             assert_eq!(singular(one), one);

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::workflow::words::stem;
+
 /// An operation that needs a name.
 #[derive(Clone, Copy, Debug)]
 pub struct Unnamed<'a> {
@@ -174,22 +176,6 @@ pub fn kebab(text: &str) -> String {
     made.trim_matches(['-', '.']).to_owned()
 }
 
-/// Returns the word for one of several, such as `app` for `apps`.
-pub fn singular(plural: &str) -> String {
-    let replaced = |end: &str, by: &str| plural.strip_suffix(end).map(|stem| format!("{stem}{by}"));
-    let ends = |ends: &[&str]| ends.iter().any(|end| plural.ends_with(end));
-    match plural {
-        "people" => "person".to_owned(),
-        "series" | "news" | "species" => plural.to_owned(),
-        _ if plural.len() > 4 && plural.ends_with("ies") => replaced("ies", "y").unwrap_or_default(),
-        // `caches` and `aches` are words in `-che`.
-        _ if plural.ends_with("ches") && !plural.ends_with("aches") => replaced("es", "").unwrap_or_default(),
-        _ if ends(&["sses", "shes", "xes", "zzes", "tuses", "ruses"]) => replaced("es", "").unwrap_or_default(),
-        _ if ends(&["ss", "us", "is"]) => plural.to_owned(),
-        _ => replaced("s", "").filter(|stem| !stem.is_empty()).unwrap_or_else(|| plural.to_owned()),
-    }
-}
-
 /// Returns the name of each placeholder of a path, in order, with its name as an argument: `{id}` becomes the singular of the
 /// segment before it with `_id`, where nothing else is called so.
 pub fn placeholders(path: &str) -> Vec<(String, String)> {
@@ -201,9 +187,9 @@ pub fn placeholders(path: &str) -> Vec<(String, String)> {
             let Some((name, after)) = after.split_once('}') else { break };
             rest = after;
             if !found.iter().any(|(known, _)| known == name) {
-                let resource = kebab(before).replace(['-', '.'], "_");
+                let resource = stem(&kebab(before));
                 let is_bare = name == "id" && !resource.is_empty();
-                let argument = if is_bare { format!("{}_id", singular(&resource)) } else { name.to_owned() };
+                let argument = if is_bare { format!("{resource}_id") } else { name.to_owned() };
                 found.push((name.to_owned(), argument));
             }
         }
@@ -317,23 +303,5 @@ mod tests {
         assert_eq!(arguments("/databases/{id}/v2/{id}"), ["database_id"]);
         assert_eq!(arguments("/repos/{owner}/{repo}/compare/{base}...{head}"), ["owner", "repo", "base", "head"]);
         assert_eq!(arguments("/broken/{id"), Vec::<String>::new());
-        for (plural, one) in [
-            ("apps", "app"),
-            ("databases", "database"),
-            ("addresses", "address"),
-            ("boxes", "box"),
-            ("status", "status"),
-            ("branches", "branch"),
-            ("repositories", "repository"),
-            ("people", "person"),
-            ("series", "series"),
-            ("statuses", "status"),
-            ("s", "s"),
-            ("caches", "cache"),
-            ("analysis", "analysis"),
-            ("ties", "tie"),
-        ] {
-            assert_eq!(singular(plural), one, "{plural}");
-        }
     }
 }

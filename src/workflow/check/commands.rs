@@ -7,11 +7,11 @@ use super::known::Known;
 use super::shape::kind_of;
 use super::templates::{Slot, Use};
 use crate::error::{Result, nearest};
-use crate::workflow::answers::{self, Found};
 use crate::workflow::binding::Contracts;
 use crate::workflow::definition::{InputType, Mode};
 use crate::workflow::expression::{Expression, Node, Root, Template};
 use crate::workflow::finding::Kind;
+use crate::workflow::output::{self, Found};
 use crate::workflow::source::Resolved;
 use crate::workflow::spec::{CommandSpec, Flag, Place};
 use crate::workflow::yaml::places::below;
@@ -206,7 +206,7 @@ fn type_of_expression(known: &Known<'_>, contracts: &Contracts<'_>, expression: 
                     .to_owned(),
                 )
             }
-            Root::Step(id) => match answers::find(contracts[known.step(id)?]?, &path.segments) {
+            Root::Step(id) => match output::find(contracts[known.step(id)?]?, &path.segments) {
                 Found::Field(field) => field.r#type.clone(),
                 _ => None,
             },

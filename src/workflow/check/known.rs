@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::workflow::answers;
 use crate::workflow::definition::Definition;
+use crate::workflow::output;
 use crate::workflow::source::{Commands, Resolved};
 use crate::workflow::spec::{CommandSpec, OutputContract};
 
@@ -74,7 +74,7 @@ impl<'a> Known<'a> {
 
     /// Returns what each step answers, where its command is known.
     pub(super) fn contracts(&self) -> Answers<'_> {
-        let of = |(index, step)| self.spec(index).map(|spec| answers::contract(spec, step));
+        let of = |(index, step)| self.spec(index).map(|spec| output::contract(spec, step));
         Answers(self.definition.steps.iter().enumerate().map(of).collect())
     }
 }

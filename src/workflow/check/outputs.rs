@@ -3,11 +3,11 @@
 use super::book::Book;
 use super::known::Known;
 use super::templates::Use;
-use crate::workflow::answers::{self, Found};
 use crate::workflow::binding::Contracts;
 use crate::workflow::definition::Bound;
 use crate::workflow::expression::{Root, Segment};
 use crate::workflow::finding::Kind;
+use crate::workflow::output::{self, Found};
 use crate::workflow::spec::OutputContract;
 use crate::workflow::yaml::places::below;
 
@@ -25,7 +25,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
         for (arg, value) in &named.input.provider_args {
             let Some(Bound::Step { id, path: Some(path), .. }) = Bound::of(value) else { continue };
             let Some(contract) = known.step(id).and_then(|step| contracts[step]) else { continue };
-            let Some((kind, message, hint)) = look(contract, id, &answers::segments(path)) else { continue };
+            let Some((kind, message, hint)) = look(contract, id, &output::segments(path)) else { continue };
             let at = below(&format!("{pointer}/provider_args"), arg);
             book.at(kind, &format!("{at}/path"), message).hint = hint;
         }
@@ -35,7 +35,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
 /// Returns what is wrong with a way into the answer of a step.
 fn look(contract: &OutputContract, id: &str, segments: &[Segment]) -> Option<(Kind, String, Option<String>)> {
     let way: String = segments.iter().map(Segment::to_string).collect();
-    match answers::find(contract, segments) {
+    match output::find(contract, segments) {
         Found::Whole | Found::Field(_) | Found::Inside => None,
         Found::Unknown => {
             let message = format!("nobody knows whether the answer of `{id}` has `{way}`");

@@ -145,7 +145,7 @@ fn hash(sound: &Sound, inputs: &Map<String, Value>, effects: &Effects, project: 
     }));
     let mut specs = BTreeMap::new();
     for spec in &sound.specs {
-        specs.insert(&spec.id, spec_hash(spec)?);
+        specs.insert(&spec.id, spec.hash());
     }
     let whole = canonical(&json!({
         "definition": canonical(&sound.definition)?,
@@ -154,14 +154,5 @@ fn hash(sound: &Sound, inputs: &Map<String, Value>, effects: &Effects, project: 
         "effects": effects,
         "project": project,
     }))?;
-    Ok(digest(&whole))
-}
-
-/// Returns the SHA-256 of a command: it differs whenever anything of the command does.
-fn spec_hash(spec: &crate::workflow::spec::CommandSpec) -> Result<String> {
-    canonical(spec).map(|spec| digest(&spec))
-}
-
-fn digest(value: &Value) -> String {
-    hex::encode(&Sha256::digest(value.to_string()))
+    Ok(hex::encode(&Sha256::digest(whole.to_string())))
 }

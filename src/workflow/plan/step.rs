@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::scope::Before;
 use crate::error::Result;
-use crate::workflow::answers;
 use crate::workflow::binding::{self, Contracts};
 use crate::workflow::check::{Sound, Use};
 use crate::workflow::definition::{Input, Step};
 use crate::workflow::expression::{Outcome, Root, Template, condition};
+use crate::workflow::output;
 use crate::workflow::source::Resolved;
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 
@@ -228,5 +228,5 @@ pub(super) fn host(spec: &CommandSpec) -> Option<String> {
 
 /// Returns what each step answers, as bindings take it.
 pub(super) fn contracts(sound: &Sound) -> Vec<std::borrow::Cow<'_, crate::workflow::spec::OutputContract>> {
-    sound.specs.iter().zip(&sound.definition.steps).map(|(spec, step)| answers::contract(spec, step)).collect()
+    sound.specs.iter().zip(&sound.definition.steps).map(|(spec, step)| output::contract(spec, step)).collect()
 }

@@ -1,4 +1,4 @@
-//! What is known of the answers of steps, before they ran: which fields there are, of which type, with which tags.
+//! What is known of the outputs of steps, before they ran: which fields there are, of which type, with which tags.
 
 use std::borrow::Cow;
 
