@@ -1,0 +1,202 @@
+//! Carrying steps out.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use super::folders::{move_folder, remove_worktree, write};
+use super::ground::{Ground, MARK, TEMPORARY};
+use super::look::{config, head};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::git::transaction::Transaction;
+use crate::git::worktrees::{self, Checkout};
+use crate::git::{Git, refs, snapshot};
+use crate::workspace::step::{Head, Step, whole};
+
+/// Carries out steps in their order; refs that follow each other are all locked and compared before the first one moves.
+/// `done` counts the steps that were done, also where one fails.
+///
+/// # Errors
+/// `E_FLOW_MOVED` where something is not where the step begins, `E_GIT_LOCKED`, `E_GIT_FAILED`, `E_IO_PERMISSION_DENIED`,
+/// `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()> {
+    let mut rest = steps;
+    while let Some(step) = rest.first() {
+        let together = rest.iter().take_while(|step| matches!(step, Step::Ref { .. })).count();
+        if together == 0 {
+            one(ground, step)?;
+            rest = &rest[1..];
+            *done += 1;
+        } else {
+            // A branch that is checked out is held too, until the others are moved.
+            let forwards = rest[together..].iter().take_while(|step| matches!(step, Step::Forward { .. }));
+            move_refs(ground, &rest[..together], forwards)?;
+            rest = &rest[together..];
+            *done += together;
+        }
+    }
+    Ok(())
+}
+
+fn move_refs<'s>(ground: &Ground<'_>, steps: &[Step], held: impl Iterator<Item = &'s Step>) -> Result<()> {
+    let mut folders: Vec<(&str, PathBuf)> = Vec::new();
+    for step in steps {
+        if let Step::Ref { repo, folder, .. } = step
+            && !folders.iter().any(|(of, _)| of == repo)
+        {
+            folders.push((repo, whole(ground.root, folder)));
+        }
+    }
+    let gits: Vec<_> = folders.iter().map(|(repo, folder)| (*repo, ground.git(folder))).collect();
+    let held: Vec<_> = held.collect();
+    let mut prepared = Vec::new();
+    for (repo, git) in &gits {
+        let mut transaction = Transaction::begin(git, ground.message)?;
+        for step in steps.iter().filter(|step| step.repo() == *repo) {
+            let Step::Ref { name, old, new, .. } = step else { continue };
+            match (old, new) {
+                (None, Some(new)) => transaction.create(name, new)?,
+                (Some(old), Some(new)) => transaction.update(name, new, old)?,
+                (Some(old), None) => transaction.delete(name, old)?,
+                (None, None) => {}
+            }
+        }
+        for step in held.iter().filter(|step| step.repo() == *repo) {
+            if let Step::Forward { branch, old, .. } = step {
+                transaction.verify(&format!("refs/heads/{branch}"), old)?;
+            }
+        }
+        transaction.prepare().map_err(|error| match error.code() {
+            // A hint is about the disk.
+            Code::GitFailed if error.hints().is_empty() => {
+                moved(repo, format!("a branch or tag was moved meanwhile ({})", error.message()))
+            }
+            _ => error,
+        })?;
+        prepared.push(transaction);
+    }
+    prepared.into_iter().try_for_each(Transaction::commit)
+}
+
+/// Carries out one step.
+///
+/// # Errors
+/// As [`apply`].
+pub fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
+    match step {
+        Step::Ref { .. } => move_refs(ground, std::slice::from_ref(step), std::iter::empty()),
+        Step::Forward { repo, folder, branch, old, new } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            on(&git, repo, branch, old)?;
+            worktrees::forward(&git, branch, new)
+        }
+        Step::Back { repo, folder, branch, old, new } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            on(&git, repo, branch, old)?;
+            git.change(&["reset", "--quiet", "--keep", new]).map(drop)
+        }
+        Step::Switch { repo, folder, from, to } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            let is = head(&git)?;
+            if is.as_ref() != Some(from) {
+                let is = is.map_or("nothing".to_owned(), |is| is.to_string());
+                return Err(moved(repo, format!("`{}` has {is} checked out, not {from}", folder.display())));
+            }
+            switch(&git, to)
+        }
+        Step::AddWorktree { folder, path, branch, .. } => {
+            let folder = whole(ground.root, folder);
+            let path = whole(ground.root, path);
+            let args = ["worktree", "add", "--quiet", "--"].map(std::ffi::OsStr::new);
+            let args = [&args[..], &[path.as_os_str(), branch.as_ref()]].concat();
+            ground.git(&folder).change(&args).map(drop)
+        }
+        Step::RemoveWorktree { folder, path, .. } => {
+            let folder = whole(ground.root, folder);
+            let path = whole(ground.root, path);
+            remove_worktree(ground, &ground.git(&folder), &path)
+        }
+        Step::PutAside { path, aside, .. } => move_folder(&whole(ground.root, path), &whole(ground.root, aside)),
+        Step::BringBack { path, aside, .. } => move_folder(&whole(ground.root, aside), &whole(ground.root, path)),
+        Step::RestoreWorktree { folder, path, branch, kept, .. } => {
+            let folder = whole(ground.root, folder);
+            let path = whole(ground.root, path);
+            let git = ground.git(&folder);
+            let commit = format!("{kept}^1");
+            let checkout = if branch.is_empty() { Checkout::Commit(&commit) } else { Checkout::Branch(branch) };
+            worktrees::add(&git, &path, checkout)?;
+            let scratch = ground.root.join(TEMPORARY);
+            fs::create_dir_all(&scratch).map_err(|error| disk::failed("make", &scratch, error))?;
+            snapshot::put_back(&ground.git(&path), &scratch, kept)
+        }
+        Step::SetConfig { folder, branch, values, .. } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            for (key, value) in values {
+                git.change(&["config", "--local", "--add", &format!("branch.{branch}.{key}"), value])?;
+            }
+            Ok(())
+        }
+        Step::UnsetConfig { folder, branch, values, .. } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            let section = format!("branch.{branch}");
+            if values.is_empty() || config(&git, branch)?.is_empty() {
+                return Ok(());
+            }
+            git.change(&["config", "--local", "--remove-section", &section]).map(drop)
+        }
+        Step::Place { repo, temporary, path, .. } => {
+            let (temporary, path) = (whole(ground.root, temporary), whole(ground.root, path));
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder).map_err(|error| disk::failed("make", folder, error))?;
+            }
+            // An empty folder gives way; anything else is the user's.
+            fs::rename(&temporary, &path).map_err(|error| match error.kind() {
+                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    moved(repo, format!("`{}` is there already", path.display()))
+                }
+                _ => disk::failed("put in place", &path, error),
+            })
+        }
+        Step::Unmark { path, .. } => {
+            let mark = whole(ground.root, path).join(".git").join(MARK);
+            disk::remove(&mark)
+        }
+        Step::Write { path, old, new } => write(ground.root, path, old.as_deref(), new.as_deref()),
+    }
+}
+
+fn on(git: &Git<'_>, repo: &str, branch: &str, id: &str) -> Result<()> {
+    let is_on = head(git)? == Some(Head::Branch(branch.to_owned()));
+    if is_on && refs::commit(git, "HEAD")?.as_deref() == Some(id) {
+        return Ok(());
+    }
+    Err(moved(
+        repo,
+        format!("`{}` has not {branch} checked out any more, or {branch} was moved", git.folder().display()),
+    ))
+}
+
+/// Checks out what a work tree is to have checked out.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+pub fn switch(git: &Git<'_>, to: &Head) -> Result<()> {
+    let args = match to {
+        Head::Branch(branch) => ["switch", "--quiet", "--no-overwrite-ignore", "--no-guess", branch],
+        Head::Detached(commit) => ["switch", "--quiet", "--no-overwrite-ignore", "--detach", commit],
+    };
+    git.change(&args).map(drop)
+}
+
+/// Returns the failure of something that is not where it was when the change was planned.
+fn moved(repo: &str, what: String) -> Error {
+    Error::new(Code::FlowMoved, format!("{repo}: {what}"))
+        .with_details(serde_json::json!({ "repo": repo }))
+        .hint("somebody else worked in the repository meanwhile; try again")
+}

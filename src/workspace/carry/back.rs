@@ -1,0 +1,198 @@
+//! Taking steps back that were carried out, each only where nobody moved it since.
+
+use super::apply::{one, switch};
+use super::folders::{move_folder, remove_empty, remove_tree, remove_worktree, write};
+use super::ground::{Ground, Kept, MARK};
+use super::look::{config, head, text};
+use crate::error::{Code, Result};
+use crate::file;
+use crate::git::{refs, unfinished};
+use crate::workspace::step::{Head, Step, whole};
+
+/// Takes steps back, the last one first: each only where what it moved is still where it left it. What was moved since stays.
+///
+/// # Errors
+/// As [`apply`]; the steps before it were tried all the same.
+pub fn revert(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+    let (mut kept, mut failed) = (Vec::new(), None);
+    for step in steps.iter().rev() {
+        match back(ground, step) {
+            Ok(None) => {}
+            Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what }),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(kept), Err)
+}
+
+/// Puts the files back that the checkouts of steps wrote which failed, or were cut off, before their end; returns what stays.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
+pub fn put_files_back(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+    let kept = steps.iter().map(|step| {
+        let what = files_back(ground, step)?;
+        Ok(what.map(|what| Kept { repo: step.repo().to_owned(), what }))
+    });
+    kept.filter_map(Result::transpose).collect()
+}
+
+fn files_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+    let (Step::Forward { folder, .. } | Step::Back { folder, .. } | Step::Switch { folder, .. }) = step else {
+        return Ok(None);
+    };
+    let folder = whole(ground.root, folder);
+    let git = ground.git(&folder);
+    let (checked_out, commit) = (head(&git)?, refs::commit(&git, "HEAD")?);
+    let (from, to) = match step {
+        Step::Forward { branch, old, new, .. } | Step::Back { branch, old, new, .. } => {
+            let is_from = checked_out == Some(Head::Branch(branch.clone()));
+            (commit.filter(|commit| is_from && commit == old), Some(new.clone()))
+        }
+        Step::Switch { from, to: Head::Branch(branch), .. } => {
+            let to = refs::commit(&git, &format!("refs/heads/{branch}"))?;
+            (commit.filter(|_| checked_out.as_ref() == Some(from)), to)
+        }
+        Step::Switch { from, to: Head::Detached(to), .. } => {
+            (commit.filter(|_| checked_out.as_ref() == Some(from)), Some(to.clone()))
+        }
+        _ => (None, None),
+    };
+    let Some((is, to)) = from.zip(to) else { return Ok(None) };
+    let stay = unfinished::put_back(&git, &is, &to)?;
+    if stay.is_empty() {
+        return Ok(None);
+    }
+    let names = stay.iter().take(10).map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    Ok(Some(format!("files in `{}` stay, since they were changed meanwhile: {names}", folder.display())))
+}
+
+/// Takes one step back; returns what stays, where it was moved since.
+fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+    match step {
+        Step::Ref { folder, name, old, new, .. } => {
+            let folder = whole(ground.root, folder);
+            if !folder.exists() {
+                return Ok(None);
+            }
+            let is = refs::find(&ground.git(&folder), name)?.map(|found| found.id);
+            if is == *old {
+                return Ok(None);
+            }
+            if is != *new {
+                return Ok(Some(format!("{name} was moved since")));
+            }
+            one(ground, &step.clone().inverse()).map(|()| None)
+        }
+        Step::Forward { folder, branch, old, new, .. } | Step::Back { folder, branch, old, new, .. } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            let is = refs::find(&git, &format!("refs/heads/{branch}"))?.map(|found| found.id);
+            if is.as_deref() == Some(old) {
+                return Ok(None);
+            }
+            if is.as_deref() != Some(new) || head(&git)? != Some(Head::Branch(branch.clone())) {
+                return Ok(Some(format!("{branch} was moved since")));
+            }
+            match one(ground, &step.clone().inverse()) {
+                Err(error) if error.code() == Code::GitFailed => {
+                    Ok(Some(format!("{branch} stays, since a change in `{}` is in the way", folder.display())))
+                }
+                result => result.map(|()| None),
+            }
+        }
+        Step::Switch { folder, from, to, .. } => {
+            let folder = whole(ground.root, folder);
+            let git = ground.git(&folder);
+            let is = head(&git)?;
+            if is.as_ref() == Some(from) {
+                return Ok(None);
+            }
+            if is.as_ref() != Some(to) {
+                return Ok(Some(format!("`{}` has something else checked out since", folder.display())));
+            }
+            match switch(&git, from) {
+                Err(error) if error.code() == Code::GitFailed => {
+                    Ok(Some(format!("`{}` stays on {to}, since a change is in the way", folder.display())))
+                }
+                result => result.map(|()| None),
+            }
+        }
+        Step::AddWorktree { folder, path, .. } => {
+            let (folder, place) = (whole(ground.root, folder), whole(ground.root, path));
+            let git = ground.git(&folder);
+            if !place.exists() {
+                return git.change(&["worktree", "prune"]).map(|_| None);
+            }
+            // git removes one without changes only; one that was being made is locked, and not whole.
+            let args = ["worktree", "remove", "--force", "--force"].map(std::ffi::OsStr::new);
+            let is_whole = place.join(".git").exists() && head(&ground.git(&place))?.is_some();
+            let args = if is_whole { &args[..2] } else { &args[..] };
+            let removed = git.change(&[args, &["--".as_ref(), place.as_os_str()]].concat());
+            match removed {
+                Err(error) if error.code() == Code::GitFailed => Ok(Some(format!("the worktree {path} has changes"))),
+                result => {
+                    result?;
+                    remove_empty(ground.root, &place);
+                    Ok(None)
+                }
+            }
+        }
+        Step::RemoveWorktree { path, .. } => {
+            if whole(ground.root, path).exists() {
+                return Ok(None);
+            }
+            one(ground, &step.clone().inverse()).map(|()| None)
+        }
+        Step::PutAside { path, aside, .. } | Step::BringBack { path: aside, aside: path, .. } => {
+            let (place, from) = (whole(ground.root, path), whole(ground.root, aside));
+            if from.exists() && place.exists() {
+                return Ok(Some(format!("`{path}` is there again, and what was there before is in `{aside}`")));
+            }
+            move_folder(&from, &place).map(|()| None)
+        }
+        Step::RestoreWorktree { folder, path, .. } => {
+            // What it held is in the commit that it was made from.
+            let (folder, path) = (whole(ground.root, folder), whole(ground.root, path));
+            remove_worktree(ground, &ground.git(&folder), &path).map(|()| None)
+        }
+        Step::SetConfig { folder, branch, values, .. } => {
+            let folder = whole(ground.root, folder);
+            if config(&ground.git(&folder), branch)? != *values {
+                return Ok(None);
+            }
+            one(ground, &step.clone().inverse()).map(|()| None)
+        }
+        Step::UnsetConfig { folder, branch, .. } => {
+            let folder = whole(ground.root, folder);
+            if !config(&ground.git(&folder), branch)?.is_empty() {
+                return Ok(None);
+            }
+            one(ground, &step.clone().inverse()).map(|()| None)
+        }
+        Step::Place { temporary, path, mark, .. } => {
+            remove_tree(&whole(ground.root, temporary))?;
+            let place = whole(ground.root, path);
+            match file::read_text(&place.join(".git").join(MARK), file::TEXT) {
+                Ok(is) if is == *mark => {
+                    remove_tree(&place)?;
+                    remove_empty(ground.root, &place);
+                    Ok(None)
+                }
+                // It was not put there, or it is somebody else's.
+                _ => Ok(None),
+            }
+        }
+        Step::Unmark { .. } => Ok(None),
+        Step::Write { path, old, new } => {
+            let is = text(&ground.root.join(path))?;
+            if is == *old {
+                return Ok(None);
+            }
+            if is != *new {
+                return Ok(Some(format!("{path} was changed since")));
+            }
+            write(ground.root, path, new.as_deref(), old.as_deref()).map(|()| None)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! How things are where steps are carried out.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use super::ground::{Ground, MARK};
+use crate::disk;
+use crate::error::Result;
+use crate::file;
+use crate::git::worktrees;
+use crate::git::{Git, head_branch, own_folder, refs};
+use crate::workspace::step::{Head, Step, whole};
+
+/// Whether a step has nothing to do any more.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
+pub fn is_done(ground: &Ground<'_>, step: &Step) -> Result<bool> {
+    match step {
+        Step::Ref { folder, name, new, .. } => {
+            let folder = whole(ground.root, folder);
+            Ok(refs::find(&ground.git(&folder), name)?.map(|found| found.id) == *new)
+        }
+        Step::Switch { folder, to, .. } => {
+            let folder = whole(ground.root, folder);
+            Ok(head(&ground.git(&folder))?.as_ref() == Some(to))
+        }
+        Step::RemoveWorktree { folder, path, .. } => {
+            let (folder, path) = (whole(ground.root, folder), whole(ground.root, path));
+            Ok(!path.exists() && !is_known(&ground.git(&folder), &path)?)
+        }
+        Step::PutAside { path, .. } => Ok(!whole(ground.root, path).exists()),
+        Step::BringBack { aside, .. } => Ok(!whole(ground.root, aside).exists()),
+        Step::UnsetConfig { folder, branch, .. } => {
+            let folder = whole(ground.root, folder);
+            Ok(config(&ground.git(&folder), branch)?.is_empty())
+        }
+        Step::Unmark { path, .. } => Ok(!whole(ground.root, path).join(".git").join(MARK).exists()),
+        Step::Write { path, new, .. } => Ok(text(&ground.root.join(path))? == *new),
+        _ => Ok(false),
+    }
+}
+
+/// Returns what a work tree has checked out.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+pub fn head(git: &Git<'_>) -> Result<Option<Head>> {
+    if let Some(branch) = own_folder(git.folder()).and_then(|own| head_branch(&own)) {
+        return Ok(Some(Head::Branch(branch)));
+    }
+    if let Some(branch) = git.ask(&["symbolic-ref", "--quiet", "--short", "HEAD"])? {
+        return Ok(Some(Head::Branch(String::from_utf8_lossy(branch.trim_ascii()).into_owned())));
+    }
+    Ok(refs::commit(git, "HEAD")?.map(Head::Detached))
+}
+
+/// Returns what the configuration of a repository says of a branch: keys and values, in order.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+pub fn config(git: &Git<'_>, branch: &str) -> Result<Vec<(String, String)>> {
+    let Some(all) = git.ask(&["config", "--local", "--null", "--get-regexp", r"^branch\."])? else {
+        return Ok(Vec::new());
+    };
+    let prefix = format!("branch.{branch}.");
+    let all = String::from_utf8_lossy(&all).into_owned();
+    let entries = all.split('\0').filter_map(|entry| entry.split_once('\n'));
+    Ok(entries
+        .filter_map(|(key, value)| Some((key.strip_prefix(&prefix)?, value)))
+        .filter(|(key, _)| !key.contains('.'))
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect())
+}
+
+/// Whether git knows of a work tree at this path.
+///
+/// # Errors
+/// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
+pub fn is_known(git: &Git<'_>, path: &Path) -> Result<bool> {
+    // git resolved the links of the folder when it wrote the path down.
+    let folder = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let resolved = folder.and_then(|(folder, real)| Some(real.join(path.strip_prefix(folder).ok()?)));
+    let known = worktrees::list(git)?;
+    Ok(known.iter().any(|known| known.path == path || Some(&known.path) == resolved.as_ref()))
+}
+
+/// Returns a file's text, where it is there.
+///
+/// # Errors
+/// `E_FILE_FAILED` and its like.
+pub fn text(path: &Path) -> Result<Option<String>> {
+    match file::read_text(path, file::TEXT) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(disk::failed("read", path, error)),
+    }
+}
