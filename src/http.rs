@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use ::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::rustls::{self, ClientConfig};
@@ -135,6 +136,11 @@ pub fn for_library(url: &Url, reach: Reach) -> Result<reqwest::Client, Failure> 
 pub fn failure_of(error: &(dyn StdError + 'static)) -> Option<Failure> {
     let mut cause = Some(error);
     while let Some(error) = cause {
+        // rmcp's own does not name its cause.
+        if let Some(StreamableHttpError::Client(request)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
+        {
+            return Some(failure(request));
+        }
         if let Some(request) = error.downcast_ref::<reqwest::Error>() {
             return Some(failure(request));
         }

@@ -257,6 +257,7 @@ fn imports_go_down_only() {
                 // Plugins are MCP servers of the project, and named as they are.
                 "mcp_servers",
                 "content::answer",
+                "content::completions",
                 "content::names",
                 "content::servers",
                 "operations",

@@ -23,7 +23,10 @@ fn a_tool_is_found_without_a_start_and_run_with_consent() {
     let found = ground.scratch.json(&["command", "search", "add note"]);
     assert_eq!(found["commands"][0]["id"], "toy:add_note", "{found}");
     let spec = ground.scratch.json(&["command", "show", "toy:add_note"]);
-    assert_eq!((&spec["source"], &spec["effect"], &spec["idempotency"]), (&json!("plugins"), &json!("write"), &json!("none")));
+    assert_eq!(
+        (&spec["source"], &spec["effect"], &spec["idempotency"]),
+        (&json!("plugins"), &json!("write"), &json!("none"))
+    );
     assert_eq!((&spec["summary"], &spec["description"]), (&json!("Adds a note"), &json!("Adds a note.\nFor good.")));
     assert_eq!(spec["flags"], json!([{ "name": "text", "type": "string" }]));
     assert_eq!(ground.play.logged("started").len(), started, "looking starts nothing");
@@ -53,12 +56,16 @@ fn a_tool_is_found_without_a_start_and_run_with_consent() {
 fn x16_plugin_tools_are_steps_and_providers() {
     let data = json!({ "notes": [{ "key": "n1", "title": "One" }] });
     let ground = Ground::playing(json!({ "tools": tools(), "data": data }));
-    let declare = json!({ "name": "toy", "provider": "list_notes", "items": "notes", "value": "key", "label": "title" });
+    let declare =
+        json!({ "name": "toy", "provider": "list_notes", "items": "notes", "value": "key", "label": "title" });
     ground.person_runs(&["plugin", "set"], declare).expect("it is set");
     let listed = ground.scratch.json(&["command", "providers"]);
     let provider = listed["providers"].as_array().expect("providers").iter().find(|one| one["id"] == "toy:list_notes");
     let returns = &provider.unwrap_or_else(|| panic!("{listed}"))["returns"];
-    assert_eq!(*returns, json!([{ "name": "key", "tags": ["note_id"] }, { "name": "title", "tags": ["note_name", "display"] }]));
+    assert_eq!(
+        *returns,
+        json!([{ "name": "key", "tags": ["note_id"] }, { "name": "title", "tags": ["note_name", "display"] }])
+    );
     let spec = ground.scratch.json(&["command", "show", "toy:list_notes"]);
     assert_eq!((&spec["effect"], &spec["output_contract"]["list"]), (&json!("read"), &json!("notes")));
 
@@ -125,7 +132,10 @@ fn what_a_plugin_says_of_its_tools_counts_once_a_person_says_so() {
     let effects = || {
         ["toy:read_it", "toy:lose_it"].map(|id| {
             let spec = ground.scratch.json(&["command", "show", id]);
-            (spec["effect"].as_str().expect("an effect").to_owned(), spec["idempotency"].as_str().expect("one").to_owned())
+            (
+                spec["effect"].as_str().expect("an effect").to_owned(),
+                spec["idempotency"].as_str().expect("one").to_owned(),
+            )
         })
     };
     let told = |effects: [(&str, &str); 2]| effects.map(|(effect, twice)| (effect.to_owned(), twice.to_owned()));
@@ -145,10 +155,14 @@ fn a_person_at_a_real_terminal_is_shown_what_runs_and_asked() {
     ground.person_runs(&["plugin", "remove"], json!({ "name": "toy" })).expect("it is removed");
     let mut command = ground.scratch.command();
     command.args(["plugin", "add", "toy"]);
-    let Some((shown, ok)) = crate::support::at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
+    let Some((shown, ok)) = crate::support::at_a_terminal(&command, "n\n") else {
+        return skipped("there is no script");
+    };
     assert!(!ok && shown.contains("Starts `") && shown.contains("outside of any sandbox"), "{shown}");
     assert_eq!(ground.scratch.json(&["plugin", "list"])["plugins"], json!([]));
-    let Some((shown, ok)) = crate::support::at_a_terminal(&command, "y\n") else { return skipped("there is no script") };
+    let Some((shown, ok)) = crate::support::at_a_terminal(&command, "y\n") else {
+        return skipped("there is no script");
+    };
     assert!(ok && shown.contains("Added the plugin 'toy' with 3 commands"), "{shown}");
     assert!(ground.play.is_over());
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{CHANGES, Tried, data, left_out, try_out};
+use crate::content::completions::MCP_SERVERS;
 use crate::content::names;
 use crate::content::servers::Given;
 use crate::error::{Code, Error, Result};
@@ -19,6 +20,7 @@ use crate::workflow::{GROUP, groups};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
     /// Name of an MCP server of the project, or of a new one; the group of its commands
+    #[arg(add = MCP_SERVERS)]
     name: String,
     #[command(flatten)]
     #[serde(flatten)]
