@@ -33,6 +33,10 @@ workspace *OPTIONS:
 catalog:
     bash tests/e2e/catalog.sh
 
+# Somebody else's MCP server as a plugin: npm's memory server
+plugin:
+    bash tests/e2e/plugin.sh
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}

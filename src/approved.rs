@@ -36,6 +36,9 @@ pub enum Kind {
     /// A description of an API that this user imported; the SHA-256 is of where it came from, where it is served, and where its
     /// secrets are kept.
     Catalog,
+    /// An MCP server that this user lets mcpkg run; the SHA-256 is of what is started or asked, of where its secrets are kept, and of
+    /// what is believed of its tools.
+    Plugin,
     /// What a tool is allowed beyond its sandbox; the SHA-256 is of both.
     ToolGrant,
     /// What the build of a tool left on this machine; the SHA-256 is of the archive, where it was built, and what it left.
@@ -66,6 +69,7 @@ impl Kind {
             Kind::Source => "sources",
             Kind::Registry => "registries",
             Kind::Catalog => "catalogs",
+            Kind::Plugin => "plugins",
             Kind::ToolGrant => "tool-grants",
             Kind::ToolBuild => "tool-builds",
             Kind::ToolSetting => "tool-settings",

@@ -20,12 +20,13 @@ use std::time::{Duration, Instant};
 
 use ::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::rustls::{self, ClientConfig};
 use tokio_util::sync::CancellationToken;
 
-pub use exchange::{Answer, Outgoing, Rules, exchange};
+pub use exchange::{Answer, Outgoing, Rules, exchange, wait_for_turn};
 pub use reach::Reach;
 pub use upload::Upload;
 pub use url::Url;
@@ -88,6 +89,20 @@ impl fmt::Display for Failure {
 
 impl StdError for Failure {}
 
+impl Failure {
+    /// Whether nothing of the request was sent.
+    pub const fn is_unsent(&self) -> bool {
+        matches!(
+            self,
+            Failure::Unavailable(_)
+                | Failure::NoAddress(_)
+                | Failure::NotConnected(_)
+                | Failure::Tls(_)
+                | Failure::Refused(_)
+        )
+    }
+}
+
 /// An answer whose body is read from it.
 #[derive(Debug)]
 pub struct Response {
@@ -105,6 +120,33 @@ pub struct Response {
 /// See [`Failure`]. A status other than 200 is no failure.
 pub fn send(request: Request<impl Into<reqwest::Body>>, limits: Limits) -> Result<Response, Failure> {
     client()?.send(request, limits, Reach::Anywhere)
+}
+
+/// Returns what makes requests to a URL for a protocol whose library makes them itself, with the rules of this module: no redirect is
+/// followed, no proxy asked, and no address but those that may be. Its calls end when they are dropped.
+///
+/// # Errors
+/// [`Failure::Refused`] where the URL may not be asked; [`Failure::Unavailable`].
+pub fn for_library(url: &Url, reach: Reach) -> Result<reqwest::Client, Failure> {
+    let reach = url.reach(reach).map_err(Failure::Refused)?;
+    Ok(client()?.of(reach).clone())
+}
+
+/// Says what an error of such a library is, where a request of its failed.
+pub fn failure_of(error: &(dyn StdError + 'static)) -> Option<Failure> {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        // rmcp's own does not name its cause.
+        if let Some(StreamableHttpError::Client(request)) = error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
+        {
+            return Some(failure(request));
+        }
+        if let Some(request) = error.downcast_ref::<reqwest::Error>() {
+            return Some(failure(request));
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Looks whether anybody listens at an address.
@@ -202,15 +244,19 @@ impl Client {
         limits: Limits,
         reach: Reach,
     ) -> Result<Response, Failure> {
-        let http = match reach {
-            Reach::Anywhere => &self.anywhere,
-            Reach::Public => &self.public,
-        };
+        let http = self.of(reach);
         let request = reqwest::Request::try_from(request).map_err(|error| Failure::Broken(error.to_string()))?;
         let mut answer = self.within(&limits, http.execute(request))?.map_err(|error| failure(&error))?;
         let (status, headers) = (answer.status(), std::mem::take(answer.headers_mut()));
         let body = Body { client: self, answer, piece: Bytes::new(), left: limits.size, limits };
         Ok(Response { status, headers, body })
+    }
+
+    fn of(&self, reach: Reach) -> &reqwest::Client {
+        match reach {
+            Reach::Anywhere => &self.anywhere,
+            Reach::Public => &self.public,
+        }
     }
 
     /// Waits for `work` within limits; dropping it ends it.

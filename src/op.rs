@@ -41,6 +41,10 @@ pub use served::{Answer, Content, Head, Sent, Served};
 pub use surface::Surface;
 pub use watching::{Ring, Watch, Watching};
 
+/// The experimental capability by which mcpkg says, as the client of a plugin, which database it serves: a server of the same one is not
+/// its plugin.
+pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
+
 /// Which faces an operation shows itself on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Faces {

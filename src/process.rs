@@ -32,7 +32,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 pub use cancel::OnCancel;
-pub use environment::{Environment, is_needed_on_windows};
+pub use environment::{Environment, is_needed_on_windows, is_passed_on};
 pub use failure::Failure;
 pub use limits::{GRACE, Limits};
 pub use output::{Capture, Feed, Output, Printed, Tell};

@@ -897,3 +897,26 @@ CREATE TABLE run_attempt (
   PRIMARY KEY (run_id, seq, number),
   FOREIGN KEY (run_id, seq) REFERENCES run_step (run_id, seq) ON DELETE CASCADE
 );
+
+CREATE TABLE plugin (
+  server_id  BIGINT PRIMARY KEY REFERENCES mcp_server (id) ON DELETE CASCADE,
+  trusted    BIGINT NOT NULL CHECK (trusted IN (0, 1)),
+  private    BIGINT NOT NULL CHECK (private IN (0, 1)),
+  timeout_ms BIGINT NOT NULL,
+  idle_ms    BIGINT NOT NULL,
+  providers  TEXT NOT NULL CHECK (providers::json IS NOT NULL),
+  era        TEXT CHECK (era IN ('handshake', 'discover')),
+  failures   TEXT NOT NULL CHECK (failures::json IS NOT NULL),
+  reason     TEXT,
+  changes    BIGINT NOT NULL,
+  added_at   BIGINT NOT NULL,
+  listed_at  BIGINT
+);
+
+CREATE TABLE plugin_tool (
+  server_id BIGINT NOT NULL REFERENCES plugin (server_id) ON DELETE CASCADE,
+  name      TEXT COLLATE "C" NOT NULL,
+  listed    TEXT CHECK (listed::json IS NOT NULL),
+  accepted  TEXT CHECK (accepted::json IS NOT NULL),
+  PRIMARY KEY (server_id, name)
+);

@@ -55,7 +55,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
     log(globals.verbose, serve::identity(&matches, called));
-    match dispatch(&matches, &globals, &output, called) {
+    let dispatched = dispatch(&matches, &globals, &output, called);
+    crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
+    match dispatched {
         Ok(status) => status,
         Err(error) => {
             match globals.json && !is_protocol(&arguments) {

@@ -320,7 +320,6 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
             mcp::serve_http(store, config, network, |address| output.listening(scheme, address, &places))
         }
     };
-    crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
     served.map(|()| 0)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Other domains may use [`answer`] (sizes of answers), [`command`] (a prompt as a slash command's file, or as a
 //! skill's), [`files`] (files that were edited on disk), [`completions`] (names that a shell completes), [`formats`] (what
-//! agents' files look like), [`names`], [`proposals`] (changes from elsewhere that wait for a person), [`skills`] (what a skill has to be) and [`uri`].
+//! agents' files look like), [`names`], [`proposals`] (changes from elsewhere that wait for a person), [`servers`] (MCP servers, as they are given and shown), [`skills`] (what a skill has to be) and [`uri`].
 
 pub mod agent_files;
 pub mod answer;

@@ -123,7 +123,7 @@ fn follow(client: &'static Client, outgoing: &Outgoing, rules: &Rules) -> Result
 }
 
 fn once(client: &'static Client, outgoing: &Outgoing, url: &Url, rules: &Rules) -> Result<Answer, Failure> {
-    wait_for_turn(client, url, &rules.limits)?;
+    wait_for_turn(url, &rules.limits)?;
     let broken = |error: ::http::Error| Failure::Broken(error.to_string());
     let mut request = Request::builder()
         .method(outgoing.method.clone())
@@ -143,10 +143,14 @@ fn once(client: &'static Client, outgoing: &Outgoing, url: &Url, rules: &Rules) 
 }
 
 /// Waits until another call of the host may begin.
-fn wait_for_turn(client: &Client, url: &Url, limits: &Limits) -> Result<(), Failure> {
+///
+/// # Errors
+/// [`Failure::TimedOut`], [`Failure::Cancelled`], [`Failure::Unavailable`].
+pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Failure> {
     if url.is_loopback() {
         return Ok(());
     }
+    let client = super::client()?;
     while let Err(until) = RATE.check_key(&url.host()) {
         let wait = until.wait_time_from(DefaultClock::default().now());
         client.within(limits, async { tokio::time::sleep(wait).await })?;

@@ -32,7 +32,7 @@ pub struct Domain {
     pub starts: &'static [Start],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
-    /// Ends what it works on by itself, as a server ends; waits a few seconds at most.
+    /// Ends what it works on by itself, as a command or a server ends; waits a few seconds at most.
     pub ending: fn(),
     /// Looks whether all is well with it, for `doctor`.
     pub health: fn(&Context) -> Vec<Finding>,

@@ -56,6 +56,11 @@ impl Environment {
     }
 }
 
+/// Returns whether a program gets the variable `name` where nothing else is said: one that holds no secret.
+pub fn is_passed_on(name: &str) -> bool {
+    is_allowed(OsStr::new(name))
+}
+
 fn is_allowed(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| {
         ALLOWED.contains(&name) || name.starts_with("LC_") || (cfg!(windows) && is_needed_on_windows(name))

@@ -308,6 +308,16 @@ pub fn ids(db: &Db<'_>) -> Result<Vec<(i64, String)>> {
     })
 }
 
+/// Returns whether any catalog has commands of a group.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn has_group(db: &Db<'_>, group: &str) -> Result<bool> {
+    // `;` comes after `:`.
+    let sql = sql!("SELECT 1 FROM catalog_command WHERE id >= ?1 AND id < ?2 LIMIT 1");
+    Ok(db.one(sql, params![format!("{group}:"), format!("{group};")], |row| row.get::<i64>(0))?.is_some())
+}
+
 /// Returns a text that differs whenever anything of a catalog or a command does.
 ///
 /// # Errors

@@ -24,6 +24,7 @@ pub mod modules;
 pub mod new_content;
 pub mod page;
 pub mod pieces;
+pub mod plugins;
 pub mod projects;
 pub mod prompts;
 pub mod proposals;
@@ -51,6 +52,7 @@ mod deadline;
 mod engine;
 mod location;
 mod locks;
+mod mark;
 mod reader;
 #[expect(clippy::module_inception, reason = "the file of `Store` is named like it")]
 mod store;

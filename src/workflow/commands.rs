@@ -8,6 +8,7 @@ use super::api::catalogs::Catalogs;
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
+use super::plugin::plugins::Plugins;
 use super::running::{Answered, Failed, Running, gone};
 use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, SourceKind};
@@ -17,7 +18,7 @@ use crate::op::Context;
 use crate::store::workflows;
 
 /// Where commands come from, in the order of the documentation.
-pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools];
+pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools, &Plugins];
 
 /// The indexes that were asked last, by database, source and stamp.
 static INDEXES: Kept<(PathBuf, SourceKind, String), Index> = Kept::new(8);

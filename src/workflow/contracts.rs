@@ -9,7 +9,7 @@ use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
 use super::words::{snake, stem};
 
 /// Says which field of an answer is what a person reads.
-const DISPLAY: &str = "display";
+pub const DISPLAY: &str = "display";
 
 /// What names of arguments end in that hold something of a resource, the one to prefer first.
 const KEYS: [&str; 3] = ["id", "name", "slug"];
@@ -110,7 +110,7 @@ fn arguments_mut(spec: &mut CommandSpec) -> impl Iterator<Item = ArgumentMut<'_>
 
 /// Returns what a command is about, in the singular: the last part of its path that is no placeholder; without a path what its
 /// list is called, else what stands before the action in its name.
-fn resource(spec: &CommandSpec) -> String {
+pub fn resource(spec: &CommandSpec) -> String {
     if let Some(path) = &spec.path {
         return stem(segments(path).rfind(|segment| !is_placeholder(segment)).unwrap_or(&spec.group));
     }
@@ -121,6 +121,11 @@ fn resource(spec: &CommandSpec) -> String {
     let before = spec.name.rsplit_once(':').map_or(spec.name.as_str(), |(before, _)| before);
     let part = match spec.source {
         SourceKind::Tools => spec.name.split(':').next().and_then(|name| name.rsplit('/').next()),
+        // `list_issues`, `searchNodes`: what comes after the action.
+        SourceKind::Plugins => {
+            let words = snake(&spec.name);
+            return stem(words.rsplit('_').next().unwrap_or_default());
+        }
         _ if before == spec.name => Some(spec.group.as_str()),
         _ => before.rsplit(':').next(),
     };

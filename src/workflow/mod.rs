@@ -15,12 +15,14 @@ pub mod finding;
 mod from_schema;
 pub mod given;
 pub mod graph;
+pub mod groups;
 pub mod index;
 mod kept;
 pub mod limits;
 mod operations;
 pub mod output;
 pub mod plan;
+pub mod plugin;
 mod providers;
 pub mod render;
 mod resolve;
@@ -68,10 +70,11 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, api::OPS, text::OPS, saved::OPS, draft::OPS, run::OPS],
+    operations: &[OPS, api::OPS, plugin::OPS, text::OPS, saved::OPS, draft::OPS, run::OPS],
     commands: &[
         ("command", "Find commands of every source, learn what they take and answer, and run them"),
         ("catalog", "Import APIs, whose operations become commands"),
+        ("plugin", "Run MCP servers of the project, whose tools become commands"),
         ("workflow", "Keep, check, change and run workflows, which are made of commands"),
         ("workflow env", "Say which values workflows may read"),
         ("draft", "Propose workflows, and decide on what agents propose"),
@@ -93,8 +96,11 @@ pub const DOMAIN: Domain = Domain {
         run::RUN,
     ],
     growing: &[drafts::GROWING, runs::GROWING],
-    health: api::health,
-    ending: engine::end_all,
+    health: |context| [api::health(context), plugin::health(context)].concat(),
+    ending: || {
+        engine::end_all();
+        plugin::end_all();
+    },
     ..Domain::EMPTY
 };
 

@@ -254,7 +254,12 @@ fn imports_go_down_only() {
                 "editor",
                 "http",
                 "secret",
+                // Plugins are MCP servers of the project, and named as they are.
+                "mcp_servers",
                 "content::answer",
+                "content::completions",
+                "content::names",
+                "content::servers",
                 "operations",
                 "DOMAINS",
             ],

@@ -335,6 +335,21 @@ fn every_command_keeps_to_the_schema() {
     for step in steps {
         run(step);
     }
+    let play =
+        crate::support::plugin::Play::new(scratch.path(), &json!({ "tools": crate::workflow::plugins::tools() }));
+    let mut plugin = play.given();
+    plugin["name"] = json!("toy");
+    crate::workflow::plugins::person_runs(&scratch, &["plugin", "add"], plugin).expect("it is added");
+    scratch.file("mcp.json", r#"{ "mcpServers": { "other": { "command": "other" } } }"#);
+    for step in [
+        &["plugin", "import", "mcp.json"][..],
+        &["plugin", "list"],
+        &["plugin", "set", "toy", "--timeout", "30"],
+        &["plugin", "check", "toy"],
+        &["plugin", "remove", "toy", "--yes"],
+    ] {
+        run(step);
+    }
     scratch.file("flow.yaml", "workflow: w\nsteps:\n  - {id: a, run: \"mcpkg:prompt:list\"}\n");
     for action in ["validate", "plan", "render"] {
         run(&["workflow", action, "flow.yaml"]);
@@ -449,6 +464,7 @@ fn every_command_keeps_to_the_schema() {
     // A request is made by an agent alone, and consent and trust need a terminal, as a run of a workflow does.
     // What it is that Sigstore's bundles are checked against depends on a feature of cargo's.
     let unseen = [
+        "plugin-add",
         "workflow-run",
         "workflow-pause",
         "workflow-resume",

@@ -29,13 +29,16 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 14] = [
+const ELSEWHERE: [(&[&str], &str); 17] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
     (&["consent", "approve"], "needs a terminal and a request of an agent's; no list shows it"),
     (&["consent", "deny"], "the same"),
     (&["draft", "approve"], "needs a terminal; `tests/workflow/saved` hears of it"),
+    (&["plugin", "add"], "needs a terminal; no list shows it"),
+    (&["plugin", "set"], "the same"),
+    (&["plugin", "check"], "the same"),
     (&["workflow", "run"], "needs a terminal; it tells of its commands"),
     (&["workflow", "pause"], "needs a run that goes on; `tests/workflow/runs` has some"),
     (&["workflow", "resume"], "the same"),
@@ -149,6 +152,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let api = format!("{}/tests/fixtures/api/hosting.json", env!("CARGO_MANIFEST_DIR"));
     let note = crate::workflow::saved::NOTE.replace("Keeps a note", "Keeps it again");
     let note = ground.scratch.file("note.yaml", note).display().to_string();
+    let servers = r#"{ "mcpServers": { "other": { "command": "other" } } }"#;
+    let servers = ground.scratch.file("mcp.json", servers).display().to_string();
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -268,6 +273,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["catalog", "patch", "hosting:apps:list", "--list", "none"],
         vec!["catalog", "refresh", "hosting", "--yes"],
         vec!["catalog", "remove", "hosting", "--yes"],
+        vec!["plugin", "import", &servers],
+        vec!["plugin", "remove", "other", "--yes"],
         vec!["workflow", "import", &note],
         vec!["workflow", "import", &note],
         vec!["workflow", "edit", "keep_note"],

@@ -6,6 +6,7 @@ pub mod fuzz;
 mod ground;
 pub mod http;
 mod machine;
+pub mod plugin;
 pub mod postgres;
 mod raw;
 mod scratch;

@@ -2,6 +2,7 @@
 
 mod catalogs;
 mod index;
+pub(crate) mod plugins;
 mod runs;
 pub(crate) mod saved;
 mod text;

@@ -45,6 +45,15 @@ pub struct Given {
 }
 
 impl Given {
+    /// Whether nothing was given.
+    pub fn is_empty(&self) -> bool {
+        let Self { command, url, transport, env, header, cwd, keep_env, description } = self;
+        let lists = [command, env, header, keep_env];
+        lists.iter().all(|list| list.is_empty())
+            && [url, cwd, description].iter().all(|text| text.is_none())
+            && transport.is_none()
+    }
+
     /// Makes a server what was given, on top of what it is.
     ///
     /// # Errors

@@ -14,6 +14,8 @@ use crate::mcp_servers::dialect::Dialect;
 use crate::op::Entry;
 use crate::store::servers::{Named, Part, Server, Text};
 
+pub use arguments::Given;
+
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
     Entry::of::<add::Add>(),
@@ -63,7 +65,7 @@ fn data(project: &str, server: &Server) -> Value {
 }
 
 /// Returns a text for a person: a reference as `${NAME}`.
-fn shown(text: &Text) -> String {
+pub fn shown(text: &Text) -> String {
     let part = |part: &Part| match part {
         Part::Text(plain) => plain.clone(),
         Part::Env { env, default: None } => format!("${{{env}}}"),
@@ -75,7 +77,7 @@ fn shown(text: &Text) -> String {
 }
 
 /// Returns what a server does, for a person: the line that starts it, or its address.
-fn runs(server: &Server) -> String {
+pub fn runs(server: &Server) -> String {
     let definition = &server.definition;
     match (&definition.command, &definition.url) {
         (Some(command), _) => {

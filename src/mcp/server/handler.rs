@@ -5,10 +5,11 @@
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, DiscoverResult, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams, GetSkillResult,
-    GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListSkillsResult, ListToolsResult, PaginatedRequestParams, ReadResourceDirectoryRequestParams,
-    ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult, ReadResourceRequestParams, ReadResourceResponse,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -24,7 +25,14 @@ impl ServerHandler for Server {
         lifecycle::info(self)
     }
 
-    async fn discover(&self, _request: Request) -> Result<DiscoverResult> {
+    async fn initialize(&self, params: InitializeRequestParams, request: Request) -> Result<InitializeResult> {
+        lifecycle::refuse_self(self, Some(&params.capabilities))?;
+        request.peer.set_peer_info(params.clone());
+        self.negotiate_initialize(&params)
+    }
+
+    async fn discover(&self, request: Request) -> Result<DiscoverResult> {
+        lifecycle::refuse_self(self, request.client_capabilities().as_ref())?;
         Ok(lifecycle::discover(self))
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rmcp::model::{
-    CacheScope, CustomRequest, DiscoverResult, Implementation, LoggingLevel, ProtocolVersion, ServerCapabilities,
-    ServerConfig, SetLevelRequestParams,
+    CacheScope, ClientCapabilities, CustomRequest, DiscoverResult, Implementation, LoggingLevel, ProtocolVersion,
+    ServerCapabilities, ServerConfig, SetLevelRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -17,7 +17,7 @@ use crate::mcp::era::Era;
 use crate::mcp::era::LASTING;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
 use crate::mcp::{Config, Identity};
-use crate::op::{Entry, Listed};
+use crate::op::{Entry, Listed, PLUGIN_OF};
 
 /// Returns the server's name, its capabilities and its instructions.
 pub(super) fn info(server: &Server) -> ServerConfig {
@@ -76,6 +76,20 @@ fn instructions(config: &Config) -> String {
         }
     }
     sentences.join(" ")
+}
+
+/// Refuses mcpkg itself as the client of a plugin, where it is one of the database that is served here: its commands would be its own.
+pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilities>) -> Result<(), ErrorData> {
+    let experimental = capabilities.and_then(|capabilities| capabilities.experimental.as_ref());
+    let Some(of) = experimental.and_then(|experimental| experimental.get(PLUGIN_OF)?.get("database")?.as_str()) else {
+        return Ok(());
+    };
+    // A database that cannot be read is told by the first request.
+    if server.store.mark().is_ok_and(|mark| mark == of) {
+        let why = "this is mcpkg itself, with the same database; it is no plugin of its own";
+        return Err(ErrorData::invalid_request(why, None));
+    }
+    Ok(())
 }
 
 /// Answers server/discover.

@@ -214,13 +214,7 @@ pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
         Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was given up before {host} answered")),
         Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))
             .hint("`mcpkg catalog set NAME --max-answer 64` takes up to 64 MiB"),
-        _ => {
-            let is_unsent = matches!(
-                failure,
-                Failure::Unavailable(_) | Failure::NoAddress(_) | Failure::NotConnected(_) | Failure::Tls(_)
-            );
-            Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
-                .with_details(json!({ "host": host, "sent": !is_unsent }))
-        }
+        _ => Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
+            .with_details(json!({ "host": host, "sent": !failure.is_unsent() })),
     }
 }

@@ -63,7 +63,8 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     Ok(Plan {
         summary: format!("Run {}", spec.id),
         effects: effects::of(&program),
-        may_be_confirmed: spec.source != SourceKind::Catalogs || spec.effect == CommandEffect::Read,
+        may_be_confirmed: !matches!(spec.source, SourceKind::Catalogs | SourceKind::Plugins)
+            || spec.effect == CommandEffect::Read,
         program,
         definition,
         hash,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CHANGES, Read, base_url, check_groups, check_name, hints, left_out, not_runnable, rows};
+use super::{CHANGES, Read, base_url, check_groups, hints, left_out, not_runnable, rows};
 use crate::error::Result;
 use crate::http::{Reach, Url};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -16,6 +16,7 @@ use crate::workflow::api::catalog::{ANSWER, Catalog, TIMEOUT, references};
 use crate::workflow::api::fetch::Place;
 use crate::workflow::api::servers::Server;
 use crate::workflow::api::violation::Violation;
+use crate::workflow::groups;
 
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -79,7 +80,7 @@ impl Operation for Import {
         let auth = references(&self.auth, "--auth", false)?;
         let given_base = self.base_url.as_deref().map(base_url).transpose()?;
         for name in self.prefix.iter().filter(|prefix| !prefix.is_empty()).chain(&self.name) {
-            check_name(name, "group of commands")?;
+            groups::check(name, "group of commands")?;
         }
         let reach = if self.private { Reach::Anywhere } else { Reach::Public };
         let read = Read::from(context, Place::of(&self.document)?, reach)?;

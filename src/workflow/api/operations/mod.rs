@@ -23,6 +23,8 @@ use crate::http::{Reach, Url};
 use crate::op::{Changes, Context, Entry, Names};
 use crate::store::Db;
 use crate::store::catalogs::{self, CommandRow};
+use crate::store::plugins;
+use crate::workflow::groups;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[
@@ -37,12 +39,6 @@ pub const OPS: &[Entry] = &[
 
 /// What a change of catalogs may alter of what clients see: no list.
 const CHANGES: Changes = Changes::NO_LIST;
-
-/// Groups that are no catalog's.
-const RESERVED: [&str; 3] = ["mcpkg", "tool", "workflow"];
-
-/// The most characters of a catalog's name.
-const LONGEST: usize = 64;
 
 /// How many of a list of notes a reply shows.
 const SHOWN: usize = 20;
@@ -94,35 +90,21 @@ impl Read {
             |word: &str| word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
         let words: Vec<&str> = slug.split('-').filter(|word| !COMMON.contains(word) && !is_version(word)).collect();
         let name = if words.is_empty() { slug.clone() } else { words.join("-") };
-        let name: String = name.chars().take(LONGEST).collect();
+        let name: String = name.chars().take(groups::LONGEST).collect();
         let name = name.trim_matches(['-', '.']).to_owned();
         if name.is_empty() { "api".to_owned() } else { name }
     }
 }
 
-/// Refuses a name that could be taken for something else, or is reserved.
-fn check_name(name: &str, what: &str) -> Result<()> {
-    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
-    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    if RESERVED.contains(&name) {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            format!("'{name}' is no {what}: mcpkg's own commands are called so"),
-        )
-        .hint("choose another with --prefix"));
-    }
-    if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
-        return Ok(());
-    }
-    Err(Error::new(Code::InvalidArgument, format!("'{}' is no {what}", name.escape_debug()))
-        .hint("it has a-z, 0-9, -, _ and ., such as hosting"))
-}
-
-/// Refuses groups that are reserved, or that another catalog's commands have.
+/// Refuses groups that are reserved, or that the commands of another catalog or of a plugin have.
 fn check_groups(db: &Db<'_>, own: i64, imported: &Imported) -> Result<()> {
     let groups: BTreeSet<&str> = imported.commands.iter().map(|command| command.spec.group.as_str()).collect();
     for group in &groups {
-        check_name(group, "group of commands")?;
+        groups::check(group, "group of commands")?;
+        if plugins::has_name(db, group)? {
+            let why = format!("A plugin is called '{group}', and so is the group of its commands");
+            return Err(Error::new(Code::AlreadyExists, why).hint("--prefix gives the commands a group of their own"));
+        }
     }
     for (catalog, id) in catalogs::ids(db)? {
         let group = id.split(':').next().unwrap_or_default();

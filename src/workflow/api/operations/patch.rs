@@ -4,13 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{CHANGES, COMMANDS, check_name};
+use super::{CHANGES, COMMANDS};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::catalogs;
 use crate::workflow::GROUP;
 use crate::workflow::api::catalog::{self, Catalog};
 use crate::workflow::api::patch::Patch;
+use crate::workflow::groups;
 use crate::workflow::spec::{CommandEffect, Idempotency};
 
 /// What `--list` and `--pagination` say to mean nothing.
@@ -131,7 +132,7 @@ impl PatchCommand {
         if let Some(name) = &self.name {
             let name = name.strip_prefix(&format!("{group}:")).unwrap_or(name);
             for part in name.split(':') {
-                check_name(part, "part of a command's name")?;
+                groups::check(part, "part of a command's name")?;
             }
             patch.id = Some(format!("{group}:{name}"));
         }

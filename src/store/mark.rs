@@ -1,0 +1,21 @@
+//! What tells a database from every other, for a program that must not find itself at the other end.
+
+use super::Store;
+use super::engine::{params, sql};
+use crate::error::Result;
+
+impl Store {
+    /// Returns a text that no other database has, and that says nothing of this one: the SHA-256 of where it is and of its generation,
+    /// in hex.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub fn mark(&self) -> Result<String> {
+        use sha2::{Digest, Sha256};
+        let sql = sql!("SELECT value FROM setting WHERE key = 'generation'");
+        let generation: String = self.read(|db| db.single(sql, params![], |row| row.get(0)))?;
+        let location = self.location();
+        let place = location.file().unwrap_or(location.argument()).to_string_lossy();
+        Ok(crate::hex::encode(&Sha256::digest(format!("{place}\0{generation}"))))
+    }
+}

@@ -1,0 +1,289 @@
+//! Plugins: MCP servers of a project that mcpkg runs itself, and their tools as they were listed last.
+//!
+//! What the domain alone understands (declared providers, times of failures, tools) is JSON here.
+
+use super::Db;
+use super::engine::{Row, params, sql};
+use super::projects::{self, Selection};
+use super::servers::{self, Server};
+use crate::clock::Millis;
+use crate::error::{Code, Error, Result};
+
+/// What a person decided about running a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Whether what it says of its tools counts.
+    pub trusted: bool,
+    /// Whether addresses that are not public are asked.
+    pub private: bool,
+    /// How long a call may take, in milliseconds.
+    pub timeout_ms: i64,
+    /// How long it runs on without a call, in milliseconds.
+    pub idle_ms: i64,
+    /// The tools that were declared to be lists, as JSON.
+    pub providers: String,
+}
+
+/// A plugin's row, with that of its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PluginRow {
+    /// The server.
+    pub server: Server,
+    /// The name of its project.
+    pub project: String,
+    /// What a person decided.
+    pub facts: Facts,
+    /// How it was greeted last: `handshake` or `discover`.
+    pub era: Option<String>,
+    /// When it failed, as JSON.
+    pub failures: String,
+    /// What the last failure was.
+    pub reason: Option<String>,
+    /// When its tools were listed last.
+    pub listed_at: Option<Millis>,
+}
+
+/// A tool of a plugin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolRow {
+    /// Its name.
+    pub name: String,
+    /// What the server says of it, as JSON; `None` where it lists it no longer.
+    pub listed: Option<String>,
+    /// What the server said of it when a person looked last, as JSON.
+    pub accepted: Option<String>,
+}
+
+/// Makes a server of a project a plugin.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn insert(db: &Db<'_>, server: &Server, facts: &Facts, now: Millis) -> Result<()> {
+    if is_plugin(db, server.id)? {
+        return Err(already(&server.name));
+    }
+    let Facts { trusted, private, timeout_ms, idle_ms, providers } = facts;
+    let sql = sql!(
+        "INSERT INTO plugin (server_id, trusted, private, timeout_ms, idle_ms, providers, failures, changes, added_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, '[]', 0, ?7)"
+    );
+    db.run(sql, params![server.id, trusted, private, timeout_ms, idle_ms, providers, now]).map(drop)
+}
+
+/// Returns the failure of a server that is a plugin already.
+pub fn already(name: &str) -> Error {
+    Error::new(Code::AlreadyExists, format!("MCP server '{name}' is a plugin already"))
+        .hint(format!("`mcpkg plugin set {name}` changes it"))
+}
+
+/// Changes what was decided about a plugin.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn update(db: &Db<'_>, id: i64, facts: &Facts) -> Result<()> {
+    let Facts { trusted, private, timeout_ms, idle_ms, providers } = facts;
+    let sql = sql!(
+        "UPDATE plugin SET trusted = ?2, private = ?3, timeout_ms = ?4, idle_ms = ?5, providers = ?6, changes = changes + 1
+          WHERE server_id = ?1"
+    );
+    db.run(sql, params![id, trusted, private, timeout_ms, idle_ms, providers]).map(drop)
+}
+
+/// Makes a plugin no more than the MCP server that it is.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM plugin WHERE server_id = ?1"), params![id]).map(drop)
+}
+
+/// Returns the plugins of a project, by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, project: i64) -> Result<Vec<PluginRow>> {
+    let names = names(db, project)?;
+    let rows = names.iter().map(|name| find(db, project, name));
+    Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// Returns the plugins of the project that applies, by name; none where no project does.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of_selection(db: &Db<'_>, selection: &Selection) -> Result<Vec<PluginRow>> {
+    match projects::resolve(db, selection)? {
+        Some(project) => list(db, project.id),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the plugin of a name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: i64, name: &str) -> Result<Option<PluginRow>> {
+    let Some(server) = servers::find(db, project, name)? else { return Ok(None) };
+    let sql = sql!(
+        "SELECT p.trusted, p.private, p.timeout_ms, p.idle_ms, p.providers, p.era, p.failures, p.reason, p.listed_at, o.name
+           FROM plugin p, project o
+          WHERE p.server_id = ?1 AND o.id = ?2"
+    );
+    db.one(sql, params![server.id, project], |row| {
+        Ok(PluginRow {
+            server: server.clone(),
+            facts: Facts {
+                trusted: row.get(0)?,
+                private: row.get(1)?,
+                timeout_ms: row.get(2)?,
+                idle_ms: row.get(3)?,
+                providers: row.get(4)?,
+            },
+            era: row.get(5)?,
+            failures: row.get(6)?,
+            reason: row.get(7)?,
+            listed_at: row.get(8)?,
+            project: row.get(9)?,
+        })
+    })
+}
+
+/// Returns the names of a project's plugins.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
+    let sql = sql!(
+        "SELECT s.name FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE s.project_id = ?1 ORDER BY s.name"
+    );
+    db.all(sql, params![project], |row| row.get(0))
+}
+
+/// Returns whether a plugin of any project has this name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn has_name(db: &Db<'_>, name: &str) -> Result<bool> {
+    let sql = sql!("SELECT 1 FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE s.name = ?1 LIMIT 1");
+    Ok(db.one(sql, params![name], |row| row.get::<i64>(0))?.is_some())
+}
+
+/// Returns whether a server is a plugin.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn is_plugin(db: &Db<'_>, server: i64) -> Result<bool> {
+    let sql = sql!("SELECT 1 FROM plugin WHERE server_id = ?1");
+    Ok(db.one(sql, params![server], |row| row.get::<i64>(0))?.is_some())
+}
+
+/// Returns a text that differs whenever anything of the project's plugins does that the index of commands shows.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn stamp(db: &Db<'_>, project: i64) -> Result<String> {
+    let sql = sql!(
+        "SELECT s.uuid, s.revision, p.added_at, p.changes FROM plugin p JOIN mcp_server s ON s.id = p.server_id
+          WHERE s.project_id = ?1 ORDER BY s.name"
+    );
+    let mut stamp = String::new();
+    db.each(sql, params![project], |row| {
+        let (uuid, revision, added, changes): (uuid::Uuid, i64, Millis, i64) =
+            (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
+        stamp.push_str(&format!("{}.{revision}.{added}.{changes};", uuid.simple()));
+        Ok(())
+    })?;
+    Ok(stamp)
+}
+
+/// Returns what differs whenever a plugin is no longer what was started; `None` where it is gone.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn standing(db: &Db<'_>, id: i64) -> Result<Option<(uuid::Uuid, i64, bool)>> {
+    let sql = sql!(
+        "SELECT s.uuid, s.revision, p.private FROM plugin p JOIN mcp_server s ON s.id = p.server_id WHERE p.server_id = ?1"
+    );
+    db.one(sql, params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}
+
+/// Keeps how a plugin was greeted.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_era(db: &Db<'_>, id: i64, era: &str) -> Result<()> {
+    db.run(sql!("UPDATE plugin SET era = ?2 WHERE server_id = ?1"), params![id, era]).map(drop)
+}
+
+/// Returns when a plugin failed, as JSON; none where it is gone.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn failures(db: &Db<'_>, id: i64) -> Result<Option<String>> {
+    db.one(sql!("SELECT failures FROM plugin WHERE server_id = ?1"), params![id], |row| row.get(0))
+}
+
+/// Keeps when a plugin failed, and how the last time.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_failures(db: &Db<'_>, id: i64, failures: &str, reason: Option<&str>) -> Result<()> {
+    let sql = sql!("UPDATE plugin SET failures = ?2, reason = ?3 WHERE server_id = ?1");
+    db.run(sql, params![id, failures, reason]).map(drop)
+}
+
+/// Returns the tools of a plugin, by name, with those that it no longer lists.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn tools(db: &Db<'_>, id: i64) -> Result<Vec<ToolRow>> {
+    db.all(sql!("SELECT name, listed, accepted FROM plugin_tool WHERE server_id = ?1 ORDER BY name"), params![id], tool)
+}
+
+/// Keeps what a plugin lists now; returns whether that is anything else than before.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set_listed(db: &Db<'_>, id: i64, listed: &[(String, String)], now: Millis) -> Result<bool> {
+    let before = tools(db, id)?;
+    let mut changed = false;
+    for (name, said) in listed {
+        let known = before.iter().find(|tool| tool.name == *name);
+        if known.is_some_and(|known| known.listed.as_ref() == Some(said)) {
+            continue;
+        }
+        let sql = sql!(
+            "INSERT INTO plugin_tool (server_id, name, listed) VALUES (?1, ?2, ?3)
+             ON CONFLICT (server_id, name) DO UPDATE SET listed = excluded.listed"
+        );
+        db.run(sql, params![id, name, said])?;
+        changed = true;
+    }
+    for gone in before.iter().filter(|tool| !listed.iter().any(|(name, _)| *name == tool.name)) {
+        let sql = match gone.accepted {
+            // What nobody looked at is not missed.
+            None => sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND name = ?2"),
+            Some(_) => sql!("UPDATE plugin_tool SET listed = NULL WHERE server_id = ?1 AND name = ?2"),
+        };
+        changed |= gone.listed.is_some();
+        db.run(sql, params![id, gone.name])?;
+    }
+    let more = i64::from(changed);
+    let sql = sql!("UPDATE plugin SET changes = changes + ?2, listed_at = ?3 WHERE server_id = ?1");
+    db.run(sql, params![id, more, now])?;
+    Ok(changed)
+}
+
+/// Keeps that a person looked at all that a plugin lists.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn accept(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(sql!("DELETE FROM plugin_tool WHERE server_id = ?1 AND listed IS NULL"), params![id])?;
+    db.run(sql!("UPDATE plugin_tool SET accepted = listed WHERE server_id = ?1"), params![id])?;
+    db.run(sql!("UPDATE plugin SET changes = changes + 1 WHERE server_id = ?1"), params![id]).map(drop)
+}
+
+fn tool(row: &Row<'_>) -> Result<ToolRow> {
+    Ok(ToolRow { name: row.get(0)?, listed: row.get(1)?, accepted: row.get(2)? })
+}

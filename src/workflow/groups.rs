@@ -1,0 +1,38 @@
+//! The names of groups: one name space of catalogs, plugins and what is mcpkg's own.
+
+use super::{operations, tools};
+use crate::error::{Code, Error, Result};
+use crate::store::Db;
+use crate::store::catalogs;
+
+/// The most characters of a group that somebody names.
+pub const LONGEST: usize = 64;
+
+/// Groups that are nobody's to name.
+const RESERVED: [&str; 3] = [operations::GROUP, tools::GROUP, "workflow"];
+
+/// Refuses a name that could be taken for something else, or is reserved. `what` says what the name is to be.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check(name: &str, what: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | '.');
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    if RESERVED.contains(&name) {
+        let why = format!("'{name}' is no {what}: mcpkg's own commands are called so");
+        return Err(Error::new(Code::InvalidArgument, why).hint("choose another"));
+    }
+    if begins && name.len() <= LONGEST && name.chars().all(is_plain) {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidArgument, format!("'{}' is no {what}", name.escape_debug()))
+        .hint("it has a-z, 0-9, -, _ and ., such as hosting"))
+}
+
+/// Whether the commands of a plugin cannot have this group, since others have.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn is_taken(db: &Db<'_>, name: &str) -> Result<bool> {
+    Ok(check(name, "group of commands").is_err() || catalogs::has_group(db, name)?)
+}

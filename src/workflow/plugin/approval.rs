@@ -1,0 +1,109 @@
+//! Which plugins this user lets mcpkg run on this machine. A database that came from somebody else can name one, and have nothing
+//! started, nobody asked, and no secret sent.
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::connection::check as check_launch;
+use super::model::Plugin;
+use crate::approved::Kind;
+use crate::content::servers::{runs, shown};
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::{Body, Confirmation, Context};
+use crate::store::servers::{Definition, Text};
+
+/// Keeps it that this user runs a plugin as it is.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(context: &Context, plugin: &Plugin) -> Result<()> {
+    let note = json!({ "name": plugin.name(), "runs": runs(&plugin.server), "trusted": plugin.trusted });
+    context.approved.put(Kind::Plugin, &key(plugin), &note)
+}
+
+/// Keeps it that this user runs a plugin no more.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn withdraw(context: &Context, plugin: &Plugin) -> Result<()> {
+    context.approved.withdraw(Kind::Plugin, &key(plugin))
+}
+
+/// Whether this user runs a plugin as it is.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn is_approved(context: &Context, plugin: &Plugin) -> Result<bool> {
+    Ok(context.approved.get(Kind::Plugin, &key(plugin))?.is_some())
+}
+
+/// Refuses a plugin that this user never let run on this machine as it is, unless a person at a terminal says so now.
+///
+/// # Errors
+/// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.
+pub fn check(context: &Context, plugin: &Plugin) -> Result<()> {
+    if is_approved(context, plugin)? {
+        return Ok(());
+    }
+    if context.confirmation != Confirmation::Ask {
+        let why = format!(
+            "The plugin '{}' was never run on this machine as it is: `{}`",
+            plugin.name(),
+            runs(&plugin.server)
+        );
+        let hint = format!("`mcpkg plugin check {}` at a terminal shows it and asks", plugin.name());
+        return Err(Error::new(Code::Unapproved, why).hint(hint));
+    }
+    ask(context, plugin)?;
+    approve(context, plugin)
+}
+
+/// Shows a person at a terminal what would run, and asks.
+///
+/// # Errors
+/// `E_TERMINAL_REQUIRED` without one: there is no `--yes` for it; `E_CONFIRM_REQUIRED` where the person says no;
+/// `E_INVALID_ARGUMENT` where mcpkg cannot run it.
+pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
+    check_launch(plugin.name(), &plugin.server.definition)?;
+    if context.confirmation != Confirmation::Ask {
+        let why = "Only a person at a terminal decides what mcpkg runs; there is no --yes for it";
+        return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
+    }
+    let lines: String = lines(plugin).iter().map(|line| format!("{line}\n")).collect();
+    (context.ask)(Body::Text(lines), &format!("Let mcpkg run '{}'?", plugin.name()))
+}
+
+/// Returns what would run, a line each.
+fn lines(plugin: &Plugin) -> Vec<String> {
+    let Definition { command, cwd, env, headers, .. } = &plugin.server.definition;
+    let mut lines = match command {
+        Some(_) => {
+            let folder = cwd.as_ref().map_or_else(|| "the home folder".to_owned(), shown);
+            vec![format!("Starts `{}` in {folder}", runs(&plugin.server)), "outside of any sandbox".to_owned()]
+        }
+        None => vec![format!("Asks {}", runs(&plugin.server))],
+    };
+    let named = |what: &str, named: &[(String, Text)]| -> Vec<String> {
+        named.iter().map(|(name, text)| format!("with the {what} {name}: {}", shown(text))).collect()
+    };
+    lines.extend(named("variable", env));
+    lines.extend(named("header", headers));
+    if plugin.private {
+        lines.push("at addresses that are not public, too".to_owned());
+    }
+    if plugin.trusted {
+        lines.push("and believes what it says of its tools, such as that one only reads".to_owned());
+    }
+    for name in plugin.providers.keys() {
+        lines.push(format!("and takes its tool {name} for one that only reads"));
+    }
+    lines
+}
+
+fn key(plugin: &Plugin) -> String {
+    let Definition { transport, command, args, env, cwd, url, headers, .. } = &plugin.server.definition;
+    let runs: Value = json!([transport, command, args, env, cwd, url, headers]);
+    let believed = json!([plugin.private, plugin.trusted, plugin.providers]);
+    hex::encode(&Sha256::digest(json!([runs, believed]).to_string()))
+}

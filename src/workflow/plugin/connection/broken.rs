@@ -1,0 +1,77 @@
+//! Why a plugin gave no answer.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use rmcp::ErrorData;
+use rmcp::service::ClientInitializeError;
+
+use crate::http::{self, Failure, Url};
+use crate::workflow::plugin::runtime::{Cut, Limits};
+
+/// Why a plugin gave no answer.
+#[derive(Debug)]
+pub enum Broken {
+    /// It cannot be started, or asked at all: nothing reached it.
+    Unreached(String),
+    /// It does not greet as it was expected to; greeted otherwise it may.
+    Ungreeted(String),
+    /// It answered with an error of the protocol's.
+    Said(ErrorData),
+    /// It answered what is no answer, or asks for what it is not given.
+    Odd(String),
+    /// The connection ended before the answer.
+    Ended(String),
+    /// The wait was cut.
+    Cut(Cut),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreached(why) | Self::Ungreeted(why) | Self::Odd(why) | Self::Ended(why) => f.write_str(why),
+            Self::Said(error) => write!(f, "{} ({})", error.message, error.code.0),
+            Self::Cut(Cut::TimedOut) => f.write_str("it did not answer in time"),
+            Self::Cut(Cut::Cancelled) => f.write_str("it was given up"),
+        }
+    }
+}
+
+/// Waits until another request of a host may begin.
+pub fn wait_for_turn(url: &Url, limits: &Limits) -> Result<(), Broken> {
+    let limits = http::Limits { until: limits.until, cancelled: limits.cancelled.clone(), size: 0 };
+    http::wait_for_turn(url, &limits).map_err(|failure| match failure {
+        Failure::TimedOut => Broken::Cut(Cut::TimedOut),
+        Failure::Cancelled => Broken::Cut(Cut::Cancelled),
+        other => Broken::Unreached(other.to_string()),
+    })
+}
+
+/// Says why a greeting failed.
+pub fn ungreeted(error: &ClientInitializeError) -> Broken {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => match unsent(error) {
+            Broken::Ended(why) => Broken::Ungreeted(why),
+            broken => broken,
+        },
+        ClientInitializeError::JsonRpcError(error) => Broken::Ungreeted(error.message.to_string()),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => ungreeted(fallback),
+        ClientInitializeError::ExpectedInitResponse(_) | ClientInitializeError::ExpectedInitResult(_) => {
+            Broken::Ungreeted("it answers a greeting with something else".to_owned())
+        }
+        error => Broken::Ungreeted(error.to_string()),
+    }
+}
+
+/// Says why a message was not sent, or not whole.
+pub fn unsent(error: &(dyn StdError + 'static)) -> Broken {
+    match http::failure_of(error) {
+        Some(Failure::TimedOut) => Broken::Cut(Cut::TimedOut),
+        Some(failure) if failure.is_unsent() => Broken::Unreached(failure.to_string()),
+        Some(failure) => Broken::Ended(failure.to_string()),
+        None => {
+            let cause = error.source().map_or_else(|| error.to_string(), ToString::to_string);
+            Broken::Ended(cause)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A plugin that is a program: started, watched until it ends, ended with all that it started.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Error, Result};
+use crate::process::{Capture, Failure, GRACE, Program, Running};
+
+/// Bytes that are kept of what it says on its standard error: of the beginning, and of the end.
+const SAID: Capture = Capture { head: 4 << 10, tail: 4 << 10 };
+
+/// How long it has to end by itself once its input ended.
+const POLITE: Duration = Duration::from_secs(1);
+
+/// Longer than any process lives.
+const EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// A program that runs, until `ending` is cancelled or it ends by itself.
+#[derive(Clone, Debug)]
+pub struct Child {
+    ending: CancellationToken,
+    ended: CancellationToken,
+    last_words: Arc<Mutex<Option<String>>>,
+}
+
+/// The pipes to and from a program.
+#[cfg(unix)]
+pub struct Pipes {
+    /// To its standard input.
+    pub stdin: tokio::net::unix::pipe::Sender,
+    /// From its standard output.
+    pub stdout: tokio::net::unix::pipe::Receiver,
+}
+
+impl Child {
+    /// Starts a program. Runs within the runtime that is to read its pipes.
+    ///
+    /// # Errors
+    /// How the system refused it, for a person.
+    #[cfg(unix)]
+    pub fn start(program: Program) -> Result<(Self, Pipes), String> {
+        use std::os::fd::OwnedFd;
+        use tokio::net::unix::pipe::{Receiver, Sender};
+        let mut running = program.capture(SAID).start().map_err(|failure| match failure {
+            Failure::NotStarted(error) | Failure::Lost(error) => format!("it cannot be started: {error}"),
+            Failure::TimedOut | Failure::Cancelled => "it was not started".to_owned(),
+        })?;
+        let (Some(stdin), Some(stdout)) = (running.stdin(), running.stdout()) else {
+            return Err("it has no pipes".to_owned());
+        };
+        let lost = |error: std::io::Error| format!("its pipes cannot be used: {error}");
+        let stdin = Sender::from_owned_fd(OwnedFd::from(stdin)).map_err(lost)?;
+        let stdout = Receiver::from_owned_fd(OwnedFd::from(stdout)).map_err(lost)?;
+        let child =
+            Self { ending: CancellationToken::new(), ended: CancellationToken::new(), last_words: Arc::default() };
+        child.guard(running).map_err(|error| error.message().to_owned())?;
+        Ok((child, Pipes { stdin, stdout }))
+    }
+
+    /// Waits on a thread of its own until the program ends, or has to.
+    fn guard(&self, mut running: Running) -> Result<()> {
+        let Self { ending, ended, last_words } = self.clone();
+        let guard = move || {
+            let how = match running.wait(Instant::now() + EVER, &ending) {
+                Ok(Some(status)) => format!("it ended with {status}"),
+                _ => {
+                    // Its input ends with the connection.
+                    let _ = running.wait(Instant::now() + POLITE, &CancellationToken::new());
+                    running.end(GRACE);
+                    "it was ended".to_owned()
+                }
+            };
+            let said = running.stderr().text();
+            let said = said.trim();
+            let words = if said.is_empty() { how } else { format!("{how}, and said: {said}") };
+            *last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
+            ended.cancel();
+        };
+        let started = thread::Builder::new().name("plugin".to_owned()).spawn(guard);
+        started.map(drop).map_err(|error| Error::internal("there is no thread for a plugin").with_source(error))
+    }
+
+    /// Has it end; [`Child::ended`] says when it has.
+    pub fn end(&self) {
+        self.ending.cancel();
+    }
+
+    /// Cancelled when it has ended, and all that it started with it.
+    pub fn ended(&self) -> &CancellationToken {
+        &self.ended
+    }
+
+    /// Returns how it ended and what it said last, once it has ended.
+    pub fn last_words(&self) -> Option<String> {
+        self.last_words.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,168 @@
+//! How a plugin is started or reached, and greeted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleClient;
+use rmcp::model::{ProtocolVersion, SubscriptionFilter};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, Peer, RunningService, serve_client_with_lifecycle_and_ct,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use super::broken::{Broken, ungreeted, wait_for_turn};
+use super::child::Child;
+use super::era::Era;
+use super::handler::Handler;
+use super::heard::Heard;
+use super::launch::{Launch, Resolved};
+use super::link::Connection;
+use crate::http::{self, Url};
+use crate::process::Program;
+use crate::workflow::plugin::runtime::{Cut, Limits, within};
+
+type Served = RunningService<RoleClient, Handler>;
+
+/// How long the end of a program is waited for that greeted nobody.
+const END: Duration = Duration::from_secs(5);
+
+/// Starts or reaches a plugin, and greets it as it is known to be. `mark` is what this database is known by.
+///
+/// # Errors
+/// See [`Broken`]; nothing of it runs on then.
+pub fn open(
+    runtime: &'static Runtime,
+    resolved: Resolved,
+    known: Option<Era>,
+    mark: &str,
+    limits: &Limits,
+) -> Result<Connection, Broken> {
+    let heard = Arc::new(Heard::default());
+    let handler = Handler { mark: mark.to_owned(), heard: Arc::clone(&heard) };
+    let closing = CancellationToken::new();
+    let greeting = Greeting { runtime, handler, known, closing: closing.clone(), limits };
+    let (served, child, url) = match resolved.launch {
+        Launch::Program(program) => {
+            let (served, child) = greeting.program(program)?;
+            (served, Some(child), None)
+        }
+        Launch::Address { url, reach, headers } => (greeting.address(&url, reach, headers)?, None, Some(url)),
+    };
+    let version = served.peer_info().map(|info| info.protocol_version.clone());
+    let is_handshake = version.as_ref().is_none_or(ProtocolVersion::has_initialize);
+    let era = if is_handshake { Era::Handshake } else { Era::Discover };
+    let closed = CancellationToken::new();
+    let peer = served.peer().clone();
+    runtime.spawn(watch(served, closed.clone(), Arc::clone(&heard), era));
+    Ok(Connection { runtime, peer, closing, closed, child, url, heard, secrets: resolved.secrets, era })
+}
+
+struct Greeting<'a> {
+    runtime: &'static Runtime,
+    handler: Handler,
+    known: Option<Era>,
+    closing: CancellationToken,
+    limits: &'a Limits,
+}
+
+impl Greeting<'_> {
+    #[cfg(unix)]
+    fn program(self, program: Program) -> Result<(Served, Child), Broken> {
+        use rmcp::transport::async_rw::AsyncRwTransport;
+
+        use super::heard::Bounded;
+        let (runtime, limits, heard) = (self.runtime, self.limits, Arc::clone(&self.handler.heard));
+        let (child, pipes) = {
+            let _entered = runtime.enter();
+            Child::start(program).map_err(Broken::Unreached)?
+        };
+        let transport = AsyncRwTransport::new(Bounded::new(pipes.stdout, Arc::clone(&heard)), pipes.stdin);
+        let mode = mode(self.known);
+        let greeting = serve_client_with_lifecycle_and_ct(self.handler, transport, mode, self.closing);
+        let greeted = within(runtime, limits, async {
+            tokio::select! {
+                biased;
+                greeted = greeting => Some(greeted),
+                () = child.ended().cancelled() => None,
+            }
+        });
+        let broken = match greeted {
+            Ok(Some(Ok(served))) => return Ok((served, child)),
+            Ok(Some(Err(ClientInitializeError::ConnectionClosed(_)))) | Ok(None) => None,
+            Ok(Some(Err(error))) => Some(ungreeted(&error)),
+            Err(cut) => Some(Broken::Cut(cut)),
+        };
+        child.end();
+        // What it said comes with its end, and nothing of it runs on.
+        let _ = runtime.block_on(async { tokio::time::timeout(END, child.ended().cancelled()).await });
+        let words = heard.broke().or_else(|| child.last_words()).unwrap_or_default();
+        Err(match broken {
+            None => Broken::Ungreeted(words),
+            Some(Broken::Cut(Cut::TimedOut)) => Broken::Unreached(format!("it did not answer in time; {words}")),
+            Some(broken) => broken,
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn program(self, _: Program) -> Result<(Served, Child), Broken> {
+        Err(Broken::Unreached("programs are run as plugins on Unix alone".to_owned()))
+    }
+
+    fn address(self, url: &Url, reach: http::Reach, headers: ::http::HeaderMap) -> Result<Served, Broken> {
+        let client = http::for_library(url, reach).map_err(|why| Broken::Unreached(why.to_string()))?;
+        wait_for_turn(url, self.limits)?;
+        let headers = headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+        let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
+        let _entered = self.runtime.enter();
+        let transport = StreamableHttpClientTransport::with_client(client, config);
+        let mode = mode(self.known);
+        let greeting = serve_client_with_lifecycle_and_ct(self.handler, transport, mode, self.closing);
+        match within(self.runtime, self.limits, greeting) {
+            Ok(Ok(served)) => Ok(served),
+            Ok(Err(error)) => Err(ungreeted(&error)),
+            Err(Cut::TimedOut) => Err(Broken::Unreached("it did not answer in time".to_owned())),
+            Err(cut) => Err(Broken::Cut(cut)),
+        }
+    }
+}
+
+/// Returns how a plugin is greeted of which this is known.
+fn mode(known: Option<Era>) -> ClientLifecycleMode {
+    let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
+    match known {
+        Some(Era::Handshake) => ClientLifecycleMode::Initialize,
+        Some(Era::Discover) => ClientLifecycleMode::Discover { preferred_versions },
+        None => {
+            let legacy_version = Some(ProtocolVersion::V_2025_11_25);
+            ClientLifecycleMode::Auto { preferred_versions, legacy_version }
+        }
+    }
+}
+
+/// Lives as long as the connection does.
+async fn watch(served: Served, closed: CancellationToken, heard: Arc<Heard>, era: Era) {
+    let peer = served.peer().clone();
+    tokio::select! {
+        _ = served.waiting() => {}
+        // Changes are told to who listens, since there are no sessions.
+        () = listen(peer, heard), if era == Era::Discover => {}
+    }
+    closed.cancel();
+}
+
+/// Notes each change of its tools, until the end.
+async fn listen(peer: Peer<RoleClient>, heard: Arc<Heard>) {
+    let tells = peer
+        .peer_info()
+        .is_some_and(|info| info.capabilities.tools.as_ref().is_some_and(|tools| tools.list_changed == Some(true)));
+    if tells && let Ok(mut changes) = peer.listen(SubscriptionFilter::builder().tools_list_changed().build()).await {
+        while let Ok(Some(_)) = changes.next().await {
+            heard.set_tools_changed();
+        }
+    }
+    // One that tells no more is asked all the same.
+    std::future::pending().await
+}

@@ -1,0 +1,43 @@
+//! What a plugin is told of its client, and what it is answered: it may ask nothing.
+
+#![expect(deprecated, reason = "the newest revision gave up roots; the others may ask for them")]
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, ErrorCode, ErrorData, ExperimentalCapabilities, Implementation, JsonObject,
+    ListRootsResult, ProtocolVersion,
+};
+use rmcp::service::{NotificationContext, RequestContext};
+use rmcp::{ClientHandler, RoleClient};
+
+use super::heard::Heard;
+use crate::op::PLUGIN_OF;
+
+/// The client of one plugin.
+///
+/// Sampling and roots are methods that it does not have; what a plugin would ask the user is declined.
+pub struct Handler {
+    /// What the database is known by: see [`PLUGIN_OF`].
+    pub mark: String,
+    /// Where it is noted that the tools changed.
+    pub heard: Arc<Heard>,
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        let mark = JsonObject::from_iter([("database".to_owned(), self.mark.as_str().into())]);
+        capabilities.experimental = Some(ExperimentalCapabilities::from([(PLUGIN_OF.to_owned(), mark)]));
+        ClientConfig::new(capabilities, Implementation::new("mcpkg", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(ProtocolVersion::V_2025_11_25)
+    }
+
+    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "roots/list", None))
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.heard.set_tools_changed();
+    }
+}

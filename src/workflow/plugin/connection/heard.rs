@@ -1,0 +1,121 @@
+//! What comes from a plugin, as far as its bytes go: how many, and that no line is endless.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+/// The bytes of the longest line, which is one message.
+const LINE: usize = 16 << 20;
+
+/// The bytes that may come before the next call begins.
+const FLOOD: u64 = 64 << 20;
+
+/// What was heard of a plugin.
+#[derive(Debug, Default)]
+pub struct Heard {
+    bytes: AtomicU64,
+    tools_changed: AtomicBool,
+    broke: Mutex<Option<String>>,
+}
+
+impl Heard {
+    /// Begins to count anew: a call begins.
+    pub fn begin(&self) {
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether nothing came since a call began.
+    pub fn is_silent(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) == 0
+    }
+
+    /// Says that the plugin lists other tools now.
+    pub fn set_tools_changed(&self) {
+        self.tools_changed.store(true, Ordering::Release);
+    }
+
+    /// Whether the plugin said that it lists other tools, since this was asked last.
+    pub fn take_tools_changed(&self) -> bool {
+        self.tools_changed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Returns why no more is read, where something is wrong with what came.
+    pub fn broke(&self) -> Option<String> {
+        self.broke.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn refuse(&self, why: String) -> io::Error {
+        *self.broke.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.clone());
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    }
+}
+
+/// Reads what a plugin writes, up to what is too much.
+#[derive(Debug)]
+pub struct Bounded<R> {
+    from: R,
+    /// Bytes since the last line end.
+    line: usize,
+    heard: Arc<Heard>,
+}
+
+impl<R> Bounded<R> {
+    /// Reads from a plugin.
+    pub fn new(from: R, heard: Arc<Heard>) -> Self {
+        Self { from, line: 0, heard }
+    }
+
+    fn look(&mut self, came: &[u8]) -> io::Result<()> {
+        let mut lines = came.split(|byte| *byte == b'\n');
+        self.line += lines.next().map_or(0, <[u8]>::len);
+        if self.line > LINE {
+            return Err(self.heard.refuse(format!("it wrote a line of more than {} MiB", LINE >> 20)));
+        }
+        if let Some(last) = lines.next_back() {
+            self.line = last.len();
+        }
+        let all = self.heard.bytes.fetch_add(came.len() as u64, Ordering::Relaxed) + came.len() as u64;
+        if all > FLOOD {
+            return Err(self.heard.refuse(format!("it wrote more than {} MiB at once", FLOOD >> 20)));
+        }
+        Ok(())
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.from).poll_read(context, into))?;
+        Poll::Ready(self.look(&into.filled()[before..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    async fn read(bytes: &[u8]) -> (io::Result<usize>, Arc<Heard>) {
+        let heard = Arc::new(Heard::default());
+        let mut bounded = Bounded::new(bytes, Arc::clone(&heard));
+        (bounded.read_to_end(&mut Vec::new()).await, heard)
+    }
+
+    #[tokio::test]
+    async fn lines_and_all_of_them_together_are_bounded() {
+        let (read_all, heard) = read(b"{}\n{}\n").await;
+        assert_eq!((read_all.expect("read"), heard.is_silent(), heard.broke()), (6, false, None));
+        let (endless, heard) = read(&vec![b'x'; LINE + 1]).await;
+        assert!(endless.is_err() && heard.broke().is_some_and(|why| why.contains("a line of more than 16 MiB")));
+        let lines: Vec<u8> = b"0123456\n".repeat((FLOOD as usize / 8) + 1);
+        let (flood, heard) = read(&lines).await;
+        assert!(flood.is_err() && heard.broke().is_some_and(|why| why.contains("more than 64 MiB at once")));
+        heard.begin();
+        assert!(heard.is_silent());
+    }
+}

@@ -1,0 +1,230 @@
+//! What is started or asked, with its references resolved: at the last moment, and for this plugin alone.
+
+use std::path::PathBuf;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio_util::sync::CancellationToken;
+use zeroize::Zeroizing;
+
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::http::{Reach, Url};
+use crate::process::{Environment, Program, is_passed_on};
+use crate::secret::{Reference, Secret};
+use crate::store::servers::{Definition, Part, Text, Transport};
+use crate::workflow::plugin::model::Plugin;
+
+/// What is started or asked.
+pub enum Launch {
+    /// A program.
+    Program(Program),
+    /// An address.
+    Address {
+        /// Where.
+        url: Url,
+        /// Which addresses may be asked.
+        reach: Reach,
+        /// What each request has.
+        headers: HeaderMap,
+    },
+}
+
+/// What is started or asked, and the secrets that it is given.
+pub struct Resolved {
+    /// What is started or asked.
+    pub launch: Launch,
+    /// What nothing that is kept or shown may hold.
+    pub secrets: Vec<Secret>,
+}
+
+/// Resolves the references of a plugin.
+///
+/// # Errors
+/// `E_SECRET_MISSING`; `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
+pub fn resolve(plugin: &Plugin, cancelled: &CancellationToken) -> Result<Resolved> {
+    let definition = &plugin.server.definition;
+    let mut filling = Filling { plugin: plugin.name(), cancelled, secrets: Vec::new() };
+    let launch = match definition.transport {
+        Transport::Stdio => Launch::Program(filling.program(definition)?),
+        Transport::Http => filling.address(definition, plugin.reach())?,
+        Transport::Sse => {
+            let why = "it is spoken to by HTTP with server-sent events, which was given up";
+            return Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"));
+        }
+    };
+    Ok(Resolved { launch, secrets: filling.secrets })
+}
+
+/// Says why mcpkg cannot run a server, before anything of it is resolved; `None` where it can.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` with the reason.
+pub fn check(name: &str, definition: &Definition) -> Result<()> {
+    let never = CancellationToken::new();
+    let filling = Filling { plugin: name, cancelled: &never, secrets: Vec::new() };
+    if definition.transport == Transport::Sse {
+        let why = "it is spoken to by HTTP with server-sent events, which was given up";
+        return Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"));
+    }
+    for text in definition.command.iter().chain(&definition.args).chain(&definition.cwd) {
+        text.parts().iter().try_for_each(|part| filling.check_open(part))?;
+    }
+    for part in definition.texts().flat_map(Text::parts) {
+        if let Part::Input { input } = part {
+            let why = format!("it asks for the answer to VS Code's question '{}'", input.escape_debug());
+            return Err(filling.refuse(&why).hint("`mcpkg mcp set` puts a variable in its place"));
+        }
+    }
+    if let Some(folder) = definition.cwd.as_ref().and_then(Text::literal) {
+        filling.folder(folder)?;
+    }
+    Ok(())
+}
+
+struct Filling<'a> {
+    plugin: &'a str,
+    cancelled: &'a CancellationToken,
+    secrets: Vec<Secret>,
+}
+
+impl Filling<'_> {
+    fn program(&mut self, definition: &Definition) -> Result<Program> {
+        let command = definition.command.as_ref().ok_or_else(|| self.refuse("it names no program"))?;
+        let args = definition.args.iter().map(|arg| self.open(arg)).collect::<Result<Vec<_>>>()?;
+        let folder = match &definition.cwd {
+            Some(folder) => self.folder(&self.open(folder)?)?,
+            // Not the folder in which mcpkg was started: what lies there may be anybody's.
+            None => disk::home()?,
+        };
+        let mut program =
+            Program::new(self.open(command)?).args(args).environment(Environment::Allowed).folder(&folder);
+        for (name, text) in &definition.env {
+            let value = self.filled(text)?;
+            program = program.variable(name, value.as_str());
+        }
+        Ok(program)
+    }
+
+    fn address(&mut self, definition: &Definition, reach: Reach) -> Result<Launch> {
+        let url = definition.url.as_ref().ok_or_else(|| self.refuse("it has no address"))?;
+        let url = Url::parse(&self.filled(url)?)
+            .ok_or_else(|| self.refuse("its address is none, or has a name and a password in it"))?;
+        let mut headers = HeaderMap::new();
+        for (name, text) in &definition.headers {
+            let bad = |_| self.refuse(&format!("'{}' is no header's name", name.escape_debug()));
+            let header = HeaderName::from_bytes(name.as_bytes()).map_err(bad)?;
+            let filled = self.filled(text)?;
+            let bad = |_| self.refuse(&format!("the value of '{header}' holds characters that no header takes"));
+            let mut value = HeaderValue::from_str(&filled).map_err(bad)?;
+            value.set_sensitive(true);
+            headers.insert(header, value);
+        }
+        Ok(Launch::Address { url, reach, headers })
+    }
+
+    /// Returns a text that every user of the machine may read.
+    fn open(&self, text: &Text) -> Result<String> {
+        let part = |part: &Part| {
+            self.check_open(part)?;
+            Ok(match part {
+                Part::Text(plain) => plain.clone(),
+                Part::Env { env, default } => match (self.read(env), default) {
+                    (Ok(value), _) => value.expose().to_owned(),
+                    (Err(_), Some(default)) => default.clone(),
+                    (Err(error), None) => return Err(error),
+                },
+                Part::Input { .. } | Part::File { .. } => String::new(),
+            })
+        };
+        text.parts().iter().map(part).collect()
+    }
+
+    /// Refuses what would make a secret an argument.
+    fn check_open(&self, part: &Part) -> Result<()> {
+        let what = match part {
+            Part::Text(_) => return Ok(()),
+            Part::Env { env, .. } if is_passed_on(env) => return Ok(()),
+            Part::Env { env, .. } => format!("the variable {env}"),
+            Part::Input { input } => format!("the answer to '{}'", input.escape_debug()),
+            Part::File { file } => format!("the file '{}'", file.escape_debug()),
+        };
+        let why = format!(
+            "its command line takes {what}, and every user of the machine can read what a program is started with"
+        );
+        Err(self.refuse(&why).hint("`mcpkg mcp set NAME --env VARIABLE` gives it to the program alone"))
+    }
+
+    /// Returns a text with the values of its references, which are secrets from here on.
+    fn filled(&mut self, text: &Text) -> Result<Zeroizing<String>> {
+        let mut filled = Zeroizing::new(String::new());
+        for part in text.parts() {
+            let secret = match part {
+                Part::Text(plain) => {
+                    filled.push_str(plain);
+                    continue;
+                }
+                Part::Env { env, default } => match (self.read(env), default) {
+                    (Err(_), Some(default)) => {
+                        filled.push_str(default);
+                        continue;
+                    }
+                    (read, _) => read?,
+                },
+                Part::File { file } => format!("file:{file}").parse::<Reference>()?.resolve(self.cancelled)?,
+                Part::Input { input } => {
+                    let why = format!("it asks for the answer to VS Code's question '{}'", input.escape_debug());
+                    return Err(self.refuse(&why).hint("`mcpkg mcp set` puts a variable in its place"));
+                }
+            };
+            filled.push_str(secret.expose());
+            self.secrets.push(secret);
+        }
+        Ok(filled)
+    }
+
+    fn read(&self, variable: &str) -> Result<Secret> {
+        Reference::Environment(variable.to_owned()).resolve(self.cancelled)
+    }
+
+    fn folder(&self, text: &str) -> Result<PathBuf> {
+        if let Some(below) = text.strip_prefix("~/") {
+            return Ok(disk::home()?.join(below));
+        }
+        let folder = PathBuf::from(text);
+        match folder.is_absolute() {
+            true => Ok(folder),
+            false => Err(self
+                .refuse("its folder is neither absolute nor begins with `~/`")
+                .hint("`mcpkg mcp set NAME --cwd DIR` says which it is")),
+        }
+    }
+
+    fn refuse(&self, why: &str) -> Error {
+        Error::new(Code::InvalidArgument, format!("MCP server '{}' cannot be a plugin: {why}", self.plugin))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(definition: &Definition) -> String {
+        check("docs", definition).map_or_else(|error| error.message().to_owned(), |()| "fine".to_owned())
+    }
+
+    #[test]
+    fn no_secret_is_an_argument_and_what_cannot_be_run_says_why() {
+        let program = |args: Vec<Text>| Definition { args, ..Definition::stdio(Text::plain("node")) };
+        assert_eq!(refused(&program(vec![Text::plain("a"), Text::new([Part::env("HOME")])])), "fine");
+        let token = refused(&program(vec![Text::new([Part::env("API_TOKEN")])]));
+        assert!(token.contains("the variable API_TOKEN") && token.contains("every user"), "{token}");
+        let env = vec![("T".to_owned(), Text::new([Part::env("API_TOKEN")]))];
+        assert_eq!(refused(&Definition { env, ..program(Vec::new()) }), "fine");
+        let asks = vec![("T".to_owned(), Text::new([Part::Input { input: "key".to_owned() }]))];
+        assert!(refused(&Definition { env: asks, ..program(Vec::new()) }).contains("question 'key'"));
+        let sse = Definition::remote(Transport::Sse, Text::plain("https://a/sse"));
+        assert!(refused(&sse).contains("was given up"));
+        let elsewhere = Definition { cwd: Some(Text::plain("sub")), ..program(Vec::new()) };
+        assert!(refused(&elsewhere).contains("neither absolute"), "{}", refused(&elsewhere));
+    }
+}

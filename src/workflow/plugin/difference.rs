@@ -1,0 +1,135 @@
+//! What a plugin lists now, beside what a person looked at.
+
+use serde_json::{Value, json};
+
+use super::model::Plugin;
+use super::tool::{Said, parsed};
+use crate::diff;
+use crate::error::Result;
+use crate::redact::redact;
+use crate::store::plugins::ToolRow;
+
+/// What differs.
+#[derive(Debug, Default)]
+pub struct Difference {
+    /// Tools that are new, with what they do.
+    added: Vec<(String, String)>,
+    /// Tools that are gone.
+    removed: Vec<String>,
+    /// Tools of which something else is said: what of it, and how it differs.
+    changed: Vec<(String, Vec<&'static str>, String)>,
+}
+
+impl Difference {
+    /// Returns how what a plugin lists differs from what was looked at.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`.
+    pub fn between(seen: &[ToolRow], listed: &[(String, String)]) -> Result<Self> {
+        let mut difference = Self::default();
+        for (name, now) in listed {
+            let row = seen.iter().find(|row| row.name == *name);
+            match row.and_then(|row| row.accepted.as_ref()) {
+                Some(before) if before == now => {}
+                Some(before) => {
+                    let (before, now) = (parsed(before)?, parsed(now)?);
+                    difference.changed.push((name.clone(), parts(&before, &now), shown(&before, &now)?));
+                }
+                None => {
+                    let does = parsed(now)?.description.unwrap_or_default();
+                    difference.added.push((name.clone(), does.lines().next().unwrap_or_default().to_owned()));
+                }
+            }
+        }
+        let is_gone = |row: &&ToolRow| row.accepted.is_some() && !listed.iter().any(|(name, _)| *name == row.name);
+        difference.removed = seen.iter().filter(is_gone).map(|row| row.name.clone()).collect();
+        difference.added.sort();
+        Ok(difference)
+    }
+
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+
+    /// Returns it for a person: in front of each line `+`, `-` or `~`.
+    pub fn lines(&self, plugin: &Plugin) -> String {
+        let group = plugin.name();
+        let mut lines = String::new();
+        for (name, does) in &self.added {
+            lines.push_str(&line(&format!("+ {group}:{name}  {does}")));
+        }
+        for name in &self.removed {
+            lines.push_str(&line(&format!("- {group}:{name}")));
+        }
+        for (name, parts, shown) in &self.changed {
+            lines.push_str(&line(&format!("~ {group}:{name}  {}", parts.join(", "))));
+            shown.lines().for_each(|shown| lines.push_str(&line(&format!("    {shown}"))));
+        }
+        lines
+    }
+
+    /// Returns it as data.
+    pub fn data(&self) -> Value {
+        let added: Vec<&str> = self.added.iter().map(|(name, _)| name.as_str()).collect();
+        let changed: Vec<Value> = self
+            .changed
+            .iter()
+            .map(|(name, parts, diff)| json!({ "name": name, "what": parts, "diff": diff }))
+            .collect();
+        json!({ "added": added, "removed": self.removed, "changed": changed })
+    }
+}
+
+/// A line of a plugin's words: without escapes, and without secrets of addresses.
+fn line(text: &str) -> String {
+    let plain: String = redact(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("{}\n", plain.trim_end())
+}
+
+/// Names what is said otherwise.
+fn parts(before: &Said, now: &Said) -> Vec<&'static str> {
+    let all = [
+        ("title", before.title != now.title),
+        ("description", before.description != now.description),
+        ("arguments", before.input != now.input),
+        ("answers", before.output != now.output),
+        ("annotations", before.hints != now.hints),
+    ];
+    all.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect()
+}
+
+/// Returns a diff of all that is said.
+fn shown(before: &Said, now: &Said) -> Result<String> {
+    Ok(diff::unified(&written(before), &written(now), "looked at", "now"))
+}
+
+/// Returns what is said of a tool as lines: its description as it reads, the rest as JSON.
+fn written(said: &Said) -> String {
+    let description = said.description.as_deref().unwrap_or_default();
+    let rest = Said { description: None, ..said.clone() };
+    format!("{description}\n{:#}\n", json!(rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, accepted: Option<&str>) -> ToolRow {
+        ToolRow { name: name.to_owned(), listed: None, accepted: accepted.map(str::to_owned) }
+    }
+
+    #[test]
+    fn what_is_new_gone_and_said_otherwise_is_told() {
+        let same = r#"{"description":"Adds.","input":{}}"#;
+        let other = r#"{"description":"Adds.\nAnd sends it on.","input":{}}"#;
+        let seen = [row("a", Some(same)), row("b", Some(same)), row("c", Some(same)), row("d", None)];
+        let listed = [("a", same), ("b", other), ("d", same)].map(|(name, said)| (name.to_owned(), said.to_owned()));
+        let difference = Difference::between(&seen, &listed).expect("a difference");
+        let data = difference.data();
+        assert_eq!((&data["added"], &data["removed"]), (&json!(["d"]), &json!(["c"])));
+        assert_eq!((&data["changed"][0]["name"], &data["changed"][0]["what"]), (&json!("b"), &json!(["description"])));
+        assert!(data["changed"][0]["diff"].as_str().is_some_and(|diff| diff.contains("+And sends it on.")));
+        assert!(Difference::between(&seen[..1], &listed[..1]).expect("a difference").is_empty());
+    }
+}

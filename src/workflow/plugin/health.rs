@@ -1,0 +1,63 @@
+//! How plugins are, as far as that is seen without starting one.
+
+use super::approval;
+use super::model::Plugin;
+use super::plugins::all;
+use super::standing::Health as Standing;
+use super::tool::{News, news};
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::plural;
+use crate::store::plugins;
+use crate::workflow::groups;
+
+/// The name of the area.
+const AREA: &str = "plugins";
+
+/// Returns how each plugin of the project is.
+pub fn health(context: &Context) -> Vec<Finding> {
+    // Where the database cannot be read, its own finding says so.
+    let plugins = all(context).unwrap_or_default();
+    let look = |plugin: &Plugin| {
+        look(context, plugin).unwrap_or_else(|error| Finding::new(AREA, Health::Problem, error.public_message()))
+    };
+    plugins.iter().map(look).collect()
+}
+
+fn look(context: &Context, plugin: &Plugin) -> Result<Finding> {
+    let name = plugin.name();
+    let check = |finding: Finding, why: &str| finding.action(format!("`mcpkg plugin check {name}` {why}"));
+    let (tools, is_taken) =
+        context.store.read(|db| Ok((plugins::tools(db, plugin.server.id)?, groups::is_taken(db, name)?)))?;
+    if is_taken {
+        let what = format!("'{name}' has no commands, since others have the group of this name");
+        return Ok(Finding::new(AREA, Health::Problem, what)
+            .action(format!("`mcpkg mcp set {name} --rename OTHER` gives it another name")));
+    }
+    if !plugin.server.enabled {
+        return Ok(Finding::new(AREA, Health::Note, format!("'{name}' is switched off"))
+            .action(format!("`mcpkg mcp set {name} --enabled true` switches it on")));
+    }
+    if !approval::is_approved(context, plugin)? {
+        let what = format!("'{name}' was never run on this machine as it is");
+        return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal asks whether to run it"));
+    }
+    let reason = plugin.standing.reason.as_deref().unwrap_or("for no known reason");
+    match plugin.standing.health(context.clock.now()) {
+        Standing::Failed(_) => {
+            let what = format!("'{name}' failed ten times within an hour: {reason}");
+            return Ok(check(Finding::new(AREA, Health::Problem, what), "tries it"));
+        }
+        Standing::BackingOff(_) => {
+            let what = format!("'{name}' failed lately: {reason}");
+            return Ok(check(Finding::new(AREA, Health::Problem, what), "tries it"));
+        }
+        Standing::Well => {}
+    }
+    let changed = tools.iter().filter(|row| news(row) != News::Same).count();
+    if changed > 0 {
+        let what = format!("{} of '{name}' changed since a person looked", plural::count(changed, "tool"));
+        return Ok(check(Finding::new(AREA, Health::Note, what), "at a terminal shows what changed"));
+    }
+    Ok(Finding::new(AREA, Health::Ok, format!("'{name}' has {}", plural::count(tools.len(), "tool"))))
+}

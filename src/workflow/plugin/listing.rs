@@ -1,0 +1,99 @@
+//! What a plugin lists, asked of it and kept: the index of commands goes by what is kept.
+
+use super::connection::{Broken, Connection};
+use super::runtime::Limits;
+use super::tool::{self, MOST};
+use crate::clock::Clock;
+use crate::error::{Code, Error, Result};
+use crate::store::Store;
+use crate::store::events::{self, NewEvent};
+use crate::store::plugins;
+
+/// What a plugin lists.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Its tools, as they are stored.
+    pub tools: Vec<(String, String)>,
+    /// Why tools were left out, a line each.
+    pub left_out: Vec<String>,
+}
+
+/// Asks a plugin for its tools.
+///
+/// # Errors
+/// See [`Broken`].
+pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> {
+    let tools = connection.tools(MOST + 1, limits)?;
+    let (tools, left_out) = tool::listed(tools).map_err(|error| Broken::Odd(error.message().to_owned()))?;
+    Ok(Listing { tools, left_out })
+}
+
+/// Where what is known of a plugin is kept, by whoever learns it.
+#[derive(Clone)]
+pub struct Keeping {
+    /// The database.
+    pub store: Store,
+    /// The time.
+    pub clock: Clock,
+    /// Who had it started, as the trail names them.
+    pub actor: String,
+    /// The plugin's key.
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// The name of its project.
+    pub project: String,
+}
+
+impl Keeping {
+    /// Keeps what a plugin lists, where that is not kept already. A caller who may only read keeps nothing.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    pub fn tools(&self, listing: &Listing) -> Result<()> {
+        let known = self.store.read(|db| plugins::tools(db, self.id))?;
+        let listed = known.iter().filter_map(|tool| Some((&tool.name, tool.listed.as_ref()?)));
+        let mut now: Vec<(&String, &String)> = listing.tools.iter().map(|(name, said)| (name, said)).collect();
+        now.sort();
+        if !self.store.may_write() || listed.eq(now.into_iter()) {
+            return Ok(());
+        }
+        let at = self.clock.now();
+        self.store.write(|db| {
+            if !plugins::set_listed(db, self.id, &listing.tools, at)? {
+                return Ok(());
+            }
+            let (actor, project) = (self.actor.as_str(), Some(self.project.as_str()));
+            let event = NewEvent { at, actor, project, kind: "plugin.check", subject: &self.name, outcome: "ok" };
+            events::append(db, event)
+        })
+    }
+
+    /// Keeps that the plugin failed. What cannot be kept is told by the log: the failure itself counts for more.
+    pub fn failure(&self, reason: &str) {
+        let kept = self.store.write(|db| {
+            let Some(row) = plugins::failures(db, self.id)? else { return Ok(()) };
+            let standing = super::standing::Standing::of(&row, None).failed(self.clock.now(), reason);
+            plugins::set_failures(db, self.id, &standing.stored(), Some(reason))
+        });
+        match kept {
+            Err(error) if error.code() != Code::MayOnlyRead => {
+                tracing::warn!(plugin = self.name, %error, "a failure of a plugin is not kept");
+            }
+            _ => {}
+        }
+    }
+
+    /// Keeps how the plugin was greeted, likewise.
+    pub fn era(&self, era: super::connection::Era) {
+        let kept: Result<()> = self.store.write(|db| plugins::set_era(db, self.id, era.word()));
+        if let Err(error) = kept {
+            tracing::debug!(plugin = self.name, %error, "how a plugin is greeted is not kept");
+        }
+    }
+}
+
+/// Returns the failure of a plugin that is gone.
+pub fn gone(name: &str) -> Error {
+    Error::new(Code::NotFound, format!("There is no plugin '{}' any more", name.escape_debug()))
+}

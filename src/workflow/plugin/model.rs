@@ -1,0 +1,134 @@
+//! A plugin, as the database has it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::connection::Era;
+use super::standing::Standing;
+use crate::clock::Millis;
+use crate::error::{Error, Result};
+use crate::http::Reach;
+use crate::store::blobs::damaged_value;
+use crate::store::plugins::{Facts, PluginRow};
+use crate::store::servers::Server;
+
+/// How long a call may take unless told otherwise, and at most.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+/// See [`TIMEOUT`].
+pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// How long a plugin runs on without a call, unless told otherwise.
+pub const IDLE: Duration = Duration::from_secs(600);
+
+/// What a person said of a tool that is a list: it changes nothing, and its answers are values for arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    /// Where the list stands in the answer: `.`, or a path as `data.items`.
+    pub items: String,
+    /// The field of each element that is the value.
+    pub value: String,
+    /// The field of each element that a person reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+/// An MCP server of a project that mcpkg runs itself.
+#[derive(Clone, Debug)]
+pub struct Plugin {
+    /// The server.
+    pub server: Server,
+    /// The name of its project.
+    pub project: String,
+    /// Whether what it says of its tools counts.
+    pub trusted: bool,
+    /// Whether addresses that are not public are asked.
+    pub private: bool,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// How long it runs on without a call.
+    pub idle: Duration,
+    /// The tools that a person said are lists.
+    pub providers: BTreeMap<String, Provider>,
+    /// How it was greeted last.
+    pub era: Option<Era>,
+    /// How often it failed, and when.
+    pub standing: Standing,
+    /// When its tools were listed last.
+    pub listed_at: Option<Millis>,
+}
+
+impl Plugin {
+    /// Returns the plugin of a row.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`.
+    pub fn of(row: PluginRow) -> Result<Self> {
+        let PluginRow { server, project, facts, era, failures, reason, listed_at } = row;
+        let damaged = |_| damaged_value("what was declared of a plugin is malformed");
+        let millis = |millis: i64| Duration::from_millis(millis.try_into().unwrap_or_default());
+        Ok(Self {
+            trusted: facts.trusted,
+            private: facts.private,
+            timeout: millis(facts.timeout_ms).min(LONGEST_TIMEOUT),
+            idle: millis(facts.idle_ms),
+            providers: serde_json::from_str(&facts.providers).map_err(damaged)?,
+            era: era.as_deref().and_then(Era::of),
+            standing: Standing::of(&failures, reason),
+            server,
+            project,
+            listed_at,
+        })
+    }
+
+    /// Returns a server as a plugin that nothing was decided about.
+    pub fn new(server: Server, project: &str) -> Self {
+        Self {
+            server,
+            project: project.to_owned(),
+            trusted: false,
+            private: false,
+            timeout: TIMEOUT,
+            idle: IDLE,
+            providers: BTreeMap::new(),
+            era: None,
+            standing: Standing::default(),
+            listed_at: None,
+        }
+    }
+
+    /// Returns what is stored of what a person decided.
+    ///
+    /// # Errors
+    /// `E_INTERNAL`.
+    pub fn facts(&self) -> Result<Facts> {
+        let millis = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        Ok(Facts {
+            trusted: self.trusted,
+            private: self.private,
+            timeout_ms: millis(self.timeout),
+            idle_ms: millis(self.idle),
+            providers: json(&self.providers)?,
+        })
+    }
+
+    /// Its name, which is the group of its commands.
+    pub fn name(&self) -> &str {
+        &self.server.name
+    }
+
+    /// Which addresses are asked.
+    pub fn reach(&self) -> Reach {
+        if self.private { Reach::Anywhere } else { Reach::Public }
+    }
+}
+
+/// Returns a value as it is stored.
+///
+/// # Errors
+/// `E_INTERNAL`.
+pub fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| Error::internal("what is stored of a plugin is no JSON").with_source(error))
+}

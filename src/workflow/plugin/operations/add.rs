@@ -1,0 +1,163 @@
+//! `mcpkg plugin add`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{CHANGES, Tried, data, left_out, try_out};
+use crate::content::completions::MCP_SERVERS;
+use crate::content::names;
+use crate::content::servers::Given;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::store::plugins;
+use crate::store::servers::{self, Origin, Server};
+use crate::workflow::plugin::approval;
+use crate::workflow::plugin::model::Plugin;
+use crate::workflow::{GROUP, groups};
+
+/// Run an MCP server as a source of commands
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Add {
+    /// Name of an MCP server of the project, or of a new one; the group of its commands
+    #[arg(add = MCP_SERVERS)]
+    name: String,
+    #[command(flatten)]
+    #[serde(flatten)]
+    given: Given,
+    /// Ask addresses that are not public, too: of this network, and of links
+    #[arg(long)]
+    #[serde(default)]
+    private: bool,
+    /// Seconds that a start or a call may take [default: 60]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
+    #[serde(default)]
+    timeout: Option<u32>,
+}
+
+impl Operation for Add {
+    const TOOL: &'static str = "add_plugin";
+    const CLI: &'static [&'static str] = &["plugin", "add"];
+    const TITLE: &'static str = "Add a plugin";
+    const ABOUT: &'static str = "Let mcpkg run an MCP server of the project itself, whose tools become commands";
+    const HELP: &'static str = "Shows what would run and asks at a terminal: there is no --yes for it, and no database that comes from \
+        somebody else has anything started. The server is then started once, to list its tools. A program runs outside of any \
+        sandbox, in the home folder unless --cwd says another, with few variables besides those of --env. Calling a tool asks \
+        for consent, since what it does is not known: see `mcpkg plugin set --trust-annotations`.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg plugin add memory -- npx -y @modelcontextprotocol/server-memory",
+        "mcpkg plugin add docs --url https://docs.example/mcp -H 'Authorization=Bearer env:DOCS_TOKEN'",
+        "mcpkg plugin add github",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (is_new, mut plugin) = self.plugin(context)?;
+        approval::ask(context, &plugin)?;
+        let Tried { listing, era } = try_out(context, &plugin)?;
+        approval::approve(context, &plugin)?;
+        let facts = plugin.facts()?;
+        let stored = context.write("plugin.add", &self.name, |db, project, author| {
+            let Server { uuid, name, definition, origin, .. } = &plugin.server;
+            let server = match is_new {
+                true => {
+                    servers::insert(db, project, *uuid, name, definition.clone(), origin.clone(), true, author.now)?
+                }
+                false => servers::get(db, project, name)?,
+            };
+            if server.definition != plugin.server.definition {
+                return Err(Error::new(
+                    Code::PlanChanged,
+                    format!("MCP server '{name}' was changed meanwhile; nothing was written"),
+                )
+                .hint("try again"));
+            }
+            plugins::insert(db, &server, &facts, author.now)?;
+            plugins::set_era(db, server.id, era.word())?;
+            plugins::set_listed(db, server.id, &listing.tools, author.now)?;
+            plugins::accept(db, server.id)?;
+            Ok((server.clone(), plugins::tools(db, server.id)?))
+        });
+        let (server, tools) = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                approval::withdraw(context, &plugin)?;
+                return Err(error);
+            }
+        };
+        plugin.server = server;
+        plugin.era = Some(era);
+        let sentence = format!("Added the plugin '{}' with {}", self.name, plural::count(tools.len(), "command"));
+        Ok(Reply::sentence(sentence, data(context, &plugin, &tools)?)
+            .warn(left_out(&listing))
+            .hint(format!("`mcpkg command search --group {}` lists its commands", self.name)))
+    }
+}
+
+impl Add {
+    /// Returns what would be a plugin, and whether its server is new.
+    fn plugin(&self, context: &Context) -> Result<(bool, Plugin)> {
+        names::check("MCP server", &self.name)?;
+        groups::check(&self.name, "name of a plugin")
+            .map_err(|error| error.hint("`mcpkg mcp set NAME --rename OTHER` gives an MCP server another name"))?;
+        let (project, known) = context.read(|db, project| {
+            if groups::is_taken(db, &self.name)? {
+                return Err(Error::new(
+                    Code::AlreadyExists,
+                    format!("A catalog has commands of the group '{}' already", self.name),
+                )
+                .hint("give the plugin another name"));
+            }
+            let known = servers::find(db, project.id, &self.name)?;
+            if let Some(server) = known.as_ref()
+                && plugins::is_plugin(db, server.id)?
+            {
+                return Err(plugins::already(&self.name));
+            }
+            Ok((project.name.clone(), known))
+        })?;
+        let (is_new, server) = match known {
+            Some(_) if !self.given.is_empty() => {
+                let why = format!("MCP server '{}' already exists in project '{project}'", self.name);
+                return Err(Error::new(Code::AlreadyExists, why).hint(format!(
+                    "`mcpkg plugin add {}` runs it as it is, `mcpkg mcp set {}` changes it",
+                    self.name, self.name
+                )));
+            }
+            Some(server) => (false, server),
+            None => (true, self.server(context)?),
+        };
+        let mut plugin = Plugin::new(server, &project);
+        plugin.private = self.private;
+        if let Some(seconds) = self.timeout {
+            plugin.timeout = std::time::Duration::from_secs(seconds.into());
+        }
+        Ok((is_new, plugin))
+    }
+
+    /// Returns a server that is not stored yet.
+    fn server(&self, context: &Context) -> Result<Server> {
+        let now = context.clock.now();
+        Ok(Server {
+            id: 0,
+            uuid: context.clock.uuid(),
+            name: self.name.clone(),
+            definition: self.given.lay_over(&self.name, None)?,
+            origin: Origin::default(),
+            enabled: true,
+            revision: 1,
+            created_at: now,
+            updated_at: now,
+        })
+    }
+}

@@ -1,0 +1,153 @@
+//! `mcpkg plugin check`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{CHANGES, PLUGINS, Tried, get, left_out, try_out};
+use crate::error::{Error, Result};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::store::plugins;
+use crate::workflow::GROUP;
+use crate::workflow::plugin::difference::Difference;
+use crate::workflow::plugin::model::Plugin;
+use crate::workflow::plugin::plugins::all;
+use crate::workflow::plugin::{approval, supervise};
+
+/// Try a plugin, and look at what it lists
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Check {
+    /// Name of the plugin [default: all that are switched on]
+    #[arg(add = PLUGINS)]
+    name: Option<String>,
+    /// Show what would change, write nothing, and end with status 3 where anything would
+    #[arg(long)]
+    #[serde(default)]
+    check: bool,
+}
+
+impl Operation for Check {
+    const TOOL: &'static str = "check_plugin";
+    const CLI: &'static [&'static str] = &["plugin", "check"];
+    const TITLE: &'static str = "Check a plugin";
+    const ABOUT: &'static str = "Start a plugin, list its tools, and show what changed since a person looked";
+    const HELP: &'static str = "In front of each line stands what it is: + a tool that is new, - one that is gone, ~ one of which something else is \
+        said. At a terminal it asks whether to take that over: until then nothing that the plugin says of these tools is believed. \
+        Elsewhere, and with --check, it ends with status 3 where anything differs. A plugin that failed too often is tried at once.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg plugin check memory", "mcpkg plugin check --check"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const OPEN_WORLD: bool = true;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone().unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if let Some(name) = &self.name {
+            return Ok(self.look(context, &get(context, name)?)?.reply(context));
+        }
+        let mut replies = Vec::new();
+        for plugin in all(context)?.into_iter().filter(|plugin| plugin.server.enabled) {
+            context.unless_cancelled()?;
+            replies.push(match self.look(context, &plugin) {
+                Ok(looked) => looked.reply(context),
+                Err(error) => failed(&plugin, &error),
+            });
+        }
+        Ok(together(replies))
+    }
+}
+
+/// What a look at a plugin found.
+struct Looked {
+    plugin: Plugin,
+    tried: Tried,
+    difference: Difference,
+    is_taken_over: bool,
+}
+
+impl Check {
+    fn look(&self, context: &Context, plugin: &Plugin) -> Result<Looked> {
+        approval::check(context, plugin)?;
+        let seen = context.store.read(|db| plugins::tools(db, plugin.server.id))?;
+        let tried = try_out(context, plugin)?;
+        let difference = Difference::between(&seen, &tried.listing.tools)?;
+        let mut looked = Looked { plugin: plugin.clone(), tried, difference, is_taken_over: false };
+        if self.check {
+            return Ok(looked);
+        }
+        supervise::keeping(context, plugin).tools(&looked.tried.listing)?;
+        context.store.write(|db| plugins::set_failures(db, plugin.server.id, "[]", None))?;
+        if !looked.difference.is_empty() && context.confirmation == Confirmation::Ask {
+            let question = format!("Take over what the plugin '{}' lists now?", plugin.name());
+            (context.ask)(Body::Text(looked.difference.lines(plugin)), &question)?;
+            let shown = &looked.tried.listing.tools;
+            context.write("plugin.check", plugin.name(), |db, _, author| {
+                // What was shown, whatever it listed to others meanwhile.
+                plugins::set_listed(db, plugin.server.id, shown, author.now)?;
+                plugins::accept(db, plugin.server.id)
+            })?;
+            looked.is_taken_over = true;
+        }
+        Ok(looked)
+    }
+}
+
+impl Looked {
+    fn reply(&self, context: &Context) -> Reply {
+        let Self { plugin, tried, difference, is_taken_over } = self;
+        let name = plugin.name();
+        let tools = plural::count(tried.listing.tools.len(), "tool");
+        let mut data = difference.data();
+        (data["name"], data["tools"]) = (json!(name), json!(tried.listing.tools.len()));
+        (data["era"], data["taken_over"]) = (json!(tried.era.word()), json!(is_taken_over));
+        let sentence = match (difference.is_empty(), is_taken_over) {
+            (true, _) => format!("The plugin '{name}' lists {tools}, as before"),
+            (false, true) => format!("The plugin '{name}' lists {tools}; what changed is taken over"),
+            (false, false) => format!("The plugin '{name}' lists {tools}; they changed since a person looked"),
+        };
+        let body = match *is_taken_over || difference.is_empty() {
+            true => Body::Sentence(sentence),
+            false => Body::Several(vec![Body::Text(difference.lines(plugin)), Body::Sentence(sentence)]),
+        };
+        let reply = Reply { differs: !difference.is_empty() && !is_taken_over, ..Reply::new(body, data) };
+        let reply = reply.warn(left_out(&tried.listing));
+        match reply.differs && context.confirmation != Confirmation::Ask {
+            true => reply.hint(format!("`mcpkg plugin check {name}` at a terminal asks whether to take it over")),
+            false => reply,
+        }
+    }
+}
+
+/// Returns what is said of a plugin that cannot be looked at, beside others.
+fn failed(plugin: &Plugin, error: &Error) -> Reply {
+    let data =
+        json!({ "name": plugin.name(), "error": { "code": error.code().name(), "message": error.public_message() } });
+    let mut reply = Reply::sentence(error.public_message().to_owned(), data);
+    reply.hints = error.hints().to_vec();
+    Reply { failed: true, ..reply }
+}
+
+/// Returns several replies as one.
+fn together(replies: Vec<Reply>) -> Reply {
+    if replies.is_empty() {
+        return Reply::sentence("No plugin is switched on", json!({ "plugins": [] }));
+    }
+    let (mut bodies, mut data): (Vec<Body>, Vec<Value>) = Default::default();
+    let mut all = Reply::new(Body::Several(Vec::new()), Value::Null);
+    for reply in replies {
+        bodies.push(reply.body);
+        data.push(reply.data);
+        all.hints.extend(reply.hints);
+        all.warnings.extend(reply.warnings);
+        all.differs |= reply.differs;
+        all.failed |= reply.failed;
+    }
+    Reply { body: Body::Several(bodies), data: json!({ "plugins": data }), ..all }
+}

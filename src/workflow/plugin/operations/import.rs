@@ -1,0 +1,105 @@
+//! `mcpkg plugin import`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::CHANGES;
+use crate::clock::Clock;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural;
+use crate::store::Db;
+use crate::store::plugins;
+use crate::store::projects::Project;
+use crate::store::servers::{self, Origin, Server};
+use crate::workflow::plugin::connection;
+use crate::workflow::plugin::mend::{Mended, mended};
+use crate::workflow::plugin::model::Plugin;
+use crate::workflow::{GROUP, groups};
+
+/// Take over plugins of other programs
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Import {
+    /// JSON file with `mcpServers`, such as oatty's mcp.json
+    #[arg(value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: PathBuf,
+    /// Keep the text of this variable or header, which is no secret
+    #[arg(long, value_name = "NAME")]
+    #[serde(default)]
+    keep_env: Vec<String>,
+}
+
+impl Operation for Import {
+    const TOOL: &'static str = "import_plugins";
+    const CLI: &'static [&'static str] = &["plugin", "import"];
+    const TITLE: &'static str = "Import plugins";
+    const ABOUT: &'static str = "Take over the MCP servers of another program's file as plugins";
+    const HELP: &'static str = "Nothing is started: `mcpkg plugin check NAME` shows each of them at a terminal and asks. What was mended or left is \
+        noted. No secret is taken over: a variable stands in its place.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg plugin import ~/.config/oatty/mcp.json", "mcpkg plugin import mcp.json --keep-env LOG_LEVEL"];
+    const EFFECT: Effect = Effect::Create;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let from = self.file.display();
+        let text = file::read_text(&self.file, file::TEXT)
+            .map_err(|error| Error::new(Code::FileFailed, format!("`{from}` cannot be read: {error}")))?;
+        let mended = mended(&text, &self.keep_env)
+            .map_err(|why| Error::new(Code::InvalidArgument, format!("`{from}` holds no MCP servers: {why}")))?;
+        let Mended { servers, mut notes } = mended;
+        let subject = self.subject();
+        let taken = context.write("plugin.import", &subject, |db, project, author| {
+            let mut taken = Vec::new();
+            for (name, definition, enabled) in &servers {
+                if let Some(why) = kept_out(db, project, name, definition)? {
+                    notes.push(format!("'{name}' was left: {why}"));
+                    continue;
+                }
+                let (uuid, origin) = (context.clock.uuid(), Origin::default());
+                let server =
+                    servers::insert(db, project, uuid, name, definition.clone(), origin, *enabled, author.now)?;
+                add(db, &server, &project.name, &context.clock)?;
+                taken.push(name.clone());
+            }
+            Ok(taken)
+        })?;
+        let count = plural::count(taken.len(), "plugin");
+        let reply =
+            Reply::sentence(format!("Took over {count} of `{from}`"), json!({ "taken": taken, "notes": notes }));
+        let reply = reply.warn(notes);
+        Ok(match taken.is_empty() {
+            true => reply,
+            false => reply.hint("nothing was started: `mcpkg plugin check` at a terminal shows each of them and asks"),
+        })
+    }
+}
+
+/// Returns why a server cannot be a plugin of the project, where it cannot.
+fn kept_out(db: &Db<'_>, project: &Project, name: &str, definition: &servers::Definition) -> Result<Option<String>> {
+    let checked = groups::check(name, "name of a plugin").and_then(|()| connection::check(name, definition));
+    if let Err(error) = checked {
+        return Ok(Some(error.message().to_owned()));
+    }
+    if groups::is_taken(db, name)? {
+        return Ok(Some("a catalog has commands of a group of this name".to_owned()));
+    }
+    Ok(servers::find(db, project.id, name)?
+        .map(|_| format!("the project has an MCP server of this name; `mcpkg plugin add {name}` runs it")))
+}
+
+fn add(db: &Db<'_>, server: &Server, project: &str, clock: &Clock) -> Result<()> {
+    let facts = Plugin::new(server.clone(), project).facts()?;
+    plugins::insert(db, server, &facts, clock.now())
+}

@@ -1,0 +1,48 @@
+//! `mcpkg plugin list`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::data;
+use crate::content::servers::runs;
+use crate::error::Result;
+use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table, cell};
+use crate::store::plugins;
+use crate::workflow::GROUP;
+use crate::workflow::plugin::plugins::all;
+
+/// List plugins
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct List {}
+
+impl Operation for List {
+    const TOOL: &'static str = "list_plugins";
+    const CLI: &'static [&'static str] = &["plugin", "list"];
+    const TITLE: &'static str = "List plugins";
+    const ABOUT: &'static str = "List the MCP servers of the project that mcpkg runs itself, with how each is";
+    const HELP: &'static str = "States: well; changed, where tools are others than those that a person looked at; backing_off and failed, where it \
+        failed lately; unapproved, where nobody let it run on this machine; disabled. A look starts nothing.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg plugin list"];
+    const ALIASES: &'static [&'static str] = &["ls"];
+    const EFFECT: Effect = Effect::Read;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    const LISTS: Option<&'static str> = Some("plugins");
+    type Output = NoOutput;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (mut list, mut rows): (Vec<Value>, Vec<Vec<String>>) = Default::default();
+        for plugin in all(context)? {
+            let tools = context.store.read(|db| plugins::tools(db, plugin.server.id))?;
+            let data = data(context, &plugin, &tools)?;
+            let state = data["state"].as_str().unwrap_or_default();
+            let cells = [plugin.name(), state, &data["tools"].to_string(), &runs(&plugin.server)];
+            rows.push(cells.map(|text| cell(text).into_owned()).to_vec());
+            list.push(data);
+        }
+        let empty = "No plugin: `mcpkg plugin add NAME -- PROGRAM` adds one".to_owned();
+        let table = Table { columns: &["NAME", "STATE", "TOOLS", "RUNS"], rows, empty };
+        Ok(Reply::new(Body::Table(table), json!({ "plugins": list })))
+    }
+}

@@ -1,0 +1,130 @@
+//! `mcpkg plugin ...`. All of it is the shell's: no agent decides what is started, or what is believed of it.
+
+mod add;
+mod check;
+mod import;
+mod list;
+mod remove;
+mod set;
+
+use serde_json::{Value, json};
+
+use super::listing::{self, Listing};
+use super::model::Plugin;
+use super::runtime::Limits;
+use super::standing::Health;
+use super::tool::{self, News};
+use super::{approval, session, supervise};
+use crate::clock::{Millis, rfc3339};
+use crate::error::{Code, Error, Result};
+use crate::op::{Changes, Context, Entry, Names};
+use crate::store::plugins::{self, ToolRow};
+
+/// The operations, in documentation order.
+pub const OPS: &[Entry] = &[
+    Entry::of::<add::Add>(),
+    Entry::of::<import::Import>(),
+    Entry::of::<list::List>(),
+    Entry::of::<set::Set>(),
+    Entry::of::<check::Check>(),
+    Entry::of::<remove::Remove>(),
+];
+
+/// What a change of plugins may alter of what clients see: no list.
+const CHANGES: Changes = Changes::NO_LIST;
+
+/// The plugins of the project.
+const PLUGINS: Names = Names::Stored(|typed| {
+    let Some(project) = typed.project()? else { return Ok(Vec::new()) };
+    Ok(typed.matching(plugins::names(typed.db, project.id)?))
+});
+
+/// Returns a plugin of the project.
+///
+/// # Errors
+/// `E_NOT_FOUND` with the name that was probably meant; `E_NO_PROJECT`, `E_DAMAGED`.
+fn get(context: &Context, name: &str) -> Result<Plugin> {
+    let found = context.read(|db, project| match plugins::find(db, project.id, name)? {
+        Some(row) => Ok(Ok(row)),
+        None => Ok(Err((plugins::names(db, project.id)?, project.name.clone()))),
+    })?;
+    found.map_or_else(
+        |(names, project)| {
+            let why = format!("There is no plugin '{}' in project '{project}'", name.escape_debug());
+            let names = names.iter().map(String::as_str);
+            Err(Error::new(Code::NotFound, why).suggest(name, names, "`mcpkg plugin list` names those there are"))
+        },
+        Plugin::of,
+    )
+}
+
+/// What a plugin says when it is started for a look.
+struct Tried {
+    listing: Listing,
+    era: super::connection::Era,
+}
+
+/// Starts a plugin, asks it for its tools, and ends it.
+fn try_out(context: &Context, plugin: &Plugin) -> Result<Tried> {
+    (context.step_aside)();
+    let limits = Limits::new(plugin.timeout, &context.cancelled);
+    let connection = session::open(plugin, &supervise::keeping(context, plugin), &limits)?;
+    let listed = listing::ask(&connection, &limits);
+    connection.close();
+    connection.wait(session::END);
+    let listing = listed.map_err(|broken| session::unavailable(plugin, &broken, connection.secrets()))?;
+    Ok(Tried { listing, era: connection.era() })
+}
+
+/// Returns in one word how a plugin is.
+fn state(plugin: &Plugin, tools: &[ToolRow], is_approved: bool, now: Millis) -> &'static str {
+    if !plugin.server.enabled {
+        return "disabled";
+    }
+    match plugin.standing.health(now) {
+        _ if !is_approved => "unapproved",
+        Health::Failed(_) => "failed",
+        Health::BackingOff(_) => "backing_off",
+        Health::Well if tools.iter().any(|row| tool::news(row) != News::Same) => "changed",
+        Health::Well => "well",
+    }
+}
+
+/// Returns a plugin as data.
+fn data(context: &Context, plugin: &Plugin, tools: &[ToolRow]) -> Result<Value> {
+    let is_approved = approval::is_approved(context, plugin)?;
+    let named = |news: News| -> Vec<&str> {
+        tools.iter().filter(|row| tool::news(row) == news).map(|row| row.name.as_str()).collect()
+    };
+    let mut data = json!({
+        "project": plugin.project,
+        "name": plugin.name(),
+        "id": plugin.server.uuid.to_string(),
+        "state": state(plugin, tools, is_approved, context.clock.now()),
+        "approved": is_approved,
+        "enabled": plugin.server.enabled,
+        "transport": plugin.server.definition.transport.word(),
+        "trusted": plugin.trusted,
+        "private": plugin.private,
+        "timeout_s": plugin.timeout.as_secs(),
+        "idle_s": plugin.idle.as_secs(),
+        "tools": tools.iter().filter(|row| row.listed.is_some()).count(),
+        "changed": { "added": named(News::New), "changed": named(News::Changed), "removed": named(News::Gone) },
+        "providers": plugin.providers,
+    });
+    if let Some(at) = plugin.listed_at {
+        data["listed_at"] = json!(rfc3339(at));
+    }
+    if let Some(era) = plugin.era {
+        data["era"] = json!(era.word());
+    }
+    if let Some(reason) = &plugin.standing.reason {
+        data["last_failure"] = json!(reason);
+    }
+    Ok(data)
+}
+
+/// Returns what to say of tools that were left out.
+fn left_out(listing: &Listing) -> impl Iterator<Item = String> {
+    listing.left_out.iter().map(|why| format!("A tool was left out: {why}"))
+}

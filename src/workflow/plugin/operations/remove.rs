@@ -1,0 +1,57 @@
+//! `mcpkg plugin remove`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{CHANGES, PLUGINS, get};
+use crate::error::Result;
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::plugins;
+use crate::workflow::GROUP;
+use crate::workflow::plugin::approval;
+
+/// Stop running an MCP server
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Remove {
+    /// Name of the plugin
+    #[arg(add = PLUGINS)]
+    name: String,
+}
+
+impl Operation for Remove {
+    const TOOL: &'static str = "remove_plugin";
+    const CLI: &'static [&'static str] = &["plugin", "remove"];
+    const TITLE: &'static str = "Remove a plugin";
+    const ABOUT: &'static str = "Have mcpkg run an MCP server no more, and forget what was decided about it";
+    const HELP: &'static str = "Where it works in any process, the call is cut and the program ends. The MCP server itself stays with the project, \
+        and is given to agents as before: `mcpkg mcp remove` takes it away.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg plugin remove memory"];
+    const ALIASES: &'static [&'static str] = &["rm"];
+    const EFFECT: Effect = Effect::Destroy;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn question(&self) -> String {
+        format!("Remove the plugin '{}', and forget what was decided about it?", self.name)
+    }
+
+    fn look(&self, context: &Context) -> Result<()> {
+        get(context, &self.name).map(drop)
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let plugin = get(context, &self.name)?;
+        context.write("plugin.remove", &self.name, |db, _, _| plugins::delete(db, plugin.server.id))?;
+        approval::withdraw(context, &plugin)?;
+        let sentence = format!("Removed the plugin '{}'", self.name);
+        Ok(Reply::sentence(sentence, json!({ "name": self.name, "removed": true }))
+            .hint(format!("the MCP server stays with the project: `mcpkg mcp remove {}`", self.name)))
+    }
+}

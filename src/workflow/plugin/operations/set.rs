@@ -1,0 +1,154 @@
+//! `mcpkg plugin set`.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{CHANGES, PLUGINS, data, get};
+use crate::error::{Code, Error, Result, nearest};
+use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::store::plugins::{self, ToolRow};
+use crate::workflow::GROUP;
+use crate::workflow::plugin::approval;
+use crate::workflow::plugin::model::{Plugin, Provider};
+
+/// Change a plugin
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Set {
+    /// Name of the plugin
+    #[arg(add = PLUGINS)]
+    name: String,
+    /// Whether to believe what it says its tools do, such as that one only reads
+    #[arg(long, value_name = "BOOL")]
+    #[serde(default)]
+    trust_annotations: Option<bool>,
+    /// Ask addresses that are not public, too
+    #[arg(long, conflicts_with = "public")]
+    #[serde(default)]
+    private: bool,
+    /// Ask public addresses alone
+    #[arg(long)]
+    #[serde(default)]
+    public: bool,
+    /// Seconds that a start or a call may take; 600 at most
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=600))]
+    #[serde(default)]
+    timeout: Option<u32>,
+    /// Seconds that it runs on without a call; a day at most
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    #[serde(default)]
+    idle: Option<u32>,
+    /// Tool that is a list and changes nothing: its answers become values for arguments
+    #[arg(long, value_name = "TOOL", requires = "value")]
+    #[serde(default)]
+    provider: Option<String>,
+    /// Where the list stands in the answer of --provider: `.`, or a path as data.items [default: .]
+    #[arg(long, value_name = "PATH", requires = "provider")]
+    #[serde(default)]
+    items: Option<String>,
+    /// Field of each element that is the value
+    #[arg(long, value_name = "FIELD", requires = "provider")]
+    #[serde(default)]
+    value: Option<String>,
+    /// Field of each element that a person reads
+    #[arg(long, value_name = "FIELD", requires = "provider")]
+    #[serde(default)]
+    label: Option<String>,
+    /// Tool that is no list after all
+    #[arg(long, value_name = "TOOL")]
+    #[serde(default)]
+    no_provider: Option<String>,
+}
+
+impl Operation for Set {
+    const TOOL: &'static str = "set_plugin";
+    const CLI: &'static [&'static str] = &["plugin", "set"];
+    const TITLE: &'static str = "Change a plugin";
+    const ABOUT: &'static str =
+        "Say what is believed of a plugin, which of its tools are lists, and how long it is waited for";
+    const HELP: &'static str = "What lets it do more is asked at a terminal: there is no --yes for it. Programs that run are ended where they are no \
+        longer what was started. `mcpkg mcp set` changes what is started, and switches it off.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg plugin set memory --timeout 120",
+        "mcpkg plugin set memory --trust-annotations true",
+        "mcpkg plugin set tracker --provider list_issues --items issues --value id --label title",
+    ];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: crate::op::Changes = CHANGES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let before = get(context, &self.name)?;
+        let tools = context.store.read(|db| plugins::tools(db, before.server.id))?;
+        // Who changes what somebody else's database says does not take over the rest of it unseen.
+        approval::check(context, &before)?;
+        let after = self.changed(before.clone(), &tools)?;
+        let (stored, wanted) = (before.facts()?, after.facts()?);
+        if stored == wanted {
+            let sentence = format!("The plugin '{}' is so already", self.name);
+            return Ok(Reply::sentence(sentence, data(context, &before, &tools)?));
+        }
+        if loosens(&before, &after) {
+            approval::ask(context, &after)?;
+        }
+        context.write("plugin.set", &self.name, |db, project, _| {
+            let now = plugins::find(db, project.id, &self.name)?;
+            if now.is_none_or(|now| now.facts != stored || now.server != before.server) {
+                let why = format!("The plugin '{}' was changed meanwhile; nothing was written", self.name);
+                return Err(Error::new(Code::PlanChanged, why).hint("try again"));
+            }
+            plugins::update(db, before.server.id, &wanted)
+        })?;
+        approval::approve(context, &after)?;
+        Ok(Reply::sentence(format!("Changed the plugin '{}'", self.name), data(context, &after, &tools)?))
+    }
+}
+
+impl Set {
+    /// Returns the plugin as it shall be.
+    fn changed(&self, mut plugin: Plugin, tools: &[ToolRow]) -> Result<Plugin> {
+        plugin.trusted = self.trust_annotations.unwrap_or(plugin.trusted);
+        plugin.private = (plugin.private || self.private) && !self.public;
+        if let Some(seconds) = self.timeout {
+            plugin.timeout = Duration::from_secs(seconds.into());
+        }
+        if let Some(seconds) = self.idle {
+            plugin.idle = Duration::from_secs(seconds.into());
+        }
+        if let Some(tool) = &self.no_provider
+            && plugin.providers.remove(tool).is_none()
+        {
+            let why = format!("'{}' was never said to be a list", tool.escape_debug());
+            return Err(Error::new(Code::NotFound, why));
+        }
+        if let (Some(tool), Some(value)) = (&self.provider, &self.value) {
+            let names = || tools.iter().filter(|row| row.listed.is_some()).map(|row| row.name.as_str());
+            if !names().any(|name| name == tool) {
+                let why = format!("The plugin '{}' has no tool '{}'", self.name, tool.escape_debug());
+                let error = Error::new(Code::NotFound, why);
+                return Err(match nearest(tool, names()) {
+                    Some(near) => error.hint(format!("did you mean '{near}'?")),
+                    None => error.hint(format!("`mcpkg command search --group {}` lists them", self.name)),
+                });
+            }
+            let items = self.items.clone().unwrap_or_else(|| ".".to_owned());
+            let provider = Provider { items, value: value.clone(), label: self.label.clone() };
+            plugin.providers.insert(tool.clone(), provider);
+        }
+        Ok(plugin)
+    }
+}
+
+/// Whether a change lets a plugin do more, or has it believed in more.
+fn loosens(before: &Plugin, after: &Plugin) -> bool {
+    let is_more = |(now, before): (bool, bool)| now && !before;
+    [(after.trusted, before.trusted), (after.private, before.private)].into_iter().any(is_more)
+        || after.providers.keys().any(|tool| !before.providers.contains_key(tool))
+}

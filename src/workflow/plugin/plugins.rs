@@ -1,0 +1,113 @@
+//! The source of commands that plugins are: their tools as they were listed last. Looking at them starts nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::model::Plugin;
+use super::{approval, supervise, tool};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::{plugins, projects};
+use crate::workflow::kept::Kept;
+use crate::workflow::running::{Answered, Failed, Running, gone};
+use crate::workflow::source::{Brief, CommandSource};
+use crate::workflow::spec::{CommandSpec, SourceKind};
+use crate::workflow::{contracts, groups};
+
+/// The tools of the plugins of the project that applies.
+#[derive(Clone, Copy, Debug)]
+pub struct Plugins;
+
+/// The commands of the projects that were asked last, by database and stamp.
+static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
+
+impl CommandSource for Plugins {
+    fn kind(&self) -> SourceKind {
+        SourceKind::Plugins
+    }
+
+    fn stamp(&self, context: &Context) -> Result<String> {
+        stamp(context)
+    }
+
+    fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
+        Ok(specs(context)?.iter().map(Brief::of).collect())
+    }
+
+    fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
+        Ok(specs(context)?.iter().find(|spec| spec.id == id).cloned())
+    }
+
+    fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+        let Running { spec, with, .. } = running;
+        let plugin = of_group(context, &spec.group)?.ok_or_else(|| gone(&spec.id))?;
+        if running.body.is_some() {
+            let why = format!("The body of '{}': it takes none", spec.id);
+            return Err(Error::new(Code::InvalidArgument, why).into());
+        }
+        approval::check(context, &plugin)?;
+        if !plugin.server.enabled {
+            let name = plugin.name();
+            let why = format!("The plugin '{name}' is switched off");
+            return Err(Error::new(Code::PluginUnavailable, why)
+                .hint(format!("`mcpkg mcp set {name} --enabled true` switches it on"))
+                .into());
+        }
+        // What was planned, and consented to, is what is run: a plugin that lists another tool once it runs is not called.
+        let is_same = || match self.spec(context, &spec.id)? {
+            Some(now) if now.hash() == spec.hash() => Ok(()),
+            Some(_) => {
+                Err(Error::new(Code::PlanChanged, format!("'{}' is not what it was; it was not called", spec.id))
+                    .hint(format!("`mcpkg plugin check {}` shows what changed", plugin.name())))
+            }
+            None => Err(gone(&spec.id)),
+        };
+        supervise::call(context, &plugin, &spec.name, with, is_same)
+    }
+}
+
+/// Returns the plugins of the project that applies, by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn all(context: &Context) -> Result<Vec<Plugin>> {
+    let rows = context.store.read(|db| plugins::of_selection(db, &context.selection))?;
+    rows.into_iter().map(Plugin::of).collect()
+}
+
+/// Returns the plugin whose commands have this group.
+fn of_group(context: &Context, group: &str) -> Result<Option<Plugin>> {
+    Ok(all(context)?.into_iter().find(|plugin| plugin.name() == group))
+}
+
+/// Returns what differs with anything of the plugins, and with whether a group is another's: a server that got another name since
+/// may have one that is taken, and has no commands then.
+fn stamp(context: &Context) -> Result<String> {
+    context.store.read(|db| {
+        let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(String::new()) };
+        let mut stamp = plugins::stamp(db, project.id)?;
+        for name in plugins::names(db, project.id)? {
+            stamp.push(if groups::is_taken(db, &name)? { 'x' } else { '.' });
+        }
+        Ok(stamp)
+    })
+}
+
+fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
+    SPECS.get((context.database().to_owned(), stamp(context)?), || {
+        let mut specs = Vec::new();
+        for plugin in all(context)? {
+            let tools = context.store.read(|db| match groups::is_taken(db, plugin.name())? {
+                true => Ok(Vec::new()),
+                false => plugins::tools(db, plugin.server.id),
+            })?;
+            for row in &tools {
+                let off = (!plugin.server.enabled).then(|| "its plugin is switched off".to_owned());
+                let spec = tool::spec(&plugin, row)?;
+                specs.extend(spec.map(|spec| CommandSpec { runnable: off.is_none(), why_not: off, ..spec }));
+            }
+        }
+        contracts::complete(&mut specs);
+        Ok(specs)
+    })
+}

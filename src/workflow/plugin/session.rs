@@ -1,0 +1,328 @@
+//! A plugin that runs: calls of its tools, and what ends it.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Map, Value, json};
+
+use super::connection::{self, Broken, Connection};
+use super::listing::{self, Keeping};
+use super::model::Plugin;
+use super::runtime::{Cut, Limits, runtime};
+use crate::error::{Code, Error, Result};
+use crate::redact::redact;
+use crate::secret::Secret;
+use crate::store::plugins;
+use crate::workflow::running::{Answered, Failed};
+
+/// The most characters of a plugin's own words in an error.
+const EXCERPT: usize = 300;
+
+/// How long a plugin that ends is waited for: a second by itself, two once it was asked.
+pub const END: Duration = Duration::from_secs(5);
+
+/// A plugin that runs.
+pub struct Session {
+    connection: Connection,
+    /// What it was when it was started.
+    standing: (uuid::Uuid, i64, bool),
+    keeping: Keeping,
+    idle: Duration,
+    calls: AtomicUsize,
+    last_used: Mutex<Instant>,
+    /// Whether mcpkg ends it, or it was kept already that it failed.
+    is_over: AtomicBool,
+}
+
+impl Session {
+    /// Starts a plugin, greets it, and keeps what it lists.
+    ///
+    /// # Errors
+    /// `E_PLUGIN_UNAVAILABLE`, which is kept as a failure; `E_SECRET_MISSING`, `E_INVALID_ARGUMENT`, `E_CANCELLED`.
+    pub fn start(plugin: &Plugin, keeping: Keeping, limits: &Limits) -> Result<Self> {
+        let started = open(plugin, &keeping, limits).and_then(|connection| {
+            let listing = listing::ask(&connection, limits).map_err(|broken| {
+                connection.close();
+                unavailable(plugin, &broken, connection.secrets())
+            })?;
+            keeping.tools(&listing)?;
+            for left_out in &listing.left_out {
+                tracing::warn!(plugin = plugin.name(), "a tool is left out: {left_out}");
+            }
+            Ok(connection)
+        });
+        let connection = started.inspect_err(|error| {
+            if error.code() == Code::PluginUnavailable {
+                keeping.failure(error.message());
+            }
+        })?;
+        Ok(Self {
+            connection,
+            standing: (plugin.server.uuid, plugin.server.revision, plugin.private),
+            keeping,
+            idle: plugin.idle,
+            calls: AtomicUsize::new(0),
+            last_used: Mutex::new(Instant::now()),
+            is_over: AtomicBool::new(false),
+        })
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    /// `E_PLUGIN_FAILED`, `E_TIMEOUT`, `E_CANCELLED`; `E_PLUGIN_UNAVAILABLE` where it was not reached.
+    pub fn call(
+        &self,
+        plugin: &Plugin,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        limits: &Limits,
+    ) -> Result<Answered, Failed> {
+        let _used = Used::by(self);
+        let result = self.connection.call(tool, arguments.clone(), limits);
+        let result = result.map_err(|broken| self.failed(plugin, tool, &broken))?;
+        let secrets = self.connection.secrets().to_vec();
+        if result.is_error == Some(true) {
+            let said = excerpt(&text(&result).unwrap_or_else(|| output(&result).to_string()), &secrets);
+            let error = Error::new(Code::PluginFailed, format!("'{}:{tool}' failed: {said}", plugin.name()));
+            return Err(Failed::known(error));
+        }
+        Ok(Answered { secrets, ..Answered::of(output(&result)) })
+    }
+
+    /// Returns the failure of a call, and ends what is of no use any more.
+    fn failed(&self, plugin: &Plugin, tool: &str, broken: &Broken) -> Failed {
+        let what = format!("{}:{tool}", plugin.name());
+        let why = excerpt(&broken.to_string(), self.connection.secrets());
+        let (code, message, may_be_done) = match broken {
+            Broken::Unreached(_) | Broken::Ungreeted(_) => {
+                (Code::PluginUnavailable, format!("'{what}' was not called: {why}"), false)
+            }
+            Broken::Said(_) => (Code::PluginFailed, format!("'{what}' was refused: {why}"), false),
+            Broken::Odd(_) => (Code::PluginFailed, format!("'{what}' gave no answer: {why}"), true),
+            Broken::Ended(_) if self.was_replaced() => (
+                Code::PluginFailed,
+                format!("'{what}' was cut: the plugin was removed or changed while it worked"),
+                true,
+            ),
+            Broken::Ended(_) => (Code::PluginFailed, format!("'{what}' was cut: {why}"), true),
+            Broken::Cut(Cut::TimedOut) => (Code::Timeout, format!("'{what}' did not answer in time"), true),
+            Broken::Cut(Cut::Cancelled) => (Code::Cancelled, format!("'{what}' was given up before it answered"), true),
+        };
+        match broken {
+            Broken::Ended(_) | Broken::Unreached(_) | Broken::Ungreeted(_) => self.broke(&why),
+            // One that says nothing at all hangs.
+            Broken::Cut(Cut::TimedOut) if self.connection.is_silent() => {
+                self.broke("it said nothing until a call was over")
+            }
+            _ => {}
+        }
+        let error = Error::new(code, message).with_details(json!({ "plugin": plugin.name(), "tool": tool }));
+        let error = match code {
+            Code::Timeout => {
+                error.hint(format!("`mcpkg plugin set {} --timeout SECONDS` waits for longer", plugin.name()))
+            }
+            Code::PluginUnavailable => error.hint(format!("`mcpkg plugin check {}` tries it", plugin.name())),
+            _ => error,
+        };
+        Failed { error, status: None, may_be_done }
+    }
+
+    /// Whether it can be called, and is what the plugin is now.
+    pub fn is_of(&self, plugin: &Plugin) -> bool {
+        let now = (plugin.server.uuid, plugin.server.revision, plugin.private);
+        !self.is_over.load(Ordering::Acquire) && self.connection.is_open() && self.standing == now
+    }
+
+    /// Looks after it: returns whether it runs on. One that ended by itself has failed; one that is not used, or is no longer what
+    /// it was, is ended; one that lists other tools is asked which.
+    pub fn look(&self) -> bool {
+        if self.is_over.load(Ordering::Acquire) {
+            return false;
+        }
+        if !self.connection.is_open() {
+            self.broke(&excerpt(&self.connection.last_words(), self.connection.secrets()));
+            return false;
+        }
+        let is_used = self.calls.load(Ordering::Acquire) > 0;
+        if self.was_replaced() || (!is_used && self.last_used().elapsed() >= self.idle) {
+            self.end();
+            return false;
+        }
+        if self.connection.take_tools_changed() {
+            self.list_again();
+        }
+        true
+    }
+
+    /// Whether the plugin was removed, changed or switched off since it was started.
+    fn was_replaced(&self) -> bool {
+        // A database that is busy or broken is told by others.
+        let now = self.keeping.store.read(|db| plugins::standing(db, self.keeping.id));
+        now.is_ok_and(|now| now != Some(self.standing))
+    }
+
+    fn list_again(&self) {
+        let limits = Limits::new(END, &Default::default());
+        match listing::ask(&self.connection, &limits) {
+            Ok(listing) => {
+                if let Err(error) = self.keeping.tools(&listing) {
+                    tracing::warn!(plugin = self.keeping.name, %error, "what a plugin lists now is not kept");
+                }
+            }
+            Err(broken) => tracing::warn!(plugin = self.keeping.name, "a plugin does not list its tools: {broken}"),
+        }
+    }
+
+    /// Keeps that it failed, once, and ends it.
+    fn broke(&self, why: &str) {
+        if !self.is_over.swap(true, Ordering::AcqRel) {
+            self.keeping.failure(why);
+        }
+        self.connection.close();
+    }
+
+    /// Has it end.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::Release);
+        self.connection.close();
+    }
+
+    /// Waits until nothing of it runs any more.
+    pub fn wait(&self) {
+        self.connection.wait(END);
+    }
+
+    fn last_used(&self) -> Instant {
+        *self.last_used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call under way.
+struct Used<'s>(&'s Session);
+
+impl<'s> Used<'s> {
+    fn by(session: &'s Session) -> Self {
+        session.calls.fetch_add(1, Ordering::AcqRel);
+        Self(session)
+    }
+}
+
+impl Drop for Used<'_> {
+    fn drop(&mut self) {
+        *self.0.last_used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.0.calls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Starts or reaches a plugin as it was greeted last; where it does not greet so any more, in the other way.
+///
+/// # Errors
+/// As [`Session::start`].
+pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
+    let (runtime, mark) = (runtime()?, keeping.store.mark()?);
+    let attempt = |era| {
+        let resolved = connection::resolve(plugin, &limits.cancelled)?;
+        let secrets = resolved.secrets.clone();
+        Ok::<_, Error>((connection::open(runtime, resolved, era, &mark, limits), secrets))
+    };
+    let opened = match attempt(plugin.era)? {
+        (Err(Broken::Ungreeted(_)), _) => {
+            // What ends at a word that it does not know may take the older one.
+            let other = plugin.era.is_none().then_some(connection::Era::Handshake);
+            attempt(other)?
+        }
+        opened => opened,
+    };
+    match opened {
+        (Ok(connection), _) => {
+            if plugin.era != Some(connection.era()) {
+                keeping.era(connection.era());
+            }
+            Ok(connection)
+        }
+        (Err(broken), secrets) => Err(unavailable(plugin, &broken, &secrets)),
+    }
+}
+
+/// Returns the failure of a plugin that cannot be called.
+pub fn unavailable(plugin: &Plugin, broken: &Broken, secrets: &[Secret]) -> Error {
+    let name = plugin.name();
+    if let Broken::Cut(Cut::Cancelled) = broken {
+        return Error::new(Code::Cancelled, format!("The plugin '{name}' was given up before it answered"));
+    }
+    let why = excerpt(&broken.to_string(), secrets);
+    Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))
+        .with_details(json!({ "plugin": name }))
+        .hint(format!("`mcpkg mcp show {name}` shows what is run, `mcpkg plugin check {name}` tries it"))
+}
+
+/// Returns how a plugin's words begin, without secrets.
+fn excerpt(text: &str, secrets: &[Secret]) -> String {
+    let hidden = secrets.iter().fold(text.to_owned(), |text, secret| secret.hidden_in(&text));
+    let plain: String = redact(&hidden).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    match plain.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &plain[..end]),
+        None => plain,
+    }
+}
+
+/// Returns what a tool answered: its data; else its text, as JSON where it is an object or a list; else its blocks as they came.
+fn output(result: &CallToolResult) -> Value {
+    if let Some(data) = &result.structured_content {
+        return data.clone();
+    }
+    match text(result) {
+        Some(text) => match serde_json::from_str(&text) {
+            Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
+            _ => Value::String(text),
+        },
+        None if result.content.is_empty() => Value::Null,
+        None => json!(result.content),
+    }
+}
+
+/// Returns the text of an answer that is nothing else.
+fn text(result: &CallToolResult) -> Option<String> {
+    let texts: Option<Vec<&str>> = result
+        .content
+        .iter()
+        .map(|block| match block {
+            ContentBlock::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        })
+        .collect();
+    texts.filter(|texts| !texts.is_empty()).map(|texts| texts.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(value: Value) -> Value {
+        output(&serde_json::from_value(value).expect("a result"))
+    }
+
+    #[test]
+    fn an_answer_is_its_data_or_its_text_or_its_blocks() {
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        assert_eq!(answer(json!({ "content": [text("a")], "structuredContent": { "b": 1 } })), json!({ "b": 1 }));
+        assert_eq!(answer(json!({ "content": [text("{\"b\":1}")] })), json!({ "b": 1 }));
+        assert_eq!(answer(json!({ "content": [text("a"), text("7")] })), json!("a\n7"));
+        assert_eq!(answer(json!({ "content": [text("7")] })), json!("7"));
+        assert_eq!(answer(json!({ "content": [] })), Value::Null);
+        let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
+        assert_eq!(answer(json!({ "content": [image] }))[0]["type"], "image");
+    }
+
+    #[test]
+    fn a_plugins_words_hold_no_secret_and_no_escape() {
+        let secret =
+            Secret::new("hunter22".to_owned(), &crate::secret::Reference::Environment("T".to_owned())).unwrap();
+        let said = excerpt("\u{1b}[31mhunter22 at https://a:b@c/", std::slice::from_ref(&secret));
+        assert!(!said.contains("hunter22") && !said.contains('\u{1b}') && !said.contains("a:b"), "{said}");
+        assert_eq!(excerpt(&"x".repeat(400), &[]).chars().count(), EXCERPT + 1);
+    }
+}

@@ -1,0 +1,111 @@
+//! How often a plugin failed, and so when it is tried again: at once, after a pause that doubles, or not before a person looks.
+//! It is kept in its row, so that every process goes by it.
+
+use std::time::Duration;
+
+use crate::clock::Millis;
+
+/// How long failures count, in milliseconds.
+const HOUR: Millis = 3_600_000;
+
+/// The failures within an hour after which it is let be.
+const MOST: usize = 10;
+
+/// The first pause, and the longest, in milliseconds.
+const FIRST: Millis = 1_000;
+const LONGEST: Millis = 60_000;
+
+/// How often a plugin failed, and how the last time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// When it failed, in order.
+    failures: Vec<Millis>,
+    /// What the last failure was.
+    pub reason: Option<String>,
+}
+
+/// Whether a plugin may be started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// It may.
+    Well,
+    /// It may after this time.
+    BackingOff(Duration),
+    /// It failed too often: after this time, or once a person looks.
+    Failed(Duration),
+}
+
+impl Standing {
+    /// Reads a standing.
+    pub fn of(failures: &str, reason: Option<String>) -> Self {
+        Self { failures: serde_json::from_str(failures).unwrap_or_default(), reason }
+    }
+
+    /// Returns the times of its failures as they are stored.
+    pub fn stored(&self) -> String {
+        serde_json::json!(self.failures).to_string()
+    }
+
+    /// Returns it after one more failure.
+    #[must_use]
+    pub fn failed(mut self, now: Millis, reason: &str) -> Self {
+        // A clock that was set back does not make the past the future.
+        self.failures.retain(|at| (0..HOUR).contains(&(now - at)));
+        self.failures.push(now);
+        let extra = self.failures.len().saturating_sub(MOST);
+        self.failures.drain(..extra);
+        Self { reason: Some(reason.to_owned()), ..self }
+    }
+
+    /// Whether it may be started now.
+    pub fn health(&self, now: Millis) -> Health {
+        let recent: Vec<Millis> = self.failures.iter().copied().filter(|at| (0..HOUR).contains(&(now - at))).collect();
+        let Some(last) = recent.last() else { return Health::Well };
+        if recent.len() >= MOST {
+            return Health::Failed(span(recent[0] + HOUR - now));
+        }
+        let doubled = u32::try_from(recent.len() - 1).map_or(LONGEST, |times| FIRST.saturating_mul(1 << times.min(10)));
+        let pause = doubled.min(LONGEST);
+        // A quarter more at most, so that processes which saw the same failure do not all come back at once.
+        let jitter = pause / 4 * (last.rem_euclid(256)) / 256;
+        match span(last + pause + jitter - now) {
+            Duration::ZERO => Health::Well,
+            left => Health::BackingOff(left),
+        }
+    }
+}
+
+fn span(millis: Millis) -> Duration {
+    Duration::from_millis(millis.try_into().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_to_a_minute_and_the_tenth_failure_of_an_hour_is_the_last() {
+        let (mut standing, mut now) = (Standing::default(), 1_800_000_000_000);
+        assert_eq!(standing.health(now), Health::Well);
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            standing = standing.failed(now, "it ended");
+            let Health::BackingOff(pause) = standing.health(now) else { panic!("{standing:?}") };
+            pauses.push(pause);
+            now += Millis::try_from(pause.as_millis()).unwrap();
+            assert_eq!(standing.health(now), Health::Well);
+        }
+        for (pause, least) in pauses.iter().zip([1, 2, 4, 8, 16, 32, 60, 60, 60]) {
+            let least = Duration::from_secs(least);
+            assert!((least..=least * 5 / 4).contains(pause), "{pause:?} {least:?}");
+        }
+        standing = standing.failed(now, "it ended again");
+        let Health::Failed(left) = standing.health(now) else { panic!("{standing:?}") };
+        assert!(left < Duration::from_secs(3600) && left > Duration::from_secs(3000), "{left:?}");
+        assert_eq!(standing.health(now + HOUR), Health::Well);
+        // A clock that goes back forgives.
+        assert_eq!(standing.health(now - 2 * HOUR), Health::Well);
+        assert_eq!(Standing::of(&standing.stored(), standing.reason.clone()), standing);
+        assert_eq!(Standing::of("no json", None).health(now), Health::Well);
+    }
+}

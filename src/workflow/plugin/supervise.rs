@@ -1,0 +1,132 @@
+//! The plugins that run in this process: started at their first use, one of each, and ended when they are not used, when they are
+//! changed or removed by any process, and with this one.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::Mutex as Turn;
+use uuid::Uuid;
+
+use super::listing::Keeping;
+use super::model::Plugin;
+use super::runtime::{Cut, Limits, runtime, within};
+use super::session::Session;
+use super::standing::{Health, Standing};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::plugins;
+use crate::workflow::running::{Answered, Failed};
+
+/// The longest pause after a failure that a call waits for.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often each of them is looked after.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// A plugin's place: whoever starts it holds it.
+type Slot = Arc<Turn<Option<Arc<Session>>>>;
+
+/// The places, by database and server.
+static SLOTS: LazyLock<Mutex<HashMap<(PathBuf, Uuid), Slot>>> = LazyLock::new(Mutex::default);
+
+fn slots() -> MutexGuard<'static, HashMap<(PathBuf, Uuid), Slot>> {
+    SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls a tool of a plugin, which is started where it does not run. `is_same` says, once it runs and what it lists is kept,
+/// whether the tool is still what was asked for.
+///
+/// # Errors
+/// `E_PLUGIN_UNAVAILABLE`, `E_PLUGIN_FAILED`, `E_TIMEOUT`, `E_CANCELLED`; what `is_same` returns.
+pub fn call(
+    context: &Context,
+    plugin: &Plugin,
+    tool: &str,
+    arguments: &Map<String, Value>,
+    is_same: impl FnOnce() -> Result<()>,
+) -> Result<Answered, Failed> {
+    (context.step_aside)();
+    let limits = Limits::new(plugin.timeout, &context.cancelled);
+    let session = session(context, plugin, &limits)?;
+    is_same()?;
+    session.call(plugin, tool, arguments, &limits)
+}
+
+/// Returns where what is known of a plugin is kept.
+pub fn keeping(context: &Context, plugin: &Plugin) -> Keeping {
+    Keeping {
+        store: context.store.clone(),
+        clock: context.clock.clone(),
+        actor: context.caller.actor().to_owned(),
+        id: plugin.server.id,
+        name: plugin.name().to_owned(),
+        project: plugin.project.clone(),
+    }
+}
+
+/// Returns the plugin as it runs.
+fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Session>> {
+    let key = (context.database().to_owned(), plugin.server.uuid);
+    let slot = Arc::clone(slots().entry(key).or_default());
+    let runtime = runtime()?;
+    let cut = |cut| match cut {
+        Cut::TimedOut => Error::new(Code::Timeout, format!("The plugin '{}' did not start in time", plugin.name())),
+        Cut::Cancelled => Error::new(Code::Cancelled, format!("The plugin '{}' was given up", plugin.name())),
+    };
+    let mut held = within(runtime, limits, slot.lock_owned()).map_err(cut)?;
+    if let Some(session) = held.as_ref() {
+        if session.is_of(plugin) {
+            return Ok(Arc::clone(session));
+        }
+        session.end();
+    }
+    *held = None;
+    if let Some(pause) = pause(context, plugin)? {
+        let _ = within(runtime, limits, tokio::time::sleep(pause)).map_err(cut)?;
+    }
+    let session = Arc::new(Session::start(plugin, keeping(context, plugin), limits)?);
+    *held = Some(Arc::clone(&session));
+    runtime.spawn(look_after(Arc::clone(&session)));
+    Ok(session)
+}
+
+/// Returns how long a plugin that failed is let be before it is tried again, where that is worth waiting for.
+fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
+    let failures = context.store.read(|db| plugins::failures(db, plugin.server.id))?;
+    let standing = failures.map(|failures| Standing::of(&failures, None)).unwrap_or_default();
+    let (left, how) = match standing.health(context.clock.now()) {
+        Health::Well => return Ok(None),
+        Health::BackingOff(left) if left <= PATIENCE => return Ok(Some(left)),
+        Health::BackingOff(left) => (left, "failed and is let be for a while"),
+        Health::Failed(left) => (left, "failed ten times within an hour"),
+    };
+    let name = plugin.name();
+    let reason = plugin.standing.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    let millis = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+    Err(Error::new(Code::PluginUnavailable, format!("The plugin '{name}' {how}{reason}"))
+        .with_details(json!({ "plugin": name, "retry_after_ms": millis }))
+        .hint(format!("`mcpkg plugin check {name}` tries it at once")))
+}
+
+/// Looks after a plugin as long as it runs.
+async fn look_after(session: Arc<Session>) {
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let looked = Arc::clone(&session);
+        if !tokio::task::spawn_blocking(move || looked.look()).await.unwrap_or(false) {
+            return;
+        }
+    }
+}
+
+/// Ends the plugins of this process, and waits until nothing of them runs.
+pub fn end_all() {
+    let slots: Vec<Slot> = slots().drain().map(|(_, slot)| slot).collect();
+    // One that is being started ends with its call.
+    let sessions: Vec<Arc<Session>> = slots.iter().filter_map(|slot| slot.try_lock().ok()?.take()).collect();
+    sessions.iter().for_each(|session| session.end());
+    sessions.iter().for_each(|session| session.wait());
+}

@@ -1,0 +1,206 @@
+//! A plugin's tool: what its server says of it, whether that has changed since a person looked, and the command that it is.
+
+use rmcp::model::Tool;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::model::{Plugin, Provider, json};
+use crate::error::Result;
+use crate::store::blobs::damaged_value;
+use crate::store::plugins::ToolRow;
+use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, OutputField, SourceKind};
+use crate::workflow::{contracts, from_schema};
+
+/// The most tools of a plugin.
+pub const MOST: usize = 1_000;
+
+/// The most bytes of what is said of one.
+const LARGEST: usize = 256 << 10;
+
+/// The most characters of a name.
+const LONGEST: usize = 128;
+
+/// What a server says of a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// What it is called for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The schema of its arguments.
+    pub input: Map<String, Value>,
+    /// The schema of its answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Map<String, Value>>,
+    /// What it does to what is there.
+    #[serde(default, skip_serializing_if = "Hints::is_empty")]
+    pub hints: Hints,
+}
+
+/// What a server says that a tool does to what is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hints {
+    /// Whether it changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<bool>,
+    /// Whether it may lose something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive: Option<bool>,
+    /// Whether doing it twice does no more than doing it once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent: Option<bool>,
+}
+
+impl Hints {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Returns what a server says of its tools, as it is stored, and why tools were left out, a line each.
+///
+/// # Errors
+/// `E_INTERNAL`.
+pub fn listed(tools: Vec<Tool>) -> Result<(Vec<(String, String)>, Vec<String>)> {
+    let (mut listed, mut left_out): (Vec<(String, String)>, Vec<String>) = Default::default();
+    for tool in tools {
+        let name = tool.name.to_string();
+        let said = json(&said(tool))?;
+        let shown: String = name.escape_debug().take(LONGEST).collect();
+        if listed.len() == MOST {
+            left_out.push(format!("those from '{shown}' on, since it lists more than {MOST} tools"));
+            break;
+        }
+        let why = if name.is_empty() || name.chars().count() > LONGEST {
+            format!("its name has not between 1 and {LONGEST} characters")
+        } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            "its name has a blank in it, or what is no character".to_owned()
+        } else if said.contains("\\u0000") {
+            "what is said of it holds U+0000".to_owned()
+        } else if said.len() > LARGEST {
+            format!("what is said of it has more than {} KiB", LARGEST >> 10)
+        } else if listed.iter().any(|(known, _)| *known == name) {
+            "another one has its name".to_owned()
+        } else {
+            listed.push((name, said));
+            continue;
+        };
+        left_out.push(format!("'{shown}': {why}"));
+    }
+    Ok((listed, left_out))
+}
+
+fn said(tool: Tool) -> Said {
+    let hints = tool.annotations.as_ref().map(|said| Hints {
+        read_only: said.read_only_hint,
+        destructive: said.destructive_hint,
+        idempotent: said.idempotent_hint,
+    });
+    Said {
+        title: tool.title.or_else(|| tool.annotations.and_then(|said| said.title)),
+        description: tool.description.map(|text| text.into_owned()),
+        input: (*tool.input_schema).clone(),
+        output: tool.output_schema.map(|schema| (*schema).clone()),
+        hints: hints.unwrap_or_default(),
+    }
+}
+
+/// How a tool stands to what a person saw of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// As it was.
+    Same,
+    /// Nobody saw it.
+    New,
+    /// Something else is said of it.
+    Changed,
+    /// It is listed no longer.
+    Gone,
+}
+
+/// Returns how a tool stands to what a person saw of it.
+pub fn news(tool: &ToolRow) -> News {
+    match (&tool.listed, &tool.accepted) {
+        (None, _) => News::Gone,
+        (Some(_), None) => News::New,
+        (Some(listed), Some(accepted)) if listed == accepted => News::Same,
+        _ => News::Changed,
+    }
+}
+
+/// Reads what is stored of a tool.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn parsed(json: &str) -> Result<Said> {
+    serde_json::from_str(json).map_err(|_| damaged_value("what is stored of a plugin's tool is malformed"))
+}
+
+/// Returns the command that a tool is; `None` where the server lists it no longer.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
+    let Some(listed) = &tool.listed else { return Ok(None) };
+    let said = parsed(listed)?;
+    // What nobody looked at has nobody's word.
+    let was_seen = news(tool) == News::Same;
+    let provider = plugin.providers.get(&tool.name).filter(|_| was_seen);
+    let (effect, idempotency) = match provider {
+        Some(_) => (CommandEffect::Read, Idempotency::Safe),
+        None if plugin.trusted && was_seen => does(said.hints),
+        None => (CommandEffect::Write, Idempotency::None),
+    };
+    let description = said.description.as_deref().unwrap_or_default().trim();
+    let first = description.lines().next().filter(|line| !line.is_empty());
+    let summary = first.or(said.title.as_deref()).unwrap_or_default().trim_end_matches('.');
+    let output = said.output.as_ref().map(|schema| from_schema::output(schema, None)).unwrap_or_default();
+    let mut spec = CommandSpec {
+        summary: summary.to_owned(),
+        description: description.contains('\n').then(|| description.to_owned()),
+        effect,
+        idempotency,
+        flags: from_schema::flags(&said.input),
+        output_contract: output,
+        ..CommandSpec::new(format!("{}:{}", plugin.name(), tool.name), SourceKind::Plugins)
+    };
+    if let Some(provider) = provider {
+        declare(&mut spec, provider);
+    }
+    Ok(Some(spec))
+}
+
+/// Returns what a tool does, by the word of a server that counts.
+fn does(hints: Hints) -> (CommandEffect, Idempotency) {
+    match (hints.read_only, hints.destructive, hints.idempotent) {
+        (Some(true), _, _) => (CommandEffect::Read, Idempotency::Safe),
+        (_, Some(true), Some(true)) => (CommandEffect::Destroy, Idempotency::Idempotent),
+        (_, Some(true), _) => (CommandEffect::Destroy, Idempotency::None),
+        (_, _, Some(true)) => (CommandEffect::Write, Idempotency::Idempotent),
+        _ => (CommandEffect::Write, Idempotency::None),
+    }
+}
+
+/// Makes a command the list that a person said it is.
+fn declare(spec: &mut CommandSpec, provider: &Provider) {
+    let output = &mut spec.output_contract;
+    if output.list.as_ref() != Some(&provider.items) {
+        // What the schema says is of another part of the answer.
+        output.fields.clear();
+    }
+    output.list = Some(provider.items.clone());
+    let resource = contracts::resource(spec);
+    let mut tag = |name: &str, tags: Vec<String>| {
+        let fields = &mut spec.output_contract.fields;
+        match fields.iter_mut().find(|field| field.name == name) {
+            Some(field) => field.tags = tags,
+            None => fields.push(OutputField { name: name.to_owned(), r#type: None, tags }),
+        }
+    };
+    tag(&provider.value, vec![format!("{resource}_id")]);
+    if let Some(label) = provider.label.as_ref().filter(|label| **label != provider.value) {
+        tag(label, vec![format!("{resource}_name"), contracts::DISPLAY.to_owned()]);
+    }
+}

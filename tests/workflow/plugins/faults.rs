@@ -1,0 +1,161 @@
+//! What goes wrong with plugins: each ends in an error of its own, in time, and nothing of it runs on.
+
+use std::time::{Duration, Instant};
+
+use mcpkg::op::Context;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Ground, call, tools};
+use crate::support::eventually;
+
+fn ground(call: &str) -> Ground {
+    Ground::playing(json!({ "tools": tools(), "call": call }))
+}
+
+/// Waits until nothing of the plugin runs.
+fn over(ground: &Ground) {
+    eventually("nothing of the plugin runs", || ground.play.is_over().then_some(()));
+}
+
+#[test]
+fn one_that_dies_in_a_call_is_told_with_its_last_words_and_started_again() {
+    let ground = ground("die");
+    let (code, message, may_be_done) = ground.fails("toy:add_note");
+    assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true), "{message}");
+    assert!(message.contains("exit status: 9") && message.contains("no more of this"), "{message}");
+    over(&ground);
+    assert_eq!(ground.listed()["state"], "backing_off");
+    ground.play.now(&json!({ "tools": tools() }));
+    // After a pause of a second it is started again, by the call.
+    let answered = ground.call("toy:add_note", json!({ "text": "a" })).expect("an answer");
+    assert_eq!(answered.output, "add_note: {\"text\":\"a\"}");
+}
+
+#[test]
+fn one_that_forks_leaves_no_child() {
+    let ground = ground("fork");
+    let (code, message, _) = ground.fails("toy:add_note");
+    assert_eq!(code, "E_PLUGIN_FAILED", "{message}");
+    assert_eq!(ground.play.logged("child").len(), 1);
+    over(&ground);
+}
+
+#[test]
+fn endless_lines_and_floods_are_cut() {
+    for (call, why) in [("line", "a line of more than 16 MiB"), ("flood", "more than 64 MiB at once")] {
+        let ground = ground(call);
+        let (code, message, may_be_done) = ground.fails("toy:add_note");
+        assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true), "{call}: {message}");
+        assert!(message.contains(why), "{call}: {message}");
+        over(&ground);
+    }
+}
+
+#[test]
+fn silence_ends_with_the_time_that_a_call_has() {
+    let ground = ground("silent");
+    ground.scratch.ok(&["plugin", "set", "toy", "--timeout", "2"]);
+    let begun = Instant::now();
+    let (code, message, may_be_done) = ground.fails("toy:add_note");
+    assert_eq!((code.as_str(), may_be_done), ("E_TIMEOUT", true), "{message}");
+    assert!(begun.elapsed() >= Duration::from_secs(2));
+    over(&ground);
+    // One that never greets.
+    ground.play.now(&json!({ "tools": tools(), "start": "silent" }));
+    let (code, message, may_be_done) = ground.fails("toy:add_note");
+    assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_UNAVAILABLE", false), "{message}");
+    assert!(message.contains("did not answer in time"), "{message}");
+    over(&ground);
+}
+
+#[test]
+fn a_call_that_is_given_up_ends_at_once_and_the_plugin_hears_of_it() {
+    let ground = ground("silent");
+    let cancelled = CancellationToken::new();
+    let context = Context { cancelled: cancelled.clone(), ..ground.person() };
+    let failed = std::thread::scope(|scope| {
+        let calling = scope.spawn(|| call(&context, "toy:add_note", json!({})).expect_err("given up"));
+        eventually("the call arrives", || ground.play.log().contains(&"called add_note".to_owned()).then_some(()));
+        cancelled.cancel();
+        calling.join().expect("a thread")
+    });
+    assert_eq!((failed.error.code().name(), failed.may_be_done), ("E_CANCELLED", true));
+    eventually("it is told", || ground.play.log().contains(&"cancelled".to_owned()).then_some(()));
+}
+
+#[test]
+fn one_that_never_starts_is_let_be_and_a_person_may_try() {
+    let ground = Ground::new();
+    ground.play.now(&json!({ "tools": tools(), "start": "die" }));
+    for _ in 0..3 {
+        let (code, message, may_be_done) = ground.fails("toy:add_note");
+        assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_UNAVAILABLE", false), "{message}");
+        assert!(message.contains("I never start"), "{message}");
+    }
+    // Failures that were long ago do not count, and ten of late are enough: kept in the row, so that every process goes by them.
+    let now = ground.person().clock.now();
+    let fail = |times: Vec<i64>| {
+        let store = ground.scratch.store();
+        let id = mcpkg::workflow::plugin::plugins::all(&ground.person()).expect("plugins")[0].server.id;
+        let times = Value::from(times).to_string();
+        store.write(|db| mcpkg::store::plugins::set_failures(db, id, &times, Some("it ended"))).expect("kept");
+    };
+    fail((0..10).map(|n| now - 600_000 + n).collect());
+    assert_eq!(ground.listed()["state"], "failed");
+    let failed = ground.call("toy:add_note", json!({})).expect_err("it is let be");
+    assert_eq!(failed.error.code().name(), "E_PLUGIN_UNAVAILABLE");
+    assert!(failed.error.message().contains("failed ten times within an hour: it ended"), "{}", failed.error);
+    assert!(
+        failed.error.details().is_some_and(|details| details["retry_after_ms"].as_u64() > Some(3_000_000 - 600_000))
+    );
+    let doctor = ground.scratch.run(&["doctor"]);
+    assert!(doctor.stdout.contains("'toy' failed ten times within an hour"), "{doctor}");
+    fail((0..10).map(|n| now - 3_700_000 + n).collect());
+    ground.play.now(&json!({ "tools": tools() }));
+    ground.call("toy:add_note", json!({})).expect("an answer");
+    fail((0..10).map(|n| now - 600_000 + n).collect());
+    ground.scratch.ok(&["plugin", "check", "toy"]);
+    assert_eq!(ground.listed()["state"], "well");
+}
+
+#[test]
+fn a_plugin_asks_nothing_and_a_tools_own_failure_is_one() {
+    let ground = ground("ask");
+    ground.call("toy:add_note", json!({})).expect("an answer");
+    let answers = || ground.play.log().iter().filter(|line| line.starts_with("answered")).cloned().collect::<Vec<_>>();
+    eventually("all three are answered", || (answers().len() == 3).then_some(()));
+    let answers = answers();
+    assert_eq!(answers.iter().filter(|answer| *answer == "answered -32601").count(), 2, "{answers:?}");
+    assert!(answers.iter().any(|answer| answer.contains("decline")), "{answers:?}");
+    ground.play.now(&json!({ "tools": tools(), "call": "fail" }));
+    let (code, message, may_be_done) = ground.fails("toy:add_note");
+    assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", false));
+    assert_eq!(message, "'toy:add_note' failed: it cannot be done");
+}
+
+#[test]
+fn one_that_is_removed_while_it_works_ends_with_its_call() {
+    let ground = ground("silent");
+    std::thread::scope(|scope| {
+        let calling = scope.spawn(|| ground.fails("toy:add_note"));
+        eventually("the call arrives", || ground.play.log().contains(&"called add_note".to_owned()).then_some(()));
+        // By another process.
+        ground.scratch.ok(&["plugin", "remove", "toy", "--yes"]);
+        let (code, message, may_be_done) = calling.join().expect("a thread");
+        assert_eq!((code.as_str(), may_be_done), ("E_PLUGIN_FAILED", true));
+        assert!(message.contains("removed or changed while it worked"), "{message}");
+    });
+    over(&ground);
+}
+
+#[test]
+fn one_that_is_not_used_ends() {
+    let ground = Ground::new();
+    ground.scratch.ok(&["plugin", "set", "toy", "--idle", "1"]);
+    ground.call("toy:add_note", json!({})).expect("an answer");
+    assert!(!ground.play.is_over());
+    over(&ground);
+    assert_eq!(ground.listed()["state"], "well");
+    ground.call("toy:add_note", json!({})).expect("an answer");
+}

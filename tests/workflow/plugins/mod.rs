@@ -1,0 +1,107 @@
+//! Plugins: MCP servers that mcpkg runs itself. What they play stands in `tests/support/plugin.rs`.
+
+mod changes;
+mod commands;
+mod faults;
+mod network;
+mod shell;
+
+use std::sync::Arc;
+
+use mcpkg::error::Error;
+use mcpkg::op::{Confirmation, Context};
+use mcpkg::workflow::commands::{self, reachable};
+use mcpkg::workflow::running::{Answered, Failed, Running};
+use serde_json::{Value, json};
+
+use crate::support::Scratch;
+use crate::support::plugin::{Play, tool};
+
+/// A database with a project, whose plugin `toy` plays what it is told.
+pub struct Ground {
+    pub scratch: Scratch,
+    pub play: Play,
+}
+
+/// What the plugin lists.
+pub fn tools() -> Value {
+    let text = json!({ "text": { "type": "string" } });
+    json!([
+        tool("add_note", "Adds a note.\nFor good.", text.clone()),
+        tool("add", "Adds numbers", json!({ "a": { "type": "integer" } })),
+        tool("list_notes", "Lists the notes", json!({})),
+    ])
+}
+
+impl Ground {
+    pub fn new() -> Self {
+        Self::playing(json!({ "tools": tools() }))
+    }
+
+    /// The plugin is added as it plays `what`.
+    pub fn playing(what: Value) -> Self {
+        let scratch = Scratch::with_project_here();
+        let play = Play::new(scratch.path(), &what);
+        let ground = Self { scratch, play };
+        ground.add().expect("it is added");
+        ground
+    }
+
+    fn add(&self) -> Result<Value, Error> {
+        let mut given = self.play.given();
+        given["name"] = json!("toy");
+        self.person_runs(&["plugin", "add"], given)
+    }
+
+    /// A person at a terminal who says yes.
+    pub fn person(&self) -> Context {
+        person(&self.scratch)
+    }
+
+    /// Runs one of mcpkg's commands as that person.
+    pub fn person_runs(&self, cli: &[&str], arguments: Value) -> Result<Value, Error> {
+        person_runs(&self.scratch, cli, arguments)
+    }
+
+    /// Calls a command as that person, who consented.
+    pub fn call(&self, id: &str, with: Value) -> Result<Answered, Failed> {
+        call(&self.person(), id, with)
+    }
+
+    /// The code and the message of a call that fails.
+    #[track_caller]
+    pub fn fails(&self, id: &str) -> (String, String, bool) {
+        let failed = self.call(id, json!({})).expect_err("a failure");
+        (failed.error.code().name().to_owned(), failed.error.message().to_owned(), failed.may_be_done)
+    }
+
+    /// The plugin as `plugin list` has it.
+    pub fn listed(&self) -> Value {
+        self.scratch.json(&["plugin", "list"])["plugins"][0].clone()
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        // What a test started in this process ends with it.
+        let _ = self.person_runs(&["plugin", "remove"], json!({ "name": "toy" }));
+    }
+}
+
+/// A person at a terminal who says yes.
+pub fn person(scratch: &Scratch) -> Context {
+    Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..scratch.context() }
+}
+
+/// Runs one of mcpkg's commands as that person.
+pub fn person_runs(scratch: &Scratch, cli: &[&str], arguments: Value) -> Result<Value, Error> {
+    let entry = mcpkg::operations().find(|entry| entry.cli == cli).expect("an operation");
+    entry.from_agent(arguments).expect("a call").run(&person(scratch)).map(|reply| reply.into_value())
+}
+
+/// Calls a command.
+pub fn call(context: &Context, id: &str, with: Value) -> Result<Answered, Failed> {
+    let spec = reachable(context).spec(id).expect("commands").expect("the command");
+    let with = with.as_object().expect("arguments").clone();
+    commands::run(context, &Running { spec: &spec, with: &with, body: None, key: None })
+}

@@ -1,0 +1,105 @@
+//! `mcpkg plugin ...` as a user meets it.
+
+use serde_json::json;
+
+use super::{Ground, person_runs};
+use crate::support::Scratch;
+
+#[test]
+fn a_plugin_is_listed_changed_and_removed() {
+    let ground = Ground::new();
+    let listed = ground.scratch.ok(&["plugin", "list"]);
+    assert!(listed.starts_with("toy\twell\t3\t"), "{listed}");
+    let ran = ground.scratch.run(&["plugin", "check", "toy"]);
+    insta::assert_snapshot!(ran.to_string(), @r"
+    status: 0
+    --- stdout
+    The plugin 'toy' lists 3 tools, as before
+    --- stderr
+    ");
+    ground.scratch.ok(&["plugin", "set", "toy", "--timeout", "9", "--idle", "60"]);
+    let listed = ground.listed();
+    assert_eq!((&listed["timeout_s"], &listed["idle_s"], &listed["state"]), (&json!(9), &json!(60), &json!("well")));
+    let ran = ground.scratch.run(&["plugin", "set", "toy", "--provider", "list_note", "--value", "id"]);
+    assert!(ran.status == 1 && ran.stderr.contains("did you mean 'list_notes'?"), "{ran}");
+    let ran = ground.scratch.run(&["plugin", "chek", "toy"]);
+    assert_eq!(ran.status, 2, "{ran}");
+    let unasked = ground.scratch.run(&["plugin", "remove", "toy"]);
+    assert!(unasked.status == 1 && unasked.stderr.contains("needs to be confirmed"), "{unasked}");
+    ground.scratch.ok(&["plugin", "remove", "toy", "--yes"]);
+    assert_eq!(ground.scratch.json(&["plugin", "list"])["plugins"], json!([]));
+    assert_eq!(ground.scratch.json(&["mcp", "list"])["servers"][0]["name"], "toy", "the server stays");
+    let kinds: Vec<String> = ground.scratch.json(&["events"])["events"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter_map(|event| event["kind"].as_str().filter(|kind| kind.starts_with("plugin")).map(str::to_owned))
+        .collect();
+    assert_eq!(kinds, ["plugin.add", "plugin.set", "plugin.remove"]);
+}
+
+#[test]
+fn names_are_one_name_space_with_catalogs() {
+    let ground = Ground::new();
+    let api =
+        json!({ "openapi": "3.1.0", "info": { "title": "Toy", "version": "1" }, "paths": { "/a": { "get": {} } } });
+    ground.scratch.file("api.json", api.to_string());
+    let ran = ground.scratch.run(&["catalog", "import", "api.json", "--prefix", "toy"]);
+    assert!(ran.status == 1 && ran.stderr.contains("A plugin is called 'toy'"), "{ran}");
+    ground.scratch.ok(&["catalog", "import", "api.json", "--prefix", "other"]);
+    for (name, why) in [("other", "A catalog has commands"), ("mcpkg", "mcpkg's own"), ("Toy", "no name of a plugin")] {
+        let mut given = ground.play.given();
+        given["name"] = json!(name);
+        let refused = ground.person_runs(&["plugin", "add"], given).expect_err(name);
+        assert!(refused.message().contains(why), "{refused}");
+    }
+    // A server that takes such a name later has no commands, and `doctor` says why.
+    ground.scratch.ok(&["mcp", "set", "toy", "--rename", "other"]);
+    assert!(
+        ground.scratch.json(&["command", "search", "note"])["commands"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|found| found["id"] != "other:add_note")
+    );
+    assert!(ground.scratch.run(&["doctor"]).stdout.contains("'other' has no commands"));
+    ground.scratch.ok(&["mcp", "set", "other", "--rename", "toy"]);
+    assert_eq!(ground.scratch.json(&["command", "search", "add note"])["commands"][0]["id"], "toy:add_note");
+}
+
+#[test]
+fn plugins_of_another_program_are_taken_over_and_not_started() {
+    let scratch = Scratch::with_project();
+    let file = json!({ "mcpServers": {
+        "files": { "command": "npx", "args": ["-y", "files"], "env": { "TOKEN": "hunter22" }, "disabled": true, "tags": ["a"] },
+        "docs": { "baseUrl": "https://docs.example/mcp", "headers": { "X-Key": "${env:DOCS_KEY}" } },
+        "Old": { "command": "old" },
+        "leaky": { "command": "leaky", "args": ["--token", "${env:TOKEN}"] },
+    } });
+    scratch.file("mcp.json", file.to_string());
+    let ran = scratch.run(&["plugin", "import", "mcp.json"]);
+    insta::assert_snapshot!(ran.to_string(), @"");
+    let listed = scratch.json(&["plugin", "list"]);
+    let states: Vec<_> =
+        listed["plugins"].as_array().expect("a list").iter().map(|one| (&one["name"], &one["state"])).collect();
+    assert_eq!(states, [(&json!("docs"), &json!("unapproved")), (&json!("files"), &json!("disabled"))]);
+    assert!(!std::fs::read(scratch.db()).expect("the database").windows(8).any(|window| window == b"hunter22"));
+    let again = scratch.run(&["plugin", "import", "mcp.json"]);
+    assert!(again.status == 0 && again.stderr.contains("the project has an MCP server of this name"), "{again}");
+}
+
+#[test]
+fn a_server_that_the_project_has_is_run_as_it_is() {
+    let ground = Ground::new();
+    ground.person_runs(&["plugin", "remove"], json!({ "name": "toy" })).expect("it is removed");
+    let mut given = ground.play.given();
+    given["name"] = json!("toy");
+    let refused = ground.person_runs(&["plugin", "add"], given).expect_err("another definition");
+    assert!(refused.message().contains("already exists"), "{refused}");
+    ground.person_runs(&["plugin", "add"], json!({ "name": "toy" })).expect("it is added");
+    let twice = ground.person_runs(&["plugin", "add"], json!({ "name": "toy" })).expect_err("twice");
+    assert!(twice.message().contains("is a plugin already"), "{twice}");
+    let none =
+        person_runs(&Scratch::with_project(), &["plugin", "add"], json!({ "name": "toy" })).expect_err("nothing");
+    assert!(none.message().contains("a program, or has an address"), "{none}");
+}
