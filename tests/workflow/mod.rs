@@ -2,6 +2,7 @@
 
 mod catalogs;
 mod index;
+mod phase2;
 mod runs;
 pub(crate) mod saved;
 mod text;

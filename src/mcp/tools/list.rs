@@ -169,6 +169,7 @@ fn of_provider(
         found.extend(
             page.into_iter()
                 .filter(|tool| config.surface.serves(&tool.listed.name, tool.group, tool.effect))
+                .filter(|tool| !(tool.runs_commands() && config.surface.no_execute))
                 .filter(|tool| named(&tool.listed.name).is_none()),
         );
         match last {
