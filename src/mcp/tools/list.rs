@@ -281,6 +281,7 @@ mod tests {
                 hints: op::Hints::default(),
                 open_world: true,
                 long: false,
+                runs_commands: false,
                 consent: None,
                 meta: None,
                 group: "registry",

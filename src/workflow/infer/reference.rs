@@ -187,9 +187,11 @@ impl Fit {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+    use crate::workflow::expression::value_at;
     use crate::workflow::spec::OutputField;
 
     fn apps() -> OutputContract {
@@ -240,5 +242,35 @@ mod tests {
         assert_eq!(find(None, "plan", &json!("mini"), &answer).unwrap().confidence, Confidence::Medium);
         let hidden = [Answer::of(Some(&json!({ "token": "***" })), &OutputContract::default())];
         assert_eq!(find(None, "x", &json!("***"), &hidden), None);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z0-9-]{0,14}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::hash_map("[a-z_.$-]{0,5}", inner, 0..5)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_reference_leads_to_the_very_value(outputs in prop::collection::vec(any_json(), 1..4), value in any_json()) {
+            let answers: Vec<Answer> =
+                outputs.iter().map(|output| Answer::of(Some(output), &OutputContract::default())).collect();
+            let scalars = answers.iter().flat_map(|answer| answer.0.iter().map(|scalar| scalar.value.clone()));
+            for value in scalars.chain([value]) {
+                let Some(found) = find(None, "x", &value, &answers) else { continue };
+                prop_assert_eq!(value_at(&outputs[found.call], &found.segments), Some(&value));
+                prop_assert_eq!(Some(found), find(None, "x", &value, &answers));
+            }
+        }
     }
 }

@@ -8,28 +8,41 @@ use crate::workflow::yaml;
 const MOST: usize = 16;
 
 /// Returns a text of which YAML can be made, where it can be had by emptying a few lines; each of the others stays where it is.
-/// Of the line that is being written the key stays.
+/// Of the line that is being written the key stays at least.
 pub fn unbroken(text: &str, written: Option<usize>) -> Cow<'_, str> {
-    let mut text = Cow::Borrowed(text);
-    for _ in 0..MOST {
+    let kept = passed_over(Cow::Borrowed(text), written);
+    kept.or_else(|| passed_over(Cow::Owned(keyed(text, written?)?), written)).unwrap_or(Cow::Borrowed(text))
+}
+
+/// Empties the lines that no YAML can be made of; `None` where these are too many, or the one that is being written.
+fn passed_over(mut text: Cow<'_, str>, written: Option<usize>) -> Option<Cow<'_, str>> {
+    for _ in 0..=MOST {
         let read = yaml::read(&text);
-        let Some(found) = read.findings.first().filter(|_| read.value.is_none()) else { break };
+        let Some(found) = read.findings.first().filter(|_| read.value.is_none()) else { return Some(text) };
         let line = found.span.line;
-        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-        let Some(broken) = lines.get_mut(line - 1) else { break };
-        let key = broken.find(": ").filter(|_| Some(line) == written && !broken.ends_with(": "));
-        let left = key.map_or(String::new(), |end| broken[..end + 2].to_owned());
-        if *broken == left {
-            break;
-        }
-        *broken = left;
-        text = Cow::Owned(lines.join("\n"));
+        text = Cow::Owned(with_line(&text, line, |_| Some("")).filter(|_| Some(line) != written)?);
     }
-    text
+    None
+}
+
+/// Returns a text with nothing but the key left of a line.
+fn keyed(text: &str, line: usize) -> Option<String> {
+    with_line(text, line, |line| line.find(": ").map(|end| &line[..end + 2]))
+}
+
+/// Returns a text with another line in the place of one; `None` where that is the same.
+fn with_line<'t>(text: &'t str, line: usize, other: impl Fn(&'t str) -> Option<&'t str>) -> Option<String> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let place = lines.get_mut(line - 1)?;
+    let other = other(place).filter(|other| other != place)?;
+    *place = other;
+    Some(lines.join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -39,10 +52,16 @@ mod tests {
         assert_eq!(unbroken("a: 1\n", None), "a: 1\n");
         // What is being written keeps its key.
         let written = "inputs:\n  app:\n    provider: [apps\nworkflow: a\n";
-        assert!(
-            unbroken(written, Some(3)).starts_with("inputs:\n  app:\n    provider: "),
-            "{}",
-            unbroken(written, Some(3))
-        );
+        assert_eq!(unbroken(written, Some(3)), "inputs:\n  app:\n    provider: \nworkflow: a\n");
+    }
+
+    proptest! {
+        #[test]
+        fn every_other_line_stays_where_it_is(text in "([a-z]{0,3}[:\\[\\]{}\"' -]{0,3}[a-z]{0,2}\n){0,12}", written in prop::option::of(1_usize..12)) {
+            let whole = unbroken(&text, written);
+            prop_assert_eq!(whole.split('\n').count(), text.split('\n').count());
+            let changed = whole.split('\n').zip(text.split('\n')).filter(|(now, before)| now != before);
+            prop_assert!(changed.count() <= MOST);
+        }
     }
 }

@@ -94,7 +94,7 @@ fn a_tool_that_runs_commands_is_none_itself_and_is_refused_as_execute_is() {
     assert!(tool(&mut client, TOOL).is_none());
     assert_eq!(call(&mut client, TOOL, json!({ "name": "web" }))["error"]["code"], "E_EXECUTE_DENIED");
     client.finish();
-    for arguments in [&["--as", "assistant"][..], &["--groups", "content"], &["--read-only"]] {
+    for arguments in [&["--as", "assistant"][..], &["--groups", "content"]] {
         let mut client = Client::start(&ground.scratch, arguments).shake_hands("2025-11-25");
         assert!(tool(&mut client, TOOL).is_none(), "{arguments:?}");
         let unknown = client.error("tools/call", json!({ "name": TOOL, "arguments": { "name": "web" } }));
@@ -114,7 +114,7 @@ fn only_what_can_be_run_is_exposed_and_without_a_yes_nothing_is() {
     scratch.file("broken.yaml", &APP.replace("new_app", "broken").replace("hosting:apps:create", "hosting:apps:made"));
     scratch.ok(&["workflow", "import", "broken.yaml"]);
     let refused = scratch.run(&["workflow", "expose", "broken", "--yes"]);
-    assert!(refused.status == 1 && refused.stderr.contains("'broken' has 1 error"), "{refused}");
+    assert!(refused.status != 0 && refused.stderr.contains("'broken' has 1 error"), "{refused}");
     scratch.file(
         "taken.yaml",
         &APP.replace("new_app", "taken").replace("name: {desc", "nonce: {desc").replace("inputs.name", "inputs.nonce"),

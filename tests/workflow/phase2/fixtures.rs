@@ -85,6 +85,7 @@ fn a_plan_takes_a_fixture_by_its_name() {
 #[test]
 fn fixtures_are_exported_beside_their_workflow_and_come_back_with_it() {
     let scratch = kept();
+    scratch.file("out/about.txt", "Exported");
     scratch.ok(&["workflow", "export", "keep_note", "--to", "out/keep_note.yaml"]);
     let beside = scratch.path().join("out/keep_note.fixtures.yaml");
     assert!(std::fs::read_to_string(&beside).expect("the fixtures").starts_with("ready:"));
@@ -113,10 +114,10 @@ fn fixtures_stay_with_their_workflow_and_hold_no_secret() {
     let listed = scratch.json(&["workflow", "fixture", "list", "other"]);
     assert_eq!(listed["fixtures"][0]["name"], "ready");
     let there = scratch.run(&["workflow", "fixture", "add", "other", "ready", "note.yaml"]);
-    assert!(there.status == 1 && there.stderr.contains("The fixture is none"), "{there}");
+    assert!(there.status != 0 && there.stderr.contains("The fixture is none"), "{there}");
     scratch.file("secret.yaml", &format!("step_outputs: {{look: {{key: ghp_{}}}}}", "a1B2c3D4e5".repeat(4)));
     let refused = scratch.run(&["workflow", "fixture", "add", "other", "secret", "secret.yaml"]);
-    assert!(refused.status == 1 && refused.stderr.contains("`step_outputs.look` looks like a secret"), "{refused}");
+    assert!(refused.status != 0 && refused.stderr.contains("`step_outputs.look` looks like a secret"), "{refused}");
     scratch.file("empty.yaml", "{}");
     let taken = scratch.run(&["workflow", "fixture", "add", "other", "ready", "empty.yaml"]);
     assert!(taken.status == 1 && taken.stderr.contains("--update"), "{taken}");
