@@ -920,3 +920,34 @@ CREATE TABLE plugin_tool (
   accepted  TEXT CHECK (accepted::json IS NOT NULL),
   PRIMARY KEY (server_id, name)
 );
+
+CREATE TABLE workflow_fixture (
+  project_id BIGINT NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+  item       BYTEA NOT NULL CHECK (octet_length(item) = 16),
+  name       TEXT COLLATE "C" NOT NULL,
+  content    TEXT NOT NULL CHECK (content::json IS NOT NULL),
+  set_at     BIGINT NOT NULL,
+  PRIMARY KEY (project_id, item, name)
+);
+
+CREATE TABLE workflow_exposed (
+  project_id BIGINT NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+  item       BYTEA NOT NULL CHECK (octet_length(item) = 16),
+  model_hash BYTEA NOT NULL CHECK (octet_length(model_hash) = 32),
+  effect     TEXT NOT NULL CHECK (effect IN ('read', 'write', 'destroy')),
+  open_world BIGINT NOT NULL CHECK (open_world IN (0, 1)),
+  exposed_at BIGINT NOT NULL,
+  PRIMARY KEY (project_id, item)
+);
+
+CREATE TABLE workflow_template (
+  project_id  BIGINT NOT NULL REFERENCES project (id) ON DELETE CASCADE,
+  name        TEXT COLLATE "C" NOT NULL,
+  title       TEXT,
+  description TEXT,
+  blob_id     BIGINT NOT NULL REFERENCES blob (id),
+  set_at      BIGINT NOT NULL,
+  PRIMARY KEY (project_id, name)
+);
+
+CREATE INDEX workflow_template_blob ON workflow_template (blob_id);

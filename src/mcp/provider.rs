@@ -103,6 +103,13 @@ pub enum TaskSupport {
     Required,
 }
 
+impl Projected {
+    /// Whether it runs commands, and asks a person about each plan itself.
+    pub(super) fn runs_commands(&self) -> bool {
+        matches!(&self.answer, Answer::Run(tool) if tool.runs_commands)
+    }
+}
+
 impl From<op::Projected> for Projected {
     fn from(tool: op::Projected) -> Self {
         let mut listed = Tool::new(tool.name.clone(), tool.description.clone(), Arc::clone(&tool.input_schema));

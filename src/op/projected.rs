@@ -31,6 +31,8 @@ pub struct Projected {
     pub open_world: bool,
     /// Whether it may take minutes, as [`super::Operation::LONG`].
     pub long: bool,
+    /// Whether it runs commands, and asks a person about each plan itself, as [`super::Operation::RUNS_COMMANDS`].
+    pub runs_commands: bool,
     /// The operation under which a person is asked, where a call may need consent.
     pub consent: Option<&'static str>,
     /// What is known besides, for `_meta` in the list: a key and its value.
@@ -106,6 +108,7 @@ mod tests {
             hints: Hints::default(),
             open_world: false,
             long: false,
+            runs_commands: false,
             consent: None,
             meta: None,
             group: "registry",

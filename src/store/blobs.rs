@@ -306,6 +306,7 @@ macro_rules! unreferenced {
                             AND NOT EXISTS (SELECT 1 FROM workflow_revision WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM workflow_draft WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM workflow_draft WHERE base_blob = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM workflow_template WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM run WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM run WHERE output_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM run_step WHERE blob_id = blob.id)"

@@ -1,5 +1,9 @@
 //! Workflows: what a project keeps of them, every state that each was in, and what the project allows them.
 
+pub mod exposed;
+pub mod fixtures;
+pub mod templates;
+
 mod read;
 mod revisions;
 mod row;

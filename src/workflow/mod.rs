@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod api;
+mod argument;
 pub mod binding;
 pub mod check;
 pub mod commands;
@@ -10,13 +11,16 @@ pub mod contracts;
 pub mod definition;
 pub mod draft;
 pub mod engine;
+mod exposed;
 pub mod expression;
 pub mod finding;
+pub mod fixture;
 mod from_schema;
 pub mod given;
 pub mod graph;
 pub mod groups;
 pub mod index;
+mod infer;
 mod kept;
 pub mod limits;
 mod operations;
@@ -36,6 +40,8 @@ mod show;
 pub mod source;
 pub mod span;
 pub mod spec;
+mod suggest;
+mod template;
 pub mod text;
 mod tools;
 mod words;
@@ -62,6 +68,8 @@ pub const CONTRACT: &[&str] = &[
     "dry_run",
     "render_yaml",
     "execute",
+    "infer_workflow_from_session",
+    "suggest_providers",
 ];
 
 /// The operations that look at the index of commands.
@@ -70,13 +78,28 @@ const OPS: &[Entry] = &[Entry::of::<search::Search>(), Entry::of::<show::Show>()
 /// What this domain offers.
 pub const DOMAIN: Domain = Domain {
     name: "workflow",
-    operations: &[OPS, api::OPS, plugin::OPS, text::OPS, saved::OPS, draft::OPS, run::OPS],
+    operations: &[
+        OPS,
+        api::OPS,
+        plugin::OPS,
+        text::OPS,
+        saved::OPS,
+        fixture::OPS,
+        exposed::OPS,
+        template::OPS,
+        draft::OPS,
+        run::OPS,
+        infer::OPS,
+        suggest::OPS,
+    ],
     commands: &[
         ("command", "Find commands of every source, learn what they take and answer, and run them"),
         ("catalog", "Import APIs, whose operations become commands"),
         ("plugin", "Run MCP servers of the project, whose tools become commands"),
         ("workflow", "Keep, check, change and run workflows, which are made of commands"),
         ("workflow env", "Say which values workflows may read"),
+        ("workflow fixture", "Keep what is known before a run of a workflow, and what its plan has to show then"),
+        ("template", "Make workflows from templates, and keep some of your own"),
         ("draft", "Propose workflows, and decide on what agents propose"),
     ],
     groups: &[Group {
@@ -95,6 +118,7 @@ pub const DOMAIN: Domain = Domain {
         draft::resource::DRAFT,
         run::RUN,
     ],
+    tools: Some(exposed::PROJECTIONS),
     growing: &[drafts::GROWING, runs::GROWING],
     health: |context| [api::health(context), plugin::health(context)].concat(),
     ending: || {

@@ -98,6 +98,8 @@ fn all(context: &Context, tools: &Projections) -> Result<Vec<Projected>> {
             let is_last = page.len() < PAGE;
             all.extend(page);
             if is_last {
+                // What runs commands is none itself.
+                all.retain(|tool| !tool.runs_commands);
                 return Ok(all);
             }
         }
@@ -111,7 +113,9 @@ fn find(context: &Context, spec: &CommandSpec) -> Result<Option<Projected>> {
         for name in &spec.aliases {
             for tools in projections() {
                 let found = (tools.find)(db, &audience, name)?;
-                let served = |tool: &Projected| context.surface.serves(&tool.name, tool.group, tool.effect);
+                let served = |tool: &Projected| {
+                    !tool.runs_commands && context.surface.serves(&tool.name, tool.group, tool.effect)
+                };
                 if let Some(tool) = found.filter(served) {
                     return Ok(Some(tool));
                 }
@@ -165,6 +169,7 @@ mod tests {
             hints,
             open_world: true,
             long: true,
+            runs_commands: false,
             consent: None,
             meta: None,
             group: "registry",

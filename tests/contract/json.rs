@@ -217,6 +217,9 @@ fn every_command_keeps_to_the_schema() {
     scratch.file("kit/skills/a/SKILL.md", "---\nname: a\ndescription: A.\n---\nA\n");
     scratch.file("work/.cursorignore", "*.pem\n");
     scratch.file("note.yaml", crate::workflow::saved::NOTE);
+    scratch.file("empty.yaml", "{}");
+    scratch
+        .file("template.yaml", "{template: ours, workflow: {workflow: w, steps: [{id: a, run: 'mcpkg:prompt:list'}]}}");
     let steps = steps.iter().chain::<&[&[&str]]>(&[
         &["source", "add", "kit", "--yes"],
         &["source", "list"],
@@ -250,6 +253,21 @@ fn every_command_keeps_to_the_schema() {
         &["workflow", "env", "set", "REGION", "eu"],
         &["workflow", "env", "list"],
         &["workflow", "env", "unset", "REGION"],
+        &["workflow", "fixture", "add", "other", "empty", "empty.yaml"],
+        &["workflow", "fixture", "list", "other"],
+        &["workflow", "fixture", "show", "other", "empty"],
+        &["workflow", "test"],
+        &["workflow", "fixture", "remove", "other", "empty", "--yes"],
+        &["workflow", "expose", "other", "--yes"],
+        &["workflow", "unexpose", "other"],
+        &["workflow", "suggest", "other", "--pointer", "/inputs/text"],
+        &["command", "run", "mcpkg:prompt:create", "--arg", "name=by_run", "--arg", "content=x", "--yes"],
+        &["workflow", "infer"],
+        &["template", "list"],
+        &["template", "add", "template.yaml"],
+        &["template", "show", "ours"],
+        &["template", "use", "ours"],
+        &["template", "remove", "ours", "--yes"],
         &["draft", "add", "note.yaml"],
         &["draft", "list"],
         &["workflow", "delete", "other"],

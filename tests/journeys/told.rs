@@ -154,6 +154,9 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     let note = ground.scratch.file("note.yaml", note).display().to_string();
     let servers = r#"{ "mcpServers": { "other": { "command": "other" } } }"#;
     let servers = ground.scratch.file("mcp.json", servers).display().to_string();
+    let empty = ground.scratch.file("empty.yaml", "{}").display().to_string();
+    let template = "{template: ours, workflow: {workflow: w, steps: [{id: a, run: 'mcpkg:prompt:list'}]}}";
+    let template = ground.scratch.file("template.yaml", template).display().to_string();
     let mut listeners = Listeners::new(&ground);
     let edited = tidy.replace("# Tidy", "# Tidier");
     let steps: Vec<Vec<&str>> = vec![
@@ -280,11 +283,17 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["workflow", "edit", "keep_note"],
         vec!["workflow", "rename", "keep_note", "other"],
         vec!["workflow", "rename", "other", "keep_note"],
+        vec!["workflow", "fixture", "add", "keep_note", "empty", &empty],
+        vec!["workflow", "fixture", "remove", "keep_note", "empty", "--yes"],
+        vec!["workflow", "expose", "keep_note", "--yes"],
+        vec!["template", "add", &template],
+        vec!["template", "remove", "ours", "--yes"],
         vec!["draft", "add", &note, "--replaces", "keep_note"],
         vec!["draft", "edit", "DRAFT"],
         vec!["draft", "reject", "DRAFT"],
         vec!["workflow", "delete", "keep_note"],
         vec!["workflow", "restore", "keep_note", "1"],
+        vec!["workflow", "unexpose", "keep_note"],
         vec!["command", "run", "mcpkg:prompt:create", "--arg", "name=by_run", "--arg", "content=x", "--yes"],
         vec!["workflow", "policy", "deny"],
         vec!["workflow", "env", "set", "REGION", "eu"],

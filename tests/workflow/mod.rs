@@ -3,6 +3,7 @@
 mod catalogs;
 mod index;
 pub(crate) mod plugins;
+mod phase2;
 mod runs;
 pub(crate) mod saved;
 mod text;

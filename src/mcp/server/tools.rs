@@ -51,7 +51,7 @@ pub(super) async fn call(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
-    if let Tool::Operation(entry) = &tool
+    if let Some(entry) = tool.counts_as()
         && let Err(error) = server.rates.check(entry, &config)
     {
         return Ok(tools::failed(entry, error).into());

@@ -74,7 +74,19 @@ impl Tool {
 
     /// Whether it asks a person about each thing that it does.
     pub(in crate::mcp) fn asks_itself(&self) -> bool {
-        matches!(self, Tool::Operation(entry) if entry.runs_commands)
+        match self {
+            Tool::Operation(entry) => entry.runs_commands,
+            Tool::Projected(tool) => tool.runs_commands(),
+        }
+    }
+
+    /// The operation among whose calls one of it counts: itself, or what it runs commands as.
+    pub(in crate::mcp) fn counts_as(&self) -> Option<&'static Entry> {
+        match self {
+            Tool::Operation(entry) => Some(entry),
+            Tool::Projected(tool) if tool.runs_commands() => named(self.asks_as()),
+            Tool::Projected(_) => None,
+        }
     }
 
     /// Whether a server runs it once at a time for each asker.

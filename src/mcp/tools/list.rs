@@ -169,6 +169,7 @@ fn of_provider(
         found.extend(
             page.into_iter()
                 .filter(|tool| config.surface.serves(&tool.listed.name, tool.group, tool.effect))
+                .filter(|tool| !(tool.runs_commands() && config.surface.no_execute))
                 .filter(|tool| named(&tool.listed.name).is_none()),
         );
         match last {
@@ -280,6 +281,7 @@ mod tests {
                 hints: op::Hints::default(),
                 open_world: true,
                 long: false,
+                runs_commands: false,
                 consent: None,
                 meta: None,
                 group: "registry",

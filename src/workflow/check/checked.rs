@@ -99,7 +99,7 @@ pub fn shaped(text: &str) -> Result<(Option<Definition>, Vec<Finding>)> {
 }
 
 /// Holds a value against the schema; returns the definition that is left, where the value is a mapping.
-fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
+pub(super) fn shape(book: &mut Book<'_>, mut value: Value) -> Result<Option<Definition>> {
     version(&value)?;
     let is_mapping = value.is_object();
     shape::check(book, schema::of_workflow(), &mut value);

@@ -13,7 +13,9 @@ mod providers;
 mod references;
 mod safety;
 mod shape;
+mod surveyed;
 mod templates;
 
 pub use checked::{Checked, Sound, checked, shaped};
+pub use surveyed::{Surveyed, surveyed};
 pub use templates::{Slot, Use};

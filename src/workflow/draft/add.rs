@@ -66,7 +66,7 @@ impl Operation for Add {
         let (yaml, draft) = (self.yaml.take(), self.draft.take());
         let text = match (yaml, draft) {
             (Some(text), None) => text.read()?,
-            (None, Some(draft)) => Value::Object(draft.read()?).to_string(),
+            (None, Some(draft)) => Value::Object(draft.read_draft()?).to_string(),
             _ => return Err(Error::new(Code::InvalidArgument, "Give either `yaml` or `draft`")),
         };
         let said = Said::of(context, model::written(&Model::of(&text)?.definition)?)?;

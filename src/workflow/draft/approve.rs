@@ -32,7 +32,7 @@ impl Operation for Approve {
         one whose workflow was changed since, is refused; `mcpkg draft edit` mends both. Nothing is run.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg draft list", "mcpkg draft approve 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

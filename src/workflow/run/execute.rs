@@ -113,7 +113,10 @@ fn which() -> Error {
 }
 
 /// Runs a plan, once a person has consented to it.
-fn run(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
+///
+/// # Errors
+/// As [`gates::consent`], [`begin`] and [`reply::carry`].
+pub fn run(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
     let consent = gates::consent(context, &plan, held)?;
     let Plan { program, definition, hash, .. } = &plan;
     let begun = begin(context, Asked { program, definition, plan_hash: hash }, &consent)?;

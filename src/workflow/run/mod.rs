@@ -1,6 +1,7 @@
 //! Commands and workflows are run: what is asked before anything is sent, and what is told of runs afterwards.
 
 mod arguments;
+pub mod called;
 mod command;
 mod control;
 mod effects;
@@ -39,7 +40,7 @@ pub const OPS: &[Entry] = &[
 pub const EXECUTE: &str = "execute";
 
 /// The runs of the project, as a shell completes them.
-const RUNS: Names = Names::Stored(|typed| {
+pub const RUNS: Names = Names::Stored(|typed| {
     let project = typed.project()?.map(|project| project.id);
     let found = runs::list(typed.db, project, &Page::first(typed.limit))?.rows;
     let named = found.into_iter().map(|run| {
@@ -54,7 +55,7 @@ const RUNS: Names = Names::Stored(|typed| {
 ///
 /// # Errors
 /// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
-fn named(context: &Context, id: &str) -> Result<Run> {
+pub fn named(context: &Context, id: &str) -> Result<Run> {
     context.store.read(|db| find(db, context, id.trim()))
 }
 

@@ -28,7 +28,7 @@ impl Operation for Delete {
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow delete app_with_db"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

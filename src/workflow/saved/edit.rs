@@ -36,7 +36,7 @@ impl Operation for Edit {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -10,10 +10,12 @@ use super::model;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::workflows;
-use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::fixture::beside;
+use crate::workflow::{GROUP, answer};
 
 /// Export a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -35,6 +37,7 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["workflow", "export"];
     const TITLE: &'static str = "Export a workflow";
     const ABOUT: &'static str = "Write a workflow's text to a file, byte for byte, which imports back";
+    const HELP: &'static str = "Its fixtures are written beside it: app.fixtures.yaml beside app.yaml.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow export app_with_db --to app_with_db.yaml",
         "mcpkg workflow export app_with_db > app_with_db.yaml",
@@ -46,33 +49,56 @@ impl Operation for Export {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let (workflow, text, project) = context.read(|db, project| {
+        let (workflow, text, fixtures, project) = context.read(|db, project| {
             let workflow = workflows::get(db, project, &self.name)?;
             let text = model::stored(db, workflow.blob)?;
-            Ok((workflow, text, project.name.clone()))
+            let fixtures = beside::of_workflow(db, project.id, workflow.uuid)?;
+            Ok((workflow, text, fixtures, project.name.clone()))
         })?;
         let mut data = data(&project, &workflow);
         let Some(file) = &self.to else {
             data["yaml"] = text.clone().into();
+            data["fixtures"] = answer::data(&fixtures)?;
             return Ok(Reply::new(Body::Text(text), data));
         };
-        self.write(file, text.as_bytes())?;
+        let of_fixtures = beside::path(file);
+        let mut files = vec![(file, text)];
+        if !fixtures.is_empty() {
+            files.push((&of_fixtures, beside::text(&fixtures)?));
+        }
+        // None is written where another may not be.
+        let mut written = Vec::new();
+        for (file, text) in &files {
+            if self.has_to_be_written(file, text)? {
+                written.push((file, text));
+            }
+        }
+        written.into_iter().try_for_each(|(file, text)| disk::replace(file, text.as_bytes()))?;
         data["file"] = file.display().to_string().into();
-        let sentence = format!("Wrote workflow '{}' to {} ({} bytes)", workflow.name, file.display(), workflow.size);
+        let mut sentence =
+            format!("Wrote workflow '{}' to {} ({} bytes)", workflow.name, file.display(), workflow.size);
+        if !fixtures.is_empty() {
+            data["fixtures_file"] = of_fixtures.display().to_string().into();
+            let count = plural::count(fixtures.len(), "fixture");
+            sentence.push_str(&format!(", and {count} to {}", of_fixtures.display()));
+        }
         Ok(Reply::sentence(sentence, data))
     }
 }
 
 impl Export {
-    /// Writes the file; one that holds the same stays as it is.
-    fn write(&self, file: &Path, text: &[u8]) -> Result<()> {
+    /// Returns whether a file has to be written: not where it holds the same.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS` where it holds something else and may not be written over.
+    fn has_to_be_written(&self, file: &Path, text: &str) -> Result<bool> {
         match disk::metadata(file)? {
-            Some(_) if disk::read(file)? == text => Ok(()),
+            Some(_) if disk::read(file)? == text.as_bytes() => Ok(false),
             Some(_) if !self.force => {
                 let what = format!("The file `{}` holds something else; nothing was written", file.display());
                 Err(Error::new(Code::AlreadyExists, what).hint("--force writes over it"))
             }
-            _ => disk::replace(file, text),
+            _ => Ok(true),
         }
     }
 }

@@ -138,7 +138,7 @@ impl Operation for Restore {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow restore app_with_db", "mcpkg workflow restore app_with_db 2"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;

@@ -19,6 +19,8 @@ use crate::store::revisions::Author;
 use crate::store::workflows::{self, Action, Change};
 use crate::workflow::answer::VERSION;
 use crate::workflow::finding::Finding;
+use crate::workflow::fixture::beside::{self, Fixtures};
+use crate::workflow::fixture::form::Fixture;
 use crate::workflow::text::argument::Text;
 use crate::workflow::{GROUP, yaml};
 
@@ -48,15 +50,15 @@ impl Operation for Import {
     const ABOUT: &'static str = "Import workflows from files, as they stand, comments too";
     const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, and \
         those without `workflow` left out. What other programs write and mcpkg reads otherwise is mended, with a note for each \
-        thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. All is \
-        imported, or nothing.";
+        thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. The fixtures of \
+        app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow import app_with_db.yaml",
         "mcpkg workflow import workflows/ --dry-run",
         "mcpkg workflow import app_with_db.yaml --update -m 'Smaller plan'",
     ];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -108,6 +110,8 @@ struct File {
     path: String,
     text: String,
     model: Model,
+    /// Those of the file beside it.
+    fixtures: Fixtures,
     notes: Vec<String>,
     findings: Vec<Finding>,
 }
@@ -134,11 +138,10 @@ impl Standing {
 fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut Vec<String>) -> Result<()> {
     let read = |path: &Path| Text::File(path.to_owned()).read();
     if !path.is_dir() {
-        let (name, text) = match path == Path::new("-") {
-            true => ("standard input".to_owned(), Text::Input.read()?),
-            false => (path.display().to_string(), read(path)?),
-        };
-        files.push(File::of(context, name, text)?);
+        files.push(match path == Path::new("-") {
+            true => File::of(context, "standard input".to_owned(), Text::Input.read()?, Fixtures::new())?,
+            false => File::of(context, path.display().to_string(), read(path)?, beside::of_file(path)?)?,
+        });
         return Ok(());
     }
     let failed = |error| Error::file("read", path, error);
@@ -149,21 +152,21 @@ fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut 
     inside.sort();
     let is_meant = |path: &PathBuf| {
         let extension = path.extension().and_then(|extension| extension.to_str());
-        matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file()
+        matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
     };
     for path in inside.into_iter().filter(is_meant) {
         let text = read(&path)?;
         let shown = path.display().to_string();
         match yaml::read(&text).value {
             Some(Value::Object(fields)) if !fields.contains_key("workflow") => left_out.push(shown),
-            _ => files.push(File::of(context, shown, text)?),
+            _ => files.push(File::of(context, shown, text, beside::of_file(&path)?)?),
         }
     }
     Ok(())
 }
 
 impl File {
-    fn of(context: &Context, path: String, text: String) -> Result<Self> {
+    fn of(context: &Context, path: String, text: String, fixtures: Fixtures) -> Result<Self> {
         let Mended { text, notes } = mended(&text)?.unwrap_or(Mended { text, notes: Vec::new() });
         let (model, checked) = Model::checked(context, &text).map_err(|error| {
             let what = format!("`{path}` cannot be read as a workflow; nothing was imported");
@@ -172,12 +175,14 @@ impl File {
         })?;
         let findings = checked.findings;
         model::without_secrets(&findings).map_err(|error| error.hint(format!("it stands in `{path}`")))?;
-        Ok(Self { path, text, model, notes, findings })
+        Ok(Self { path, text, model, fixtures, notes, findings })
     }
 
     fn standing(&self, db: &Db<'_>, project: &Project) -> Result<Standing> {
         let Some(there) = workflows::find(db, project.id, &self.model.name)? else { return Ok(Standing::New) };
-        let is_same = model::stored(db, there.blob)? == self.text;
+        let kept = beside::of_workflow(db, project.id, there.uuid)?;
+        let has = |(name, fixture): (&String, &Fixture)| kept.get(name) == Some(fixture);
+        let is_same = model::stored(db, there.blob)? == self.text && self.fixtures.iter().all(has);
         Ok(if is_same { Standing::Same } else { Standing::Different })
     }
 
@@ -192,17 +197,15 @@ impl File {
     ) -> Result<()> {
         let new = self.model.stored(&self.text);
         let change = |action| Change { message, ..Change::plain(action) };
-        match standing {
-            Standing::Same => Ok(()),
-            Standing::New => {
-                let change = change(Action::Create);
-                workflows::insert(db, author, project, context.clock.uuid(), new, change).map(drop)
-            }
+        let written = match standing {
+            Standing::Same => return Ok(()),
+            Standing::New => workflows::insert(db, author, project, context.clock.uuid(), new, change(Action::Create))?,
             Standing::Different => {
                 let before = workflows::get(db, project, &self.model.name)?;
-                workflows::update(db, author, project, &before, new, change(Action::Update)).map(drop)
+                workflows::update(db, author, project, &before, new, change(Action::Update))?
             }
-        }
+        };
+        beside::keep(db, project.id, written.uuid, &self.fixtures, author.now)
     }
 
     /// What a person should know: what was mended, and what is found in the text.
@@ -231,7 +234,7 @@ impl Import {
         let row = |(file, standing): (&File, &Standing)| {
             json!({
                 "name": file.model.name, "file": file.path, "action": standing.word(), "notes": file.notes,
-                "findings": file.findings,
+                "findings": file.findings, "fixtures": file.fixtures.keys().collect::<Vec<_>>(),
             })
         };
         let workflows: Vec<Value> = files.iter().zip(done).map(row).collect();

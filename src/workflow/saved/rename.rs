@@ -7,10 +7,11 @@ use super::data;
 use super::model::{self, Model};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
-use crate::store::workflows::{self, Action, Change};
+use crate::store::workflows::{self, Action, Change, exposed};
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::exposed::check_name;
 
 /// Rename a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -31,7 +32,7 @@ impl Operation for Rename {
         "A workflow's name is the one in its text, where it is written anew; the rest of the text stays.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workflow rename app_with_db app_with_postgres"];
     const EFFECT: Effect = Effect::Write;
-    const CHANGES: Changes = Changes::NO_LIST;
+    const CHANGES: Changes = Changes::TOOLS;
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -45,6 +46,9 @@ impl Operation for Rename {
         model::check_name(&self.to)?;
         let (workflow, project) = context.write("workflow.rename", &self.name, |db, project, author| {
             let before = workflows::get(db, project, &self.name)?;
+            if exposed::find(db, &context.selection, &self.name)?.is_some() {
+                check_name(&self.to)?;
+            }
             let text = model::renamed(&model::stored(db, before.blob)?, &self.to)?;
             let renamed = Model::of(&text)?;
             let change = Change::plain(Action::Rename);

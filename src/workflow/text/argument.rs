@@ -158,6 +158,16 @@ impl Object {
             _ => Err(Error::new(Code::InvalidArgument, format!("{} is no mapping", text.name()))),
         }
     }
+
+    /// Reads a draft of a workflow; what is said of it, its `diagnostics`, is no part of it.
+    ///
+    /// # Errors
+    /// As [`Object::read`].
+    pub(in crate::workflow) fn read_draft(self) -> Result<Map<String, Value>> {
+        let mut draft = self.read()?;
+        draft.shift_remove("diagnostics");
+        Ok(draft)
+    }
 }
 
 impl<'de> Deserialize<'de> for Text {

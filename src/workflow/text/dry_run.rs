@@ -14,6 +14,9 @@ use crate::workflow::check::{Checked, checked};
 use crate::workflow::commands::reachable;
 use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::finding::Finding;
+use crate::workflow::fixture::chosen::{Chosen, chosen};
+use crate::workflow::fixture::form::Fixture;
+use crate::workflow::fixture::stored::FIXTURES;
 use crate::workflow::given::typed;
 use crate::workflow::plan::{Given, Plan, WillRun, planned};
 use crate::workflow::{GROUP, SHAPE};
@@ -40,9 +43,9 @@ pub(in crate::workflow) struct Known {
     /// Answers of steps by name, as if they had run
     #[arg(long, value_name = "FILE", value_parser = object)]
     step_outputs: Option<Object>,
-    /// inputs and step_outputs together
-    #[arg(long, value_name = "FILE", value_parser = object)]
-    fixture: Option<Object>,
+    /// Both together, or the name of a kept fixture
+    #[arg(long, value_name = "NAME|FILE", value_parser = chosen, add = FIXTURES)]
+    fixture: Option<Chosen>,
 }
 
 /// A value of an input.
@@ -91,7 +94,8 @@ impl Operation for DryRun {
     const ABOUT: &'static str =
         "Show what a workflow would do, without doing it: inputs it needs, steps in order, provider arguments, effects";
     const HELP: &'static str = "Nothing is asked, started or written. A condition on what is not known before the run is `unknown`; the answers of \
-        steps can be given with --step-outputs or --fixture, whose `expect` is not looked at here.";
+        steps can be given with --step-outputs or --fixture: a file, or a fixture of the workflow's (`mcpkg workflow fixture add`). What it \
+        expects is held against the plan by `mcpkg workflow test`.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow plan app.yaml",
         "mcpkg workflow plan app_with_db --input region=us",
@@ -129,13 +133,9 @@ impl Known {
     }
 
     fn given(self, context: &Context, checked: &Checked) -> Result<Given> {
-        let mut fixture = self.fixture.map(Object::read).transpose()?.unwrap_or_default();
-        let mut part = |key: &str| match fixture.remove(key) {
-            None | Some(Value::Null) => Ok(Map::new()),
-            Some(Value::Object(part)) => Ok(part),
-            Some(_) => Err(Error::new(Code::InvalidArgument, format!("`{key}` of the fixture is a mapping by name"))),
-        };
-        let (mut inputs, mut outputs) = (part("inputs")?, part("step_outputs")?);
+        let workflow = checked.readable.as_ref().map(|definition| definition.workflow.as_str());
+        let fixture = self.fixture.map(|chosen| chosen.read(context, workflow)).transpose()?.unwrap_or_default();
+        let Fixture { mut inputs, step_outputs: mut outputs, .. } = fixture;
         for Sample { name, value } in self.sample_inputs {
             let value = match (value, checked.definition()) {
                 (Sampled::Json(value), _) => value,

@@ -55,7 +55,7 @@ impl Operation for Render {
     fn run(self, context: &Context) -> Result<Reply> {
         let text = match (self.yaml, self.draft) {
             (Some(text), None) => text.read_or_saved(context)?,
-            (None, Some(draft)) => Value::Object(draft.read()?).to_string(),
+            (None, Some(draft)) => Value::Object(draft.read_draft()?).to_string(),
             _ => {
                 let error = Error::new(Code::InvalidArgument, "Either `yaml` or `draft` has to be given, and not both");
                 return Err(error.hint("`draft` is an object with workflow, inputs and steps; `yaml` is a text"));

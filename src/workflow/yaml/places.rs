@@ -17,6 +17,29 @@ pub struct Place {
     pub exact: Option<Span>,
 }
 
+/// How well a value is the one at a place in the text; a later one is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Match {
+    None,
+    /// Around it: the line and column where the value begins.
+    Around(usize, usize),
+    /// On its line, with a key before it: the column of the key.
+    Keyed(usize),
+}
+
+impl Place {
+    fn matches(&self, at: (usize, usize)) -> Match {
+        let (value, (line, column)) = (self.value, at);
+        match self.key {
+            Some(key) if key.line == line && key.column <= column => Match::Keyed(key.column),
+            _ if (value.line, value.column) <= at && at <= (value.end_line, value.end_column) => {
+                Match::Around(value.line, value.column)
+            }
+            _ => Match::None,
+        }
+    }
+}
+
 /// Where the values of a text stand.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -110,6 +133,35 @@ impl Places {
                 return place;
             }
             pointer = pointer.rsplit_once('/').map_or("", |(above, _)| above);
+        }
+    }
+
+    /// Returns the JSON pointer of the value at a place in the text: the one whose key stands last before it on its line, else the
+    /// innermost one around it.
+    pub fn at(&self, line: usize, column: usize) -> String {
+        let mut best = (Match::None, String::new());
+        self.look(Self::ROOT, (line, column), String::new(), &mut best);
+        best.1
+    }
+
+    fn look(&self, node: usize, at: (usize, usize), pointer: String, best: &mut (Match, String)) {
+        let Node { place, children } = &self.nodes[node];
+        let matched = place.matches(at);
+        match children {
+            Children::None => {}
+            Children::Map(children) => {
+                for (key, child) in children {
+                    self.look(*child, at, below(&pointer, key), best);
+                }
+            }
+            Children::List(children) => {
+                for (index, child) in children.iter().enumerate() {
+                    self.look(*child, at, below(&pointer, index), best);
+                }
+            }
+        }
+        if matched > best.0 {
+            *best = (matched, pointer);
         }
     }
 

@@ -199,3 +199,35 @@ fn a_document_is_fetched_from_where_it_was_and_within_its_origin() {
         assert!(!error.to_string().contains("pass@"), "{error}");
     }
 }
+
+#[test]
+fn a_refresh_says_which_workflows_and_drafts_it_hits() {
+    let (scratch, mut document) = ground();
+    scratch.ok(&["project", "create", "p"]);
+    let text = "workflow: all\ninputs: {app: {provider: hosting:apps:list}}\nsteps:\n  - {id: a, run: hosting apps:logs:list, with: {app_id: '${{ inputs.app }}'}}\n";
+    scratch.file("all.yaml", text);
+    scratch.file("other.yaml", "workflow: other\nsteps:\n  - {id: a, run: hosting:pipelines:list}\n");
+    scratch.file("gone.yaml", "workflow: gone\nsteps:\n  - {id: a, run: hosting:pipelines:promotions:info}\n");
+    scratch.ok(&["workflow", "import", "all.yaml", "other.yaml"]);
+    scratch.ok(&["draft", "add", "gone.yaml"]);
+    change(&mut document);
+    scratch.file("api.json", document.to_string());
+    let shown = scratch.run(&["catalog", "refresh", "hosting", "--check"]);
+    assert!(
+        shown.stdout.contains(
+            "  workflow 'all' of project 'p' uses hosting:apps:list: changed and may break it; hosting:apps:logs:list: changed\n"
+        ),
+        "{shown}"
+    );
+    assert!(
+        shown.stdout.contains("of workflow 'gone' of project 'p' uses hosting:pipelines:promotions:info: is gone"),
+        "{shown}"
+    );
+    assert!(!shown.stdout.contains("'other'"), "{shown}");
+    let told = scratch.json(&["catalog", "refresh", "hosting", "--yes"]);
+    let hits = told["hits"].as_array().expect("hits");
+    assert_eq!(
+        (hits.len(), &hits[0]["breaking"], &hits[0]["changed"]),
+        (2, &json!(["hosting:apps:list"]), &json!(["hosting:apps:logs:list"]))
+    );
+}

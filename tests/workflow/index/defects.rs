@@ -129,6 +129,8 @@ fn x49_every_answer_and_every_failure_begins_with_its_version() {
             "search_commands" => json!({ "query": "command" }),
             "get_command_spec" => json!({ "id": "mcpkg:command:search" }),
             "list_providers" => json!({}),
+            "infer_workflow_from_session" => json!({ "session_log": [{ "command": "mcpkg:command:providers" }] }),
+            "suggest_providers" => json!({ "yaml": "workflow: w\ninputs: {a: {}}\n", "pointer": "/inputs/a" }),
             _ => json!({ "yaml": "workflow: w\nsteps:\n  - id: find\n    run: mcpkg:command:providers\n" }),
         };
         let answer = data(&mut client, tool, arguments);

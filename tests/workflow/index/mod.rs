@@ -11,8 +11,17 @@ use crate::support::{Client, Scratch};
 use crate::tools::trusting;
 
 /// The contract's tools that there are, in its order.
-const CONTRACT: [&str; 7] =
-    ["search_commands", "get_command_spec", "list_providers", "validate_workflow", "dry_run", "render_yaml", "execute"];
+const CONTRACT: [&str; 9] = [
+    "search_commands",
+    "get_command_spec",
+    "list_providers",
+    "validate_workflow",
+    "dry_run",
+    "render_yaml",
+    "execute",
+    "infer_workflow_from_session",
+    "suggest_providers",
+];
 
 /// Starts a server that stands in for the contract.
 fn assistant(scratch: &Scratch) -> Client {

@@ -40,6 +40,8 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
         "command:providers",
         "workflow:render",
         "workflow:validate",
+        "workflow:infer",
+        "workflow:suggest",
     ];
     assert_eq!(reached.len(), expected.len());
     assert!(expected.iter().all(|name| reached.contains(&format!("mcpkg:{name}"))), "{reached:?}");

@@ -216,7 +216,17 @@ fn revisions_and_texts_outlive_compacting_a_backup_and_a_restore() {
     // A project takes its workflows with it, and their texts.
     scratch.ok(&["project", "delete", "p", "--yes"]);
     let database = rusqlite::Connection::open(scratch.db()).expect("the database");
-    for table in ["workflow", "workflow_revision", "workflow_draft", "workflow_setting", "blob"] {
+    let tables = [
+        "workflow",
+        "workflow_revision",
+        "workflow_draft",
+        "workflow_setting",
+        "workflow_fixture",
+        "workflow_exposed",
+        "workflow_template",
+        "blob",
+    ];
+    for table in tables {
         let rows: i64 =
             database.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).expect("a count");
         assert_eq!(rows, 0, "{table}");

@@ -1,5 +1,6 @@
 //! `mcpkg catalog ...`. All of it is the shell's: no agent can have a URL fetched, a file read, or a command changed.
 
+mod hits;
 mod import;
 mod list;
 mod patch;

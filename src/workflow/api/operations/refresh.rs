@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::hits::{Hit, hits as of_difference};
 use super::{CATALOGS, CHANGES, Read, check_groups, get, hints, left_out, rows};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -41,7 +42,7 @@ impl Operation for Refresh {
     const TITLE: &'static str = "Read an API's description again";
     const ABOUT: &'static str = "Show what changed in an API's description, and take it over";
     const HELP: &'static str = "In front of each line stands what it is: + a command that is new, - one that is gone, ! a change that may \
-        break who uses the command, ~ another one. Commands keep their ids and what was corrected of them, and the API stays \
+        break who uses the command, ~ another one; then the saved workflows and the drafts that use what changes. Commands keep their ids and what was corrected of them, and the API stays \
         where it is served: `mcpkg catalog set` changes that.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog refresh hosting",
@@ -77,7 +78,7 @@ impl Operation for Refresh {
             refreshed_at: context.clock.now(),
             ..before.clone()
         };
-        let news = News::new(after, imported, &stored)?;
+        let news = News::new(context, after, imported, &stored)?;
         if self.check {
             return Ok(Reply { differs: !news.difference.is_empty(), ..news.reply(news.shown(), false) });
         }
@@ -102,17 +103,20 @@ struct News {
     difference: Difference,
     /// Commands that a person corrected, and that are gone.
     lost: Vec<String>,
+    /// The workflows and drafts that use what changes.
+    hits: Vec<Hit>,
 }
 
 impl News {
-    fn new(after: Catalog, imported: Imported, stored: &[CommandRow]) -> Result<Self> {
+    fn new(context: &Context, after: Catalog, imported: Imported, stored: &[CommandRow]) -> Result<Self> {
         let old = stored.iter().map(catalog::unpatched).collect::<Result<Vec<_>>>()?;
         let difference = Difference::between(&old, &imported.commands);
         let rows = rows(&imported, stored)?;
         let names: HashMap<(&str, &str), ()> = rows.iter().map(|row| ((&*row.method, &*row.path), ())).collect();
         let is_lost = |row: &&CommandRow| row.patch.is_some() && !names.contains_key(&(&*row.method, &*row.path));
         let lost = stored.iter().filter(is_lost).map(|row| row.id.clone()).collect();
-        Ok(Self { after, imported, rows, difference, lost })
+        let hits = of_difference(context, &difference)?;
+        Ok(Self { after, imported, rows, difference, lost, hits })
     }
 
     /// Takes over what the document says, unless that is what is stored; returns whether anything was written.
@@ -148,7 +152,10 @@ impl News {
     fn shown(&self) -> Body {
         match self.difference.is_empty() {
             true => Body::Sentence(format!("The commands of '{}' are current", self.after.name)),
-            false => Body::Text(self.difference.lines()),
+            false => {
+                let hits = self.hits.iter().map(|hit| format!("  {}\n", hit.line()));
+                Body::Text(self.difference.lines() + &hits.collect::<String>())
+            }
         }
     }
 
@@ -164,6 +171,7 @@ impl News {
         data["name"] = json!(self.after.name);
         data["version"] = json!(self.after.version);
         data["refreshed"] = json!(refreshed);
+        data["hits"] = json!(self.hits);
         data["left_out"] = Value::Array(self.imported.left_out.iter().map(Violation::data).collect());
         let lost = self.lost.iter().map(|id| format!("'{id}' is gone, and with it what was corrected of it"));
         let mut reply = Reply::new(body, data).warn(left_out(&self.imported.left_out)).warn(lost);

@@ -118,3 +118,21 @@ fn what_is_too_much_is_refused_before_it_costs() {
     assert_eq!(found(&"x".repeat(MAX_BYTES + 1)), [("limit_exceeded", 1, 1)]);
     assert_eq!(found("a\u{0}b: 1"), [("yaml_syntax", 1, 2)]);
 }
+
+#[test]
+fn a_place_in_the_text_is_a_value() {
+    let text = "a: 1\nb:\n  - x: {y: 2, z: }\n    w:\n  - [p, q]\n";
+    let places = super::read(text).places;
+    for ((line, column), pointer) in [
+        ((1, 4), "/a"),
+        ((1, 99), "/a"),
+        ((2, 1), "/b"),
+        ((3, 5), "/b/0/x"),
+        ((3, 12), "/b/0/x/y"),
+        ((3, 17), "/b/0/x/z"),
+        ((4, 9), "/b/0/w"),
+        ((5, 9), "/b/1/1"),
+    ] {
+        assert_eq!(places.at(line, column), pointer, "{line}:{column}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Workflows that agents have as tools.
+
+use uuid::Uuid;
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, params, sql};
+use crate::store::projects::{Selection, resolved};
+
+/// That a workflow is a tool, and what a person was shown of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exposure {
+    /// The text that it was shown of: the SHA-256 of what that says.
+    pub model_hash: [u8; 32],
+    /// The gravest of what its commands do: `read`, `write` or `destroy`.
+    pub effect: String,
+    /// Whether a command of it reaches other hosts.
+    pub open_world: bool,
+    /// When.
+    pub exposed_at: Millis,
+}
+
+/// A workflow that is a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exposed {
+    /// The workflow's name.
+    pub name: String,
+    /// The key of its text.
+    pub blob: i64,
+    /// The SHA-256 of its text.
+    pub sha256: [u8; 32],
+    /// The SHA-256 of what it says.
+    pub model_hash: [u8; 32],
+    /// What a person was shown.
+    pub exposure: Exposure,
+}
+
+/// The query whose rows [`from_row`] reads, of the project that applies, without the rest of its conditions.
+macro_rules! exposed {
+    () => {
+        concat!(
+            "SELECT w.name, w.blob_id, b.sha256, w.model_hash, e.model_hash, e.effect, e.open_world, e.exposed_at
+               FROM workflow_exposed e JOIN workflow w ON w.uuid = e.item AND w.project_id = e.project_id
+                                       JOIN blob b ON b.id = w.blob_id
+              WHERE e.project_id = ",
+            resolved!()
+        )
+    };
+}
+
+/// Returns the first `limit` of the project that applies whose names come after `after`, by name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, selection: &Selection, after: &str, limit: usize) -> Result<Vec<Exposed>> {
+    let sql = sql!(exposed!(), " AND w.name > ?3 ORDER BY w.name LIMIT ?4");
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    db.all(sql, params![selection.named, selection.directory, after, limit], from_row)
+}
+
+/// Returns the one of this name of the project that applies, where it is a tool.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Exposed>> {
+    let sql = sql!(exposed!(), " AND w.name = ?3");
+    db.one(sql, params![selection.named, selection.directory, name], from_row)
+}
+
+/// Makes a workflow a tool.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set(db: &Db<'_>, project: i64, item: Uuid, exposure: &Exposure) -> Result<()> {
+    let sql = sql!(
+        "INSERT INTO workflow_exposed (project_id, item, model_hash, effect, open_world, exposed_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (project_id, item) DO UPDATE SET model_hash = excluded.model_hash, effect = excluded.effect,
+                                                      open_world = excluded.open_world"
+    );
+    let Exposure { model_hash, effect, open_world, exposed_at } = exposure;
+    db.run(sql, params![project, item, model_hash, effect, open_world, exposed_at]).map(drop)
+}
+
+/// Makes a workflow no tool any more; returns whether it was one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, project: i64, item: Uuid) -> Result<bool> {
+    let sql = sql!("DELETE FROM workflow_exposed WHERE project_id = ?1 AND item = ?2");
+    Ok(db.run(sql, params![project, item])? == 1)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Exposed> {
+    Ok(Exposed {
+        name: row.get(0)?,
+        blob: row.get(1)?,
+        sha256: row.get(2)?,
+        model_hash: row.get(3)?,
+        exposure: Exposure {
+            model_hash: row.get(4)?,
+            effect: row.get(5)?,
+            open_world: row.get(6)?,
+            exposed_at: row.get(7)?,
+        },
+    })
+}

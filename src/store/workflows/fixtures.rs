@@ -1,0 +1,75 @@
+//! Fixtures: what is known before a run of a workflow, and what its plan has to show then.
+
+use uuid::Uuid;
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, params, sql};
+use crate::store::projects::{Selection, resolved};
+
+/// A fixture's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fixture {
+    /// Its name, unique in its workflow.
+    pub name: String,
+    /// What it says, as JSON.
+    pub content: String,
+    /// When it was set.
+    pub set_at: Millis,
+}
+
+/// Returns the fixtures of a workflow by name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn of(db: &Db<'_>, project: i64, item: Uuid) -> Result<Vec<Fixture>> {
+    let sql =
+        sql!("SELECT name, content, set_at FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 ORDER BY name");
+    db.all(sql, params![project, item], from_row)
+}
+
+/// Returns the fixture of this name of a workflow, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<Option<Fixture>> {
+    let sql =
+        sql!("SELECT name, content, set_at FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 AND name = ?3");
+    db.one(sql, params![project, item, name], from_row)
+}
+
+/// Sets a fixture of a workflow; one that says the same stays as it is.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set(db: &Db<'_>, project: i64, item: Uuid, fixture: &Fixture) -> Result<()> {
+    let sql = sql!(
+        "INSERT INTO workflow_fixture (project_id, item, name, content, set_at) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (project_id, item, name) DO UPDATE SET content = excluded.content, set_at = excluded.set_at
+          WHERE workflow_fixture.content <> excluded.content"
+    );
+    db.run(sql, params![project, item, fixture.name, fixture.content, fixture.set_at]).map(drop)
+}
+
+/// Takes a fixture away; returns whether there was one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<bool> {
+    let sql = sql!("DELETE FROM workflow_fixture WHERE project_id = ?1 AND item = ?2 AND name = ?3");
+    Ok(db.run(sql, params![project, item, name])? == 1)
+}
+
+/// Returns the names of the fixtures of all workflows in the project that applies, each once.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn names(db: &Db<'_>, selection: &Selection) -> Result<Vec<String>> {
+    let sql = sql!("SELECT DISTINCT name FROM workflow_fixture WHERE project_id = ", resolved!(), " ORDER BY name");
+    db.all(sql, params![selection.named, selection.directory], |row| row.get(0))
+}
+
+fn from_row(row: &Row<'_>) -> Result<Fixture> {
+    Ok(Fixture { name: row.get(0)?, content: row.get(1)?, set_at: row.get(2)? })
+}

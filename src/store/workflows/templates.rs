@@ -1,0 +1,97 @@
+//! Templates of a project's own.
+
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::store::engine::{Row, params, sql};
+use crate::store::projects::{Selection, resolved};
+use crate::store::{Db, blobs};
+
+/// A template's row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// Unique in its project.
+    pub name: String,
+    /// Its title, by its text.
+    pub title: Option<String>,
+    /// What it is for, by its text.
+    pub description: Option<String>,
+    /// The key of its text.
+    pub blob: i64,
+    /// When it was set.
+    pub set_at: Millis,
+}
+
+/// A template to be stored.
+#[derive(Clone, Copy, Debug)]
+pub struct New<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its title, by its text.
+    pub title: Option<&'a str>,
+    /// What it is for, by its text.
+    pub description: Option<&'a str>,
+    /// Its text.
+    pub text: &'a str,
+    /// When it is set.
+    pub now: Millis,
+}
+
+macro_rules! templates {
+    () => {
+        concat!(
+            "SELECT name, title, description, blob_id, set_at FROM workflow_template WHERE project_id = ",
+            resolved!()
+        )
+    };
+}
+
+/// Returns the templates of the project that applies, by name; none without a project.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn list(db: &Db<'_>, selection: &Selection) -> Result<Vec<Template>> {
+    db.all(sql!(templates!(), " ORDER BY name"), params![selection.named, selection.directory], from_row)
+}
+
+/// Returns the template of this name of the project that applies, if there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Template>> {
+    db.one(sql!(templates!(), " AND name = ?3"), params![selection.named, selection.directory, name], from_row)
+}
+
+/// Sets a template; one of the same text stays as it is.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn set(db: &Db<'_>, project: i64, new: New<'_>) -> Result<()> {
+    let blob = blobs::put(db, new.text.as_bytes())?;
+    let sql = sql!(
+        "INSERT INTO workflow_template (project_id, name, title, description, blob_id, set_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+         ON CONFLICT (project_id, name) DO UPDATE SET title = excluded.title, description = excluded.description,
+                                                      blob_id = excluded.blob_id, set_at = excluded.set_at
+          WHERE workflow_template.blob_id <> excluded.blob_id"
+    );
+    db.run(sql, params![project, new.name, new.title, new.description, blob, new.now]).map(drop)
+}
+
+/// Takes a template away; returns whether there was one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn remove(db: &Db<'_>, project: i64, name: &str) -> Result<bool> {
+    let sql = sql!("DELETE FROM workflow_template WHERE project_id = ?1 AND name = ?2");
+    Ok(db.run(sql, params![project, name])? == 1)
+}
+
+fn from_row(row: &Row<'_>) -> Result<Template> {
+    Ok(Template {
+        name: row.get(0)?,
+        title: row.get(1)?,
+        description: row.get(2)?,
+        blob: row.get(3)?,
+        set_at: row.get(4)?,
+    })
+}

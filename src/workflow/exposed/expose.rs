@@ -1,0 +1,156 @@
+//! `mcpkg workflow expose` and `unexpose`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::offered::{check, secrets, tool_name};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
+use crate::store::workflows::exposed::{self, Exposure};
+use crate::store::workflows::{self, Workflow};
+use crate::workflow::GROUP;
+use crate::workflow::answer::VERSION;
+use crate::workflow::check::Sound;
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::saved::model::{self, Model};
+use crate::workflow::spec::{CommandEffect, SourceKind};
+
+/// Offer a workflow to agents as a tool
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Expose {
+    /// Workflow name
+    #[arg(add = WORKFLOWS)]
+    name: String,
+}
+
+impl Operation for Expose {
+    const TOOL: &'static str = "expose_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "expose"];
+    const TITLE: &'static str = "Offer a workflow as a tool";
+    const ABOUT: &'static str = "Offer a workflow to agents as a tool of its own, workflow__NAME, after asking";
+    const HELP: &'static str = "The tool takes the workflow's inputs but its secrets. A call of it goes through what `execute` goes through: the \
+        policy, the plan, and a person's consent to that plan. What the tool is said to do is what is shown here; once the \
+        workflow is changed it is said to do all that one can, until it is exposed again.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow expose app_with_db"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::TOOLS;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (workflow, text) = context.read(|db, project| {
+            let workflow = workflows::get(db, project, &self.name)?;
+            let text = model::stored(db, workflow.blob)?;
+            Ok((workflow, text))
+        })?;
+        let (model, checked) = Model::checked(context, &text)?;
+        let what = || format!("Workflow '{}'", self.name);
+        let sound = checked.sound.as_ref().ok_or_else(|| model::faulty(&what(), &checked.findings))?;
+        check(&model.definition)?;
+        let exposure = exposure(context, &workflow, sound);
+        let tool = tool_name(&self.name);
+        (context.ask)(shown(sound), &format!("Offer workflow '{}' to agents as the tool {tool}?", self.name))?;
+        let project = context.write("workflow.expose", &self.name, |db, project, _| {
+            let current = workflows::get(db, project, &self.name)?;
+            if current.revision != workflow.revision {
+                let what =
+                    format!("Workflow '{}' was changed by somebody else meanwhile; nothing was changed", self.name);
+                return Err(Error::new(Code::PlanChanged, what).hint("look at it again"));
+            }
+            exposed::set(db, project.id, current.uuid, &exposure)?;
+            Ok(project.name.clone())
+        })?;
+        let sentence = format!("Workflow '{}' of project '{project}' is the tool {tool}", self.name);
+        let data = json!({ "name": self.name, "project": project, "tool": tool, "effect": exposure.effect });
+        let reply = Reply::sentence(sentence, data);
+        Ok(match secrets(&model.definition).as_slice() {
+            [] => reply,
+            needed => reply.warn([format!("no agent can give the secrets that it needs: {}", needed.join(", "))]),
+        })
+    }
+}
+
+/// Returns what is kept of what a person is shown.
+fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
+    let gravest = sound.specs.iter().map(|spec| spec.effect).max().unwrap_or(CommandEffect::Read);
+    Exposure {
+        model_hash: workflow.summary.model_hash,
+        effect: word(gravest).to_owned(),
+        open_world: sound.specs.iter().any(|spec| spec.source != SourceKind::Operations),
+        exposed_at: context.clock.now(),
+    }
+}
+
+const fn word(effect: CommandEffect) -> &'static str {
+    match effect {
+        CommandEffect::Read => "read",
+        CommandEffect::Write => "write",
+        CommandEffect::Destroy => "destroy",
+    }
+}
+
+/// Returns what a person has to know to decide: each step with what it does.
+fn shown(sound: &Sound) -> Body {
+    let mut lines = format!("{}:\n", plural::count(sound.order.len(), "step"));
+    for index in &sound.order {
+        let (step, spec) = (&sound.definition.steps[*index], &sound.specs[*index]);
+        let does = word(spec.effect);
+        lines.push_str(&match (&spec.method, &spec.path, &spec.base_url) {
+            (Some(method), Some(path), Some(base)) => {
+                format!("  {}: {method} {base}{path} ({}, {does})\n", step.id, spec.id)
+            }
+            _ => format!("  {}: {} ({does})\n", step.id, spec.id),
+        });
+    }
+    Body::Text(lines)
+}
+
+/// Offer a workflow to agents no longer
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Unexpose {
+    /// Workflow name
+    #[arg(add = WORKFLOWS)]
+    name: String,
+}
+
+impl Operation for Unexpose {
+    const TOOL: &'static str = "unexpose_workflow";
+    const CLI: &'static [&'static str] = &["workflow", "unexpose"];
+    const TITLE: &'static str = "Offer a workflow no longer";
+    const ABOUT: &'static str = "Take back that a workflow is a tool";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workflow unexpose app_with_db"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::TOOLS;
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let (was, project) = context.write("workflow.unexpose", &self.name, |db, project, _| {
+            let workflow = workflows::get(db, project, &self.name)?;
+            Ok((exposed::remove(db, project.id, workflow.uuid)?, project.name.clone()))
+        })?;
+        let name = &self.name;
+        let sentence = match was {
+            true => format!("Workflow '{name}' of project '{project}' is no tool any more"),
+            false => format!("Workflow '{name}' of project '{project}' was no tool"),
+        };
+        Ok(Reply::sentence(
+            sentence,
+            json!({ "name": name, "project": project, "tool": tool_name(name), "was_exposed": was }),
+        ))
+    }
+}

@@ -1,0 +1,131 @@
+//! Exposed workflows as MCP tools: listed, found and called.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::offered::{PREFIX, is_offered, schema, tool_name};
+use crate::error::Result;
+use crate::op::{Audience, Effect, Hints, Projected, Projections, Validator};
+use crate::store::Db;
+use crate::store::workflows::exposed::{self, Exposed};
+use crate::workflow::check::shaped;
+use crate::workflow::kept::Kept;
+use crate::workflow::run::{EXECUTE, called};
+use crate::workflow::saved::model;
+use crate::workflow::{GROUP, SHAPE};
+
+/// The workflows that are tools.
+pub const PROJECTIONS: Projections = Projections { list, find, validator };
+
+/// What a text says that a tool shows; nothing where no tool can stand for it.
+type Shown = Option<Offer>;
+
+/// What a tool shows.
+struct Offer {
+    title: Option<String>,
+    description: String,
+    schema: Arc<Map<String, Value>>,
+}
+
+/// What was read last, by the SHA-256 of its text: a list is asked for far more often than a workflow changes.
+static SHOWN: Kept<[u8; 32], Shown> = Kept::new(64);
+
+fn list(db: &Db<'_>, audience: &Audience<'_>, after: &str, limit: usize) -> Result<Vec<Projected>> {
+    // Names of tools are in the order of those of workflows.
+    let mut after = match after.strip_prefix(PREFIX) {
+        Some(name) => name.to_owned(),
+        None if after < PREFIX => String::new(),
+        None => return Ok(Vec::new()),
+    };
+    let mut found = Vec::new();
+    while found.len() < limit {
+        let page = exposed::list(db, audience.selection, &after, limit)?;
+        let is_last = page.len() < limit;
+        for row in page {
+            after.clone_from(&row.name);
+            // What is wrong with one text spoils no other.
+            match projected(db, row) {
+                Ok(tool) => found.extend(tool),
+                Err(error) => tracing::warn!(workflow = after, %error, "an exposed workflow is not listed"),
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    found.truncate(limit);
+    Ok(found)
+}
+
+fn find(db: &Db<'_>, audience: &Audience<'_>, name: &str) -> Result<Option<Projected>> {
+    let Some(name) = name.strip_prefix(PREFIX) else { return Ok(None) };
+    match exposed::find(db, audience.selection, name)? {
+        Some(row) => projected(db, row),
+        None => Ok(None),
+    }
+}
+
+fn validator(db: &Db<'_>, audience: &Audience<'_>) -> Result<Validator> {
+    let rows = exposed::list(db, audience.selection, "", usize::MAX)?;
+    let told = |row: &Exposed| {
+        (row.name.clone(), crate::hex::encode(&row.sha256), row.exposure.effect.clone(), row.exposure.open_world)
+    };
+    Validator::of(&rows.iter().map(told).collect::<Vec<_>>())
+}
+
+fn projected(db: &Db<'_>, row: Exposed) -> Result<Option<Projected>> {
+    let shown = SHOWN.get(row.sha256, || {
+        let (definition, _) = shaped(&model::stored(db, row.blob)?)?;
+        Ok(definition.filter(is_offered).map(|definition| Offer {
+            schema: schema(&definition),
+            description: description(definition.description.as_deref(), &row.name),
+            title: definition.title,
+        }))
+    })?;
+    let Some(offer) = &*shown else { return Ok(None) };
+    let name = row.name.clone();
+    let (effect, hints) = effect(&row);
+    Ok(Some(Projected {
+        name: tool_name(&row.name),
+        command: row.name,
+        title: offer.title.clone(),
+        description: offer.description.clone(),
+        input_schema: Arc::clone(&offer.schema),
+        output_schema: None,
+        effect,
+        hints,
+        open_world: hints.open_world.unwrap_or(true),
+        long: true,
+        runs_commands: true,
+        consent: Some(EXECUTE),
+        meta: None,
+        group: GROUP,
+        shape: SHAPE,
+        run: Arc::new(move |context, arguments| called::call(context, &name, arguments)),
+    }))
+}
+
+/// Returns what the tool of a workflow does: what a person was shown, where the text is that one still; else all that one
+/// could do.
+fn effect(row: &Exposed) -> (Effect, Hints) {
+    let exposure = &row.exposure;
+    let is_same = exposure.model_hash == row.model_hash;
+    let word = if is_same { exposure.effect.as_str() } else { "destroy" };
+    let hints = Hints {
+        read_only: Some(word == "read"),
+        destructive: Some(word == "destroy"),
+        idempotent: Some(word == "read"),
+        open_world: Some(exposure.open_world || !is_same),
+    };
+    // A run is noted whatever it does.
+    (if word == "destroy" { Effect::Destroy } else { Effect::Write }, hints)
+}
+
+fn description(said: Option<&str>, name: &str) -> String {
+    let what = said.map(|said| said.trim_end_matches('.').to_owned()).filter(|said| !said.is_empty());
+    let what = what.unwrap_or_else(|| format!("Run the workflow {name}"));
+    format!(
+        "{what}. A workflow: on E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce"
+    )
+}

@@ -1,0 +1,351 @@
+//! Calls become the steps of a workflow: what an earlier call answered is a reference, other values are inputs.
+
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::recorded::Recorded;
+use super::reference::{self, Answer, Confidence, HIDDEN, Reference};
+use crate::error::{Code, Error, Result};
+use crate::redact;
+use crate::workflow::argument::{self, Argument};
+use crate::workflow::definition::{DefaultValue, Definition, Form, Input, InputType, Inputs, NamedInput, Origin, Step};
+use crate::workflow::source::{Commands, Resolved};
+use crate::workflow::spec::{CommandEffect, CommandSpec};
+use crate::workflow::words::snake;
+
+/// Something to know of a draft.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Diagnostic {
+    /// The step that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// The argument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// What there is to know.
+    pub message: String,
+    /// How sure it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<Confidence>,
+    /// The code of a finding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
+    /// Where it stands in the text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+}
+
+/// A workflow, and what there is to know of it.
+#[derive(Debug)]
+pub struct Draft {
+    /// The workflow.
+    pub definition: Definition,
+    /// What there is to know.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A call whose command is there still.
+struct Known {
+    call: Recorded,
+    spec: Arc<CommandSpec>,
+    /// The name of its step.
+    id: String,
+}
+
+/// Makes a workflow of calls.
+///
+/// # Errors
+/// `E_NOT_FOUND` where nothing is left of them; what `commands` returns.
+pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<Draft> {
+    let mut diagnostics = Vec::new();
+    let known = known(calls, commands, &mut diagnostics)?;
+    let answers: Vec<Answer> =
+        known.iter().map(|known| Answer::of(known.call.output.as_ref(), &known.spec.output_contract)).collect();
+    let references = |at: usize| {
+        let Known { call, spec, .. } = &known[at];
+        let of = |(name, value): (&String, &Value)| {
+            let mut found = Vec::new();
+            find(argument::named(spec, name).as_ref(), name, value, &answers[..at], &mut found);
+            found
+        };
+        call.with.iter().flat_map(of).collect::<Vec<_>>()
+    };
+    let kept = needed(&known, references);
+    if kept.is_empty() {
+        return Err(Error::new(Code::NotFound, "Nothing was run that a workflow can be made of")
+            .hint("what mcpkg's own commands read leaves no run; `list_runs`, in the shell `mcpkg workflow runs`, shows what there is")
+            .with_details(json!({ "diagnostics": diagnostics })));
+    }
+    for (at, left) in known.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
+        let again = known[at + 1..]
+            .iter()
+            .any(|later| later.call.command == left.call.command && later.call.with == left.call.with);
+        let why = if again { "was read again later" } else { "reads what nothing uses" };
+        diagnostics
+            .push(Diagnostic { message: format!("{} is left out: it {why}", left.spec.id), ..Diagnostic::default() });
+    }
+    let mut making = Making { commands, known: &known, answers: &answers, inputs: Vec::new(), diagnostics };
+    let steps = kept.iter().map(|at| making.step(*at)).collect::<Result<Vec<_>>>()?;
+    let final_output = steps.last().map(|step| Value::String(format!("${{{{ steps.{}.output }}}}", step.id)));
+    let list = making.inputs.into_iter().map(|made| NamedInput { id: made.name, input: made.input }).collect();
+    let definition = Definition {
+        schema_version: None,
+        workflow: name.to_owned(),
+        title: None,
+        description: Some(described(&kept, &known)),
+        requires: Vec::new(),
+        inputs: Inputs { form: Form::List, list },
+        steps,
+        final_output,
+    };
+    Ok(Draft { definition, diagnostics: making.diagnostics })
+}
+
+/// Looks for the commands of calls, and names their steps.
+fn known(calls: Vec<Recorded>, commands: &dyn Commands, diagnostics: &mut Vec<Diagnostic>) -> Result<Vec<Known>> {
+    let mut known: Vec<Known> = Vec::new();
+    let mut ids = HashSet::new();
+    for call in calls {
+        let Resolved::One(spec) = commands.resolve(&call.command)? else {
+            let message = format!("{} is left out: there is no such command", call.command.escape_debug());
+            diagnostics.push(Diagnostic { message, ..Diagnostic::default() });
+            continue;
+        };
+        let wanted = call.step.clone().unwrap_or_else(|| step_name(&spec.id));
+        let mut id = wanted.clone();
+        for number in 2.. {
+            if ids.insert(id.clone()) {
+                break;
+            }
+            id = format!("{wanted}_{number}");
+        }
+        known.push(Known { call, spec, id });
+    }
+    Ok(known)
+}
+
+/// Returns a name for a step: what its command is about and does, such as `apps_create`.
+fn step_name(command: &str) -> String {
+    let parts: Vec<&str> = command.split(':').collect();
+    let name = snake(&parts[parts.len().saturating_sub(2)..].join("_"));
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).take(56).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("step_{name}") } else { name }
+}
+
+/// Returns which calls a workflow needs: those that change something, and those whose answers these use. Where nothing changes
+/// anything, the last one is what the others were for.
+fn needed(known: &[Known], references: impl Fn(usize) -> Vec<Reference>) -> BTreeSet<usize> {
+    let mut kept = BTreeSet::new();
+    let changes = known.iter().any(|known| known.spec.effect != CommandEffect::Read);
+    for at in (0..known.len()).rev() {
+        let is_last = !changes && at + 1 == known.len();
+        if is_last || known[at].spec.effect != CommandEffect::Read || kept.contains(&at) {
+            kept.insert(at);
+            kept.extend(references(at).into_iter().map(|reference| reference.call));
+        }
+    }
+    kept
+}
+
+/// Finds what the parts of a value refer to.
+fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[Answer], found: &mut Vec<Reference>) {
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| find(argument, name, value, earlier, found)),
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| find(None, key, value, earlier, found)),
+        value => found.extend(reference::find(argument, name, value, earlier)),
+    }
+}
+
+/// Returns what the workflow is, for who reads its list.
+fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
+    let commands: Vec<&str> = kept.iter().map(|at| known[*at].spec.id.as_str()).collect();
+    crate::workflow::answer::cut(&format!("Made of what was run: {}", commands.join(", ")), 200)
+}
+
+/// An input that was made.
+struct Made {
+    name: String,
+    /// The name of the argument, and what it was given.
+    of: (String, Value),
+    input: Input,
+}
+
+/// A workflow in the making.
+struct Making<'a> {
+    commands: &'a dyn Commands,
+    known: &'a [Known],
+    answers: &'a [Answer],
+    inputs: Vec<Made>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Making<'_> {
+    fn step(&mut self, at: usize) -> Result<Step> {
+        let Known { call, spec, id } = &self.known[at];
+        let mut step: Step = serde_json::from_value(json!({ "id": id, "run": spec.id }))
+            .map_err(|error| Error::internal("a step cannot be made").with_source(error))?;
+        for (name, value) in &call.with {
+            let argument = argument::named(spec, name);
+            if value.is_null() || argument.is_some_and(|argument| argument.default == Some(value)) {
+                continue;
+            }
+            let value = self.value(at, argument.as_ref(), name, value)?;
+            // What no argument takes was the whole body of the request.
+            if argument.is_none() && name == "body" && spec.body.is_some() {
+                step.body = Some(value);
+            } else {
+                step.with.insert(name.clone(), value);
+            }
+        }
+        Ok(step)
+    }
+
+    /// Returns what an argument is given: a reference, an input, or a value with references in it.
+    fn value(&mut self, at: usize, argument: Option<&Argument<'_>>, name: &str, value: &Value) -> Result<Value> {
+        let is_secret = argument.is_some_and(Argument::is_secret) || holds_secret(value);
+        let mut found = Vec::new();
+        if !is_secret {
+            find(argument, name, value, &self.answers[..at], &mut found);
+        }
+        if found.is_empty() {
+            return self.input(at, argument, name, value, is_secret);
+        }
+        Ok(self.referred(at, argument, name, name, value))
+    }
+
+    /// Returns a value in which each part that an earlier call answered is a reference. `whole` is the argument's name.
+    fn referred(
+        &mut self,
+        at: usize,
+        argument: Option<&Argument<'_>>,
+        whole: &str,
+        name: &str,
+        value: &Value,
+    ) -> Value {
+        match value {
+            Value::Array(values) => {
+                values.iter().map(|value| self.referred(at, argument, whole, name, value)).collect()
+            }
+            Value::Object(fields) => {
+                let part = |(key, value): (&String, &Value)| (key.clone(), self.referred(at, None, whole, key, value));
+                Value::Object(fields.iter().map(part).collect())
+            }
+            value => match reference::find(argument, name, value, &self.answers[..at]) {
+                Some(reference) => self.said(at, whole, &reference),
+                None => value.clone(),
+            },
+        }
+    }
+
+    fn said(&mut self, at: usize, argument: &str, reference: &Reference) -> Value {
+        let Reference { call, segments, confidence, why } = reference;
+        let way: String = segments.iter().map(ToString::to_string).collect();
+        let path = format!("steps.{}.output{way}", self.known[*call].id);
+        self.diagnostics.push(Diagnostic {
+            step: Some(self.known[at].id.clone()),
+            argument: Some(argument.to_owned()),
+            message: format!("is taken from {path}: {why}"),
+            confidence: Some(*confidence),
+            ..Diagnostic::default()
+        });
+        Value::String(format!("${{{{ {path} }}}}"))
+    }
+
+    /// Returns a template of the input that stands for a value; the same value of an argument of the same name is one input.
+    fn input(
+        &mut self,
+        at: usize,
+        argument: Option<&Argument<'_>>,
+        name: &str,
+        value: &Value,
+        is_secret: bool,
+    ) -> Result<Value> {
+        let of = (name.to_owned(), value.clone());
+        if let Some(made) = self.inputs.iter().find(|made| made.of == of) {
+            return Ok(template(&made.name));
+        }
+        let mut input = match argument {
+            Some(argument) => argument.input(self.commands)?,
+            None => Input { r#type: type_of(value), ..Input::default() },
+        };
+        if argument.is_some_and(|argument| argument.r#type == "any") {
+            input.r#type = type_of(value);
+        }
+        let step = &self.known[at].id;
+        let mut message = "becomes an input".to_owned();
+        if is_secret {
+            input = Input { description: input.description, r#type: InputType::Secret, ..Input::default() };
+            message = "becomes an input whose value is a reference: what was given is a secret, or was left out as one"
+                .to_owned();
+        } else if value.is_string() || value.is_number() || value.is_boolean() {
+            input.example = Some(value.clone());
+        } else {
+            input.default = Some(DefaultValue { from: Origin::Literal, value: Some(value.clone()) });
+        }
+        let id = self.free(&snake(name), step);
+        self.diagnostics.push(Diagnostic {
+            step: Some(step.clone()),
+            argument: Some(name.to_owned()),
+            message: format!("{message}: {id}"),
+            ..Diagnostic::default()
+        });
+        self.inputs.push(Made { name: id.clone(), of, input });
+        Ok(template(&id))
+    }
+
+    /// Returns a name that no input has yet: the argument's, else with the step's before it, else with a number.
+    fn free(&self, name: &str, step: &str) -> String {
+        let fits = |name: &str| crate::workflow::definition::is_identifier(name);
+        let is_free = |name: &String| fits(name) && self.inputs.iter().all(|made| made.name != *name);
+        let plain = if fits(name) { name.to_owned() } else { "value".to_owned() };
+        let numbered = (2_usize..).map(|number| format!("value_{number}"));
+        let mut names = [plain.clone(), format!("{step}_{plain}")].into_iter().chain(numbered);
+        names.find(is_free).unwrap_or(plain)
+    }
+}
+
+fn template(input: &str) -> Value {
+    Value::String(format!("${{{{ inputs.{input} }}}}"))
+}
+
+fn type_of(value: &Value) -> InputType {
+    match value {
+        Value::Number(number) if number.is_f64() => InputType::Number,
+        Value::Number(_) => InputType::Integer,
+        Value::Bool(_) => InputType::Boolean,
+        Value::Array(_) => InputType::Array,
+        Value::Object(_) => InputType::Object,
+        Value::String(_) | Value::Null => InputType::String,
+    }
+}
+
+/// Whether a value is a secret by its looks, or was left out as one.
+fn holds_secret(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            text.contains(HIDDEN) || redact::redacted(text) != *text || redact::known_tokens(text).next().is_some()
+        }
+        Value::Array(values) => values.iter().any(holds_secret),
+        Value::Object(fields) => fields.values().any(holds_secret),
+        _ => false,
+    }
+}
+
+/// Returns a draft as the contract has it: `workflow`, `inputs` and `steps`, with what there is to know as `diagnostics`.
+///
+/// # Errors
+/// `E_INTERNAL` where it cannot be written as JSON.
+pub fn data(draft: &Draft) -> Result<Map<String, Value>> {
+    let Value::Object(mut data) = crate::workflow::answer::data(&draft.definition)? else {
+        return Err(Error::internal("a definition is written as no object"));
+    };
+    for part in ["inputs", "steps"] {
+        data.entry(part).or_insert_with(|| json!([]));
+    }
+    data.insert("diagnostics".to_owned(), json!(draft.diagnostics));
+    Ok(data)
+}

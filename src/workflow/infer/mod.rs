@@ -1,0 +1,11 @@
+//! A workflow made of what was run: no model is asked, and the same runs make the same workflow.
+
+mod draft;
+mod operation;
+mod recorded;
+mod reference;
+
+use crate::op::Entry;
+
+/// The operation.
+pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Infer>()];

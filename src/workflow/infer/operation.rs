@@ -1,0 +1,127 @@
+//! `infer_workflow_from_session`, `mcpkg workflow infer`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::draft::{self, Diagnostic};
+use super::recorded::{Logged, of_asker, of_log};
+use crate::clock::{from_rfc3339, span};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
+use crate::workflow::answer::Answer;
+use crate::workflow::check::checked;
+use crate::workflow::commands::reachable;
+use crate::workflow::finding::Severity;
+use crate::workflow::render::rendered;
+use crate::workflow::run::RUNS;
+use crate::workflow::saved::model::check_name;
+use crate::workflow::{GROUP, SHAPE};
+
+/// What a workflow is called that nobody named.
+const USUAL: &str = "session";
+
+/// Make a workflow of what was run
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Infer {
+    /// Ids of runs, or objects with command, args and output, in their order [default: the newest runs]
+    #[arg(value_name = "RUN", add = RUNS)]
+    #[serde(default)]
+    #[schemars(with = "Option<Vec<Logged>>")]
+    session_log: Vec<Logged>,
+    /// Only runs since then: how long ago, such as 2h, or a time
+    #[arg(long, value_name = "WHEN", conflicts_with = "session_log")]
+    since: Option<String>,
+    /// Name of the workflow [default: session]
+    #[arg(long)]
+    name: Option<String>,
+}
+
+/// A workflow that was made.
+#[derive(JsonSchema)]
+pub struct Inferred {
+    /// workflow, inputs, steps and diagnostics: what render_yaml and propose_workflow take as draft
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    draft: Option<Map<String, Value>>,
+    /// The same as text
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    yaml: Option<String>,
+}
+
+impl Operation for Infer {
+    const TOOL: &'static str = "infer_workflow_from_session";
+    const CLI: &'static [&'static str] = &["workflow", "infer"];
+    const TITLE: &'static str = "Make a workflow of what was run";
+    const ABOUT: &'static str = "Make a workflow of commands that were run: what an earlier one answered becomes a reference, other values inputs";
+    const HELP: &'static str = "Of runs those count that you began, and of their steps those that succeeded; reads whose answers nothing uses are left out. \
+        A value that an earlier command answered becomes a reference where it has four characters or a tag; what is a secret becomes an input \
+        without its value. The same runs always make the same workflow, and no model is asked. What is not certain is told with it.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow infer --since 2h --name app_with_db > app_with_db.yaml",
+        "mcpkg workflow infer 3f2a1b4c5d6e 9a8b7c6d5e4f",
+    ];
+    const EFFECT: Effect = Effect::Read;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const STRUCTURED: bool = true;
+    type Output = Answer<Inferred>;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let name = self.name.as_deref().unwrap_or(USUAL);
+        check_name(name)?;
+        let since = self.since.as_deref().map(|since| moment(since, context)).transpose()?;
+        let calls = match (self.session_log.as_slice(), since) {
+            ([], since) => of_asker(context, since)?,
+            (log, None) => of_log(context, log)?,
+            (_, Some(_)) => {
+                let why = "Either `session_log` says what was run, or `since`, and not both";
+                return Err(Error::new(Code::InvalidArgument, why));
+            }
+        };
+        let commands = reachable(context);
+        let mut draft = draft::of(name, calls, &commands)?;
+        let yaml = rendered(&draft.definition)?;
+        for found in checked(&yaml, &commands)?.findings {
+            let confidence = None;
+            let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            let word = if found.severity == Severity::Error { "error" } else { "warning" };
+            draft.diagnostics.push(Diagnostic {
+                message: format!("{word}: {}{hint}", found.message),
+                code: Some(found.code.name()),
+                line: Some(found.span.line),
+                confidence,
+                ..Diagnostic::default()
+            });
+        }
+        let lines: Vec<String> = draft.diagnostics.iter().map(line).collect();
+        let data = json!({ "draft": draft::data(&draft)?, "yaml": yaml });
+        let reply = Reply::new(Body::Text(yaml + "\n"), data);
+        // An agent has them in its draft.
+        Ok(if context.is_shell() { reply.warn(lines) } else { reply })
+    }
+}
+
+/// Returns the moment that a text means, in milliseconds: so long ago, or a time.
+fn moment(text: &str, context: &Context) -> Result<i64> {
+    if let Some(moment) = from_rfc3339(text) {
+        return Ok(moment);
+    }
+    let ago = span::parse(text).map_err(|why| {
+        Error::new(Code::InvalidArgument, format!("since: '{}' {why}", text.escape_debug())).hint(span::HINT)
+    })?;
+    Ok(context.clock.now().saturating_sub(ago))
+}
+
+/// Returns what a person reads of a diagnostic.
+fn line(told: &Diagnostic) -> String {
+    let place = [&told.step, &told.argument].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(".");
+    let sure = told.confidence.map(|confidence| format!(" ({confidence:?})").to_lowercase()).unwrap_or_default();
+    let code = told.code.map(|code| format!(" [{code}]")).unwrap_or_default();
+    let line = told.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    match place.is_empty() {
+        true => format!("{line}{}{code}{sure}", told.message),
+        false => format!("{place} {line}{}{code}{sure}", told.message),
+    }
+}

@@ -1,0 +1,154 @@
+//! What was run: the steps of runs that succeeded, with what each was given and answered.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::page::Page;
+use crate::store::projects;
+use crate::store::runs::{self, Kind, Run, StepState, attempts, steps};
+use crate::store::{Db, blobs};
+use crate::workflow::run::named;
+
+/// How many of the newest runs are looked at, where nobody says which.
+const NEWEST: usize = 50;
+
+/// The most calls that a workflow is made of.
+const MOST: usize = 200;
+
+/// Something that was run: a run by its id, or a call as its caller noted it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged, expecting = "the id of a run, or an object with command, args and output")]
+pub enum Logged {
+    /// A run.
+    Run(String),
+    /// A call.
+    Call(Call),
+}
+
+/// A call as it is handed over.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    command: String,
+    #[serde(default)]
+    args: Map<String, Value>,
+    #[serde(default)]
+    output: Option<Value>,
+}
+
+/// A call that succeeded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// The name of the step that it was, where it was one of a workflow's.
+    pub step: Option<String>,
+    /// The id of its command.
+    pub command: String,
+    /// What it was given; the value of a secret is a reference, or `***`.
+    pub with: Map<String, Value>,
+    /// What it answered, without secrets, where that is known.
+    pub output: Option<Value>,
+}
+
+/// Returns the calls that are handed over, in their order.
+///
+/// # Errors
+/// `E_NOT_FOUND` for a run; `E_TOO_MANY`; `E_DAMAGED`, `E_STORAGE` and its like.
+pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
+    let mut recorded = Vec::new();
+    for logged in log {
+        match logged {
+            Logged::Call(call) => recorded.push(Recorded {
+                step: None,
+                command: call.command.clone(),
+                with: call.args.clone(),
+                output: call.output.clone(),
+            }),
+            Logged::Run(id) => {
+                let run = named(context, id)?;
+                recorded.extend(context.store.read(|db| of_run(db, &run))?);
+            }
+        }
+    }
+    unless_too_many(recorded)
+}
+
+/// Returns the calls of the asker's newest runs in the project, the oldest first: of those that began at `since` or later.
+///
+/// # Errors
+/// As [`of_log`].
+pub fn of_asker(context: &Context, since: Option<i64>) -> Result<Vec<Recorded>> {
+    let asker = context.caller.asker();
+    let recorded = context.store.read(|db| {
+        let project = projects::resolve(db, &context.selection)?.map(|project| project.id);
+        let mut newest = runs::list(db, project, &Page::first(NEWEST))?.rows;
+        newest.retain(|run| run.asker == asker && since.is_none_or(|since| run.created_at >= since));
+        let calls = newest.iter().rev().map(|run| of_run(db, run));
+        Ok(calls.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })?;
+    unless_too_many(recorded)
+}
+
+fn unless_too_many(recorded: Vec<Recorded>) -> Result<Vec<Recorded>> {
+    if recorded.len() <= MOST {
+        return Ok(recorded);
+    }
+    let what = format!("{} calls are more than a workflow is made of, which is {MOST}", recorded.len());
+    Err(Error::new(Code::TooMany, what).hint("name the runs, or say since when: `session_log`, `since`"))
+}
+
+/// Returns the steps of a run that succeeded.
+fn of_run(db: &Db<'_>, run: &Run) -> Result<Vec<Recorded>> {
+    let damaged = || blobs::damaged_value("what a run was to do is no definition");
+    let definition: Value =
+        serde_json::from_str(&runs::definition(db, run)?).map_err(|error| damaged().with_source(error))?;
+    let mut recorded = Vec::new();
+    for step in steps::of(db, run.id)?.into_iter().filter(|step| step.state == StepState::Succeeded) {
+        let with = match run.kind {
+            Kind::Command => definition["with"].clone(),
+            // What a step was given in the end stands in its last attempt.
+            Kind::Workflow => match attempts::last(db, run.id, step.seq)? {
+                Some(attempt) => {
+                    serde_json::from_str(&attempt.begun.arguments).map_err(|error| damaged().with_source(error))?
+                }
+                None => continue,
+            },
+        };
+        let output = steps::output(db, &step)?;
+        let output = output.map(|text| serde_json::from_str(&text)).transpose();
+        recorded.push(Recorded {
+            step: (run.kind == Kind::Workflow).then_some(step.name),
+            command: step.command,
+            with: with.as_object().cloned().unwrap_or_default(),
+            output: output.map_err(|error| damaged().with_source(error))?,
+        });
+    }
+    Ok(recorded)
+}
+
+impl FromStr for Logged {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self::Run(text.to_owned()))
+    }
+}
+
+impl JsonSchema for Logged {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Logged".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "object"] })
+    }
+}

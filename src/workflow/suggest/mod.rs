@@ -1,0 +1,11 @@
+//! Providers for what is being written: which lists hand out values for an input or an argument.
+
+mod node;
+mod operation;
+mod ranked;
+mod unbroken;
+
+use crate::op::Entry;
+
+/// The operation.
+pub(super) const OPS: &[Entry] = &[Entry::of::<operation::Suggest>()];

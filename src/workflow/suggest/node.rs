@@ -1,0 +1,88 @@
+//! What is pointed at: an input, or an argument of a step's command.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::json;
+
+use crate::error::{Code, Error, Result};
+use crate::workflow::argument::{self, Argument};
+use crate::workflow::check::{Slot, Surveyed};
+use crate::workflow::definition::Input;
+use crate::workflow::expression::{Node, Root};
+
+/// What is pointed at.
+pub struct Pointed<'s> {
+    /// The input; one of which nothing is said, where an argument is pointed at.
+    pub input: Cow<'s, Input>,
+    /// The name of the input, or of the argument.
+    pub name: String,
+    /// The argument that takes the value, with its command, where there is one.
+    pub argument: Option<(String, Argument<'s>)>,
+    /// The steps that ran by then, the last one first.
+    pub before: Vec<usize>,
+}
+
+/// Returns what a JSON pointer into a text points at.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where it is neither an input nor an argument of a step.
+pub fn pointed<'s>(surveyed: &'s Surveyed, pointer: &str) -> Result<Pointed<'s>> {
+    let parts: Vec<String> =
+        pointer.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")).collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    match parts.as_slice() {
+        ["inputs", key, ..] => Ok(input(surveyed, key)),
+        ["steps", step, "with", name, ..] => match step.parse() {
+            Ok(step) if step < surveyed.definition.steps.len() => Ok(of_step(surveyed, step, name)),
+            _ => Err(nowhere(pointer)),
+        },
+        _ => Err(nowhere(pointer)),
+    }
+}
+
+fn nowhere(pointer: &str) -> Error {
+    let what = format!("'{}' is neither an input nor an argument of a step", pointer.escape_debug());
+    Error::new(Code::InvalidArgument, what)
+        .hint("point at an input, such as /inputs/app, or at an argument, such as /steps/0/with/app")
+        .with_details(json!({ "pointer": pointer }))
+}
+
+/// `key` is the input's name, or its place where the inputs are a list.
+fn input<'s>(surveyed: &'s Surveyed, key: &str) -> Pointed<'s> {
+    let inputs = &surveyed.definition.inputs;
+    let by_place = || key.parse::<usize>().ok().and_then(|index| inputs.list.get(index));
+    let named = inputs.list.iter().find(|named| named.id == key).or_else(by_place);
+    let name = named.map_or(key, |named| named.id.as_str());
+    // Where its value is the whole of an argument, that one says what it has to be.
+    let is_it = |node: &Node| matches!(node, Node::Path(path) if path.segments.is_empty() && path.root == Root::Input(name.to_owned()));
+    let argument = surveyed.uses.iter().find_map(|used| {
+        let Slot::With(step, arg) = &used.slot else { return None };
+        used.template.alone().filter(|expression| is_it(&expression.node))?;
+        let spec = surveyed.specs[*step].as_deref()?;
+        argument::named(spec, arg).map(|argument| (spec.id.clone(), argument))
+    });
+    let names = |used: &&crate::workflow::check::Use| {
+        used.paths().iter().any(|path| matches!(&path.root, Root::Input(input) if input == name))
+    };
+    let users: HashSet<usize> = surveyed.uses.iter().filter(names).filter_map(|used| used.slot.step()).collect();
+    let first = surveyed.order.iter().position(|step| users.contains(step)).unwrap_or(surveyed.order.len());
+    Pointed {
+        input: named.map_or_else(|| Cow::Owned(Input::default()), |named| Cow::Borrowed(&named.input)),
+        name: name.to_owned(),
+        argument,
+        before: surveyed.order[..first].iter().rev().copied().collect(),
+    }
+}
+
+fn of_step<'s>(surveyed: &'s Surveyed, step: usize, name: &str) -> Pointed<'s> {
+    let spec = surveyed.specs[step].as_deref();
+    let argument = spec.and_then(|spec| Some((spec.id.clone(), argument::named(spec, name)?)));
+    let first = surveyed.order.iter().position(|other| *other == step).unwrap_or(surveyed.order.len());
+    Pointed {
+        input: Cow::Owned(Input::default()),
+        name: name.to_owned(),
+        argument,
+        before: surveyed.order[..first].iter().rev().copied().collect(),
+    }
+}

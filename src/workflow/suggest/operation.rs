@@ -1,0 +1,117 @@
+//! `suggest_providers`, `mcpkg workflow suggest`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::node::pointed;
+use super::ranked::{Suggestion, suggestions};
+use super::unbroken::unbroken;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use crate::workflow::answer::{Answer, data};
+use crate::workflow::check::surveyed;
+use crate::workflow::commands::reachable;
+use crate::workflow::completions::WORKFLOWS;
+use crate::workflow::text::argument::{Text, text};
+use crate::workflow::{GROUP, SHAPE};
+
+/// Suggest providers
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Suggest {
+    /// The workflow's text, YAML or JSON, mistakes and all
+    #[arg(value_name = "NAME|FILE", value_parser = text, add = WORKFLOWS)]
+    yaml: Text,
+    /// The line that is pointed at, from 1
+    #[arg(long, value_name = "N", required_unless_present = "pointer", conflicts_with = "pointer")]
+    line: Option<usize>,
+    /// The column, from 1
+    #[arg(long, value_name = "N", requires = "line")]
+    column: Option<usize>,
+    /// What is pointed at as a JSON pointer, such as /inputs/app, in place of line and column
+    #[arg(long)]
+    pointer: Option<String>,
+    /// What was typed of an id, or words
+    #[arg(long, value_name = "WORDS")]
+    partial: Option<String>,
+}
+
+/// Providers, the best first
+#[derive(Serialize, JsonSchema)]
+pub struct Suggested {
+    /// What is pointed at
+    pointer: String,
+    /// The argument that takes the value
+    #[serde(skip_serializing_if = "Option::is_none")]
+    argument: Option<String>,
+    /// The tags that it accepts
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    accepts: Vec<String>,
+    /// The tag that it prefers
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefer: Option<String>,
+    /// The providers
+    providers: Vec<Suggestion>,
+}
+
+impl Operation for Suggest {
+    const TOOL: &'static str = "suggest_providers";
+    const CLI: &'static [&'static str] = &["workflow", "suggest"];
+    const TITLE: &'static str = "Suggest providers";
+    const ABOUT: &'static str =
+        "Suggest lists that provide values for an input or an argument of a workflow that is being written";
+    const HELP: &'static str = "Mistakes elsewhere in the text do not matter. Each provider comes with the fields to select, with what its own \
+        arguments would be bound to, and with why it is one.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow suggest app.yaml --line 4 --column 14",
+        "mcpkg workflow suggest app.yaml --pointer /inputs/app/provider --partial app",
+    ];
+    const EFFECT: Effect = Effect::Read;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = SHAPE;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    const LISTS: Option<&'static str> = Some("providers");
+    const STRUCTURED: bool = true;
+    type Output = Answer<Suggested>;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let written = self.yaml.read_or_saved(context)?;
+        let commands = reachable(context);
+        let whole = unbroken(&written, self.line);
+        let surveyed = surveyed(&whole, &commands)?.ok_or_else(|| {
+            Error::new(Code::WorkflowInvalid, "The text cannot be read as a workflow")
+                .hint("validate_workflow, in the shell `mcpkg workflow validate`, says why")
+        })?;
+        let pointer = match (self.pointer, self.line) {
+            (Some(pointer), None) => pointer,
+            (None, Some(line)) => surveyed.places.at(line, self.column.unwrap_or(usize::MAX)),
+            _ => {
+                let why = "Either `pointer` says what is pointed at, or `line` and `column`";
+                return Err(Error::new(Code::InvalidArgument, why));
+            }
+        };
+        let pointed = pointed(&surveyed, &pointer)?;
+        let providers = suggestions(&surveyed, &pointed, &commands, self.partial.as_deref())?;
+        let rows = providers.iter().map(|found| {
+            let bound =
+                found.bindings.iter().filter_map(|(arg, bound)| Some(format!("{arg}={}", bound["source"].as_str()?)));
+            let open = found.open.iter().map(|arg| format!("{arg}=?"));
+            let cells = [found.id.clone(), bound.chain(open).collect::<Vec<_>>().join(", "), found.why.join("; ")];
+            cells.map(|text| cell(&text).into_owned()).to_vec()
+        });
+        let table = Table {
+            columns: &["PROVIDER", "BOUND", "WHY"],
+            rows: rows.collect(),
+            empty: format!("No command provides values for {pointer}"),
+        };
+        let argument = pointed.argument.as_ref();
+        let suggested = Suggested {
+            argument: argument.map(|(command, argument)| format!("{command}.{}", argument.name)),
+            accepts: argument.map(|(_, argument)| argument.accepts.to_vec()).unwrap_or_default(),
+            prefer: argument.and_then(|(_, argument)| argument.prefer.map(str::to_owned)),
+            pointer,
+            providers,
+        };
+        Ok(Reply::new(Body::Table(table), data(&suggested)?))
+    }
+}

@@ -1,0 +1,167 @@
+//! Which lists provide values, the best first, each with what its arguments would be bound to and why it is one.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::node::Pointed;
+use crate::error::Result;
+use crate::workflow::binding::{self, Wanted};
+use crate::workflow::check::Surveyed;
+use crate::workflow::commands::Reachable;
+use crate::workflow::definition::Select;
+use crate::workflow::output;
+use crate::workflow::source::{Brief, Commands};
+use crate::workflow::spec::{OutputField, ProviderContract};
+
+/// How many are told.
+const MOST: usize = 10;
+
+/// How many are looked at whole, of those that are found by words.
+const LOOKED_AT: usize = 40;
+
+/// A list that may provide values.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Suggestion {
+    /// The command's id
+    pub id: String,
+    /// What it does
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub summary: String,
+    /// Which fields of its elements are the value and what people see
+    pub select: Map<String, Value>,
+    /// What its arguments are bound to, each with `source` and `note`
+    pub bindings: Map<String, Value>,
+    /// The arguments that have to be given, and that nothing is bound to
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+    /// Why it is one
+    pub why: Vec<String>,
+    #[serde(skip)]
+    score: i32,
+}
+
+/// Returns the lists that provide values for what is pointed at. `partial` is what was typed of an id, or words of it.
+///
+/// # Errors
+/// `E_STORAGE` and its like.
+pub fn suggestions(
+    surveyed: &Surveyed,
+    pointed: &Pointed<'_>,
+    commands: &Reachable<'_>,
+    partial: Option<&str>,
+) -> Result<Vec<Suggestion>> {
+    let contracts: Vec<_> = surveyed.specs.iter().zip(&surveyed.definition.steps).collect();
+    let contracts: Vec<_> =
+        contracts.into_iter().map(|(spec, step)| spec.as_deref().map(|spec| output::contract(spec, step))).collect();
+    let contracts: Vec<_> = contracts.iter().map(Option::as_deref).collect();
+    let mut found = Vec::new();
+    for (id, summary) in candidates(pointed, commands, partial)? {
+        let Some(contract) = commands.provider(&id)? else { continue };
+        let mut suggestion = of(&contract, summary, pointed);
+        for arg in contract.args.keys() {
+            let bound =
+                binding::bind(&surveyed.definition, &pointed.input, &contract, arg, &pointed.before, &contracts);
+            let source = bound.source.as_ref().map(|source| source.shown(&surveyed.definition));
+            let is_required = Wanted::of(&contract, arg).is_some_and(|wanted| wanted.required);
+            if source.is_none() && is_required {
+                suggestion.open.push(arg.clone());
+                suggestion.score -= 4;
+            } else {
+                suggestion.score += 1;
+            }
+            suggestion.bindings.insert(arg.clone(), json!({ "source": source, "note": bound.note }));
+        }
+        // What nothing speaks for but a word is worth telling only where somebody typed it.
+        if partial.is_some() || !suggestion.why.is_empty() {
+            found.push(suggestion);
+        }
+    }
+    found.sort_by(|a, b| b.score.cmp(&a.score).then(a.id.len().cmp(&b.id.len())).then_with(|| a.id.cmp(&b.id)));
+    found.truncate(MOST);
+    Ok(found)
+}
+
+/// Returns the lists to look at: the one that the command itself names, and those that have the words.
+fn candidates(pointed: &Pointed<'_>, commands: &Reachable<'_>, partial: Option<&str>) -> Result<Vec<(String, String)>> {
+    let indexes = commands.indexes(None)?;
+    let partial = partial.map(str::trim).filter(|partial| !partial.is_empty());
+    let query = partial.map_or_else(|| words(pointed), str::to_owned);
+    let mut hits = commands.search(&indexes, &query, |brief| brief.lists);
+    // Without words everything is found.
+    hits.retain(|hit| hit.matched > 0 || partial.is_some_and(|partial| hit.brief.id.contains(partial)));
+    hits.sort_by(|a, b| {
+        b.matched.cmp(&a.matched).then(b.score.total_cmp(&a.score)).then_with(|| a.brief.id.cmp(&b.brief.id))
+    });
+    let told = |brief: &Brief| (brief.id.clone(), brief.summary.clone());
+    let mut candidates: Vec<_> = hits.iter().take(LOOKED_AT).map(|hit| told(hit.brief)).collect();
+    let named = pointed.argument.as_ref().and_then(|(_, argument)| argument.provider);
+    if let Some(id) = named.filter(|id| partial.is_none_or(|partial| id.contains(partial)))
+        && candidates.iter().all(|(known, _)| known != id)
+        && let Some(spec) = commands.spec(id)?
+    {
+        candidates.push((id.to_owned(), spec.summary.clone()));
+    }
+    Ok(candidates)
+}
+
+/// Returns the words of what is wanted: of the tags that the argument accepts, and of its name.
+fn words(pointed: &Pointed<'_>) -> String {
+    let mut words = vec![pointed.name.clone()];
+    if let Some((_, argument)) = &pointed.argument {
+        words.push(argument.name.to_owned());
+        words.extend(argument.accepts.iter().cloned());
+    }
+    let resource = |word: &String| {
+        let of_key = ["_id", "_name", "_slug"].iter().find_map(|key| word.strip_suffix(key));
+        of_key.unwrap_or(word).replace(['_', '-'], " ")
+    };
+    let mut words: Vec<String> = words.iter().map(resource).collect();
+    words.sort();
+    words.dedup();
+    words.join(" ")
+}
+
+/// Returns what is told of a list before its arguments are looked at.
+fn of(contract: &ProviderContract, summary: String, pointed: &Pointed<'_>) -> Suggestion {
+    let (mut why, mut score) = (Vec::new(), 0);
+    if let Some((command, argument)) = &pointed.argument {
+        let taker = format!("{command}.{}", argument.name);
+        if argument.provider == Some(contract.id.as_str()) {
+            why.push(format!("it is the provider of {taker}"));
+            score += 16;
+        }
+        let has = |tag: &str| contract.returns.iter().any(|field| field.tags.iter().any(|known| known == tag));
+        if let Some(prefer) = argument.prefer.filter(|prefer| has(prefer)) {
+            why.push(format!("{taker} prefers {prefer}, which it returns"));
+            score += 8;
+        } else if let Some(tag) = argument.accepts.iter().find(|tag| has(tag)) {
+            why.push(format!("{taker} accepts {tag}, which it returns"));
+            score += 6;
+        }
+    }
+    let wanted = crate::workflow::words::stem(&pointed.name);
+    let resource = wanted.strip_suffix("_id").or_else(|| wanted.strip_suffix("_name")).unwrap_or(&wanted);
+    if contract.id.split([':', '_', '-', '/']).any(|word| crate::workflow::words::singular(word) == resource) {
+        why.push(format!("it lists what `{}` is called after", pointed.name));
+        score += 2;
+    }
+    let select = select(&contract.returns, pointed);
+    Suggestion { id: contract.id.clone(), summary, select, bindings: Map::new(), open: Vec::new(), why, score }
+}
+
+/// Returns which fields count: the value by the tag that is preferred or accepted, else by name.
+fn select(returns: &[OutputField], pointed: &Pointed<'_>) -> Map<String, Value> {
+    let tagged = |tag: &str| returns.iter().find(|field| field.tags.iter().any(|known| known == tag));
+    let named = |name: &str| returns.iter().find(|field| field.name == name);
+    let of_argument = pointed.argument.as_ref().and_then(|(_, argument)| {
+        argument.prefer.and_then(tagged).or_else(|| argument.accepts.iter().find_map(|tag| tagged(tag)))
+    });
+    let name = |field: Option<&OutputField>| field.map(|field| field.name.clone());
+    let select = Select {
+        value_field: name(of_argument.or_else(|| named("id")).or_else(|| named("name"))),
+        display_field: name(tagged("display").or_else(|| named("name"))),
+        id_field: name(named("id")),
+    };
+    serde_json::to_value(select).ok().and_then(|select| select.as_object().cloned()).unwrap_or_default()
+}

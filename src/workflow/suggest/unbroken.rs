@@ -1,0 +1,67 @@
+//! A text that is being written: lines that no YAML can be made of are passed over.
+
+use std::borrow::Cow;
+
+use crate::workflow::yaml;
+
+/// How many lines are passed over at most.
+const MOST: usize = 16;
+
+/// Returns a text of which YAML can be made, where it can be had by emptying a few lines; each of the others stays where it is.
+/// Of the line that is being written the key stays at least.
+pub fn unbroken(text: &str, written: Option<usize>) -> Cow<'_, str> {
+    let kept = passed_over(Cow::Borrowed(text), written);
+    kept.or_else(|| passed_over(Cow::Owned(keyed(text, written?)?), written)).unwrap_or(Cow::Borrowed(text))
+}
+
+/// Empties the lines that no YAML can be made of; `None` where these are too many, or the one that is being written.
+fn passed_over(mut text: Cow<'_, str>, written: Option<usize>) -> Option<Cow<'_, str>> {
+    for _ in 0..=MOST {
+        let read = yaml::read(&text);
+        let Some(found) = read.findings.first().filter(|_| read.value.is_none()) else { return Some(text) };
+        let line = found.span.line;
+        text = Cow::Owned(with_line(&text, line, |_| Some("")).filter(|_| Some(line) != written)?);
+    }
+    None
+}
+
+/// Returns a text with nothing but the key left of a line.
+fn keyed(text: &str, line: usize) -> Option<String> {
+    with_line(text, line, |line| line.find(": ").map(|end| &line[..end + 2]))
+}
+
+/// Returns a text with another line in the place of one; `None` where that is the same.
+fn with_line<'t>(text: &'t str, line: usize, other: impl Fn(&'t str) -> Option<&'t str>) -> Option<String> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    let place = lines.get_mut(line - 1)?;
+    let other = other(place).filter(|other| other != place)?;
+    *place = other;
+    Some(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lines_that_break_a_text_are_emptied_and_the_others_stay() {
+        let text = "workflow: a\nsteps: [}\ninputs:\n  app: {provider: apps}\n";
+        assert_eq!(unbroken(text, Some(4)), "workflow: a\n\ninputs:\n  app: {provider: apps}\n");
+        assert_eq!(unbroken("a: 1\n", None), "a: 1\n");
+        // What is being written keeps its key.
+        let written = "inputs:\n  app:\n    provider: [apps\nworkflow: a\n";
+        assert_eq!(unbroken(written, Some(3)), "inputs:\n  app:\n    provider: \nworkflow: a\n");
+    }
+
+    proptest! {
+        #[test]
+        fn every_other_line_stays_where_it_is(text in "([a-z]{0,3}[:\\[\\]{}\"' -]{0,3}[a-z]{0,2}\n){0,12}", written in prop::option::of(1_usize..12)) {
+            let whole = unbroken(&text, written);
+            prop_assert_eq!(whole.split('\n').count(), text.split('\n').count());
+            let changed = whole.split('\n').zip(text.split('\n')).filter(|(now, before)| now != before);
+            prop_assert!(changed.count() <= MOST);
+        }
+    }
+}

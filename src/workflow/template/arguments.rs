@@ -1,0 +1,46 @@
+//! What a command of a template is given where nobody says it: what the step before answered, by its tags, and inputs for the
+//! rest of what it requires.
+
+use serde_json::{Map, Value, json};
+
+use crate::error::Result;
+use crate::workflow::argument;
+use crate::workflow::definition::Input;
+use crate::workflow::source::Commands;
+use crate::workflow::spec::{CommandSpec, OutputField};
+
+/// What a command is given.
+#[derive(Debug, Default)]
+pub struct Given {
+    /// By name.
+    pub with: Map<String, Value>,
+    /// The inputs that it needs, with their names.
+    pub inputs: Vec<(String, Input)>,
+}
+
+/// Returns what a command is given: `after` is the step before with its command.
+///
+/// # Errors
+/// What `commands` returns.
+pub fn given(spec: &CommandSpec, after: Option<(&str, &CommandSpec)>, commands: &dyn Commands) -> Result<Given> {
+    let mut given = Given::default();
+    for argument in argument::all(spec).filter(|argument| argument.required) {
+        let answered = after.filter(|(_, before)| before.output_contract.list.is_none());
+        let field = answered.and_then(|(step, before)| {
+            let fields = &before.output_contract.fields;
+            let tagged = |tag: &str| fields.iter().find(|field| field.tags.iter().any(|known| known == tag));
+            let found =
+                argument.prefer.and_then(tagged).or_else(|| argument.accepts.iter().find_map(|tag| tagged(tag)));
+            found.map(|OutputField { name, .. }| format!("${{{{ steps.{step}.output.{name} }}}}"))
+        });
+        let value = match field {
+            Some(reference) => reference,
+            None => {
+                given.inputs.push((argument.name.to_owned(), argument.input(commands)?));
+                format!("${{{{ inputs.{} }}}}", argument.name)
+            }
+        };
+        given.with.insert(argument.name.to_owned(), json!(value));
+    }
+    Ok(given)
+}

@@ -1,0 +1,194 @@
+//! What a template says.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::fill::placeholders;
+use crate::error::{Code, Error, Result, nearest};
+use crate::workflow::definition::is_identifier;
+use crate::workflow::finding::has_errors;
+use crate::workflow::yaml;
+
+/// A template.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Template {
+    /// Its name.
+    #[serde(rename = "template")]
+    pub name: String,
+    /// A title for people.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// What it is for.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// What it is given.
+    #[serde(default)]
+    pub parameters: Map<String, Value>,
+    /// The workflow, with `$(PARAMETER)` where a parameter belongs.
+    pub workflow: Map<String, Value>,
+    /// Fixtures of the workflow by name, with parameters as well.
+    #[serde(default)]
+    pub fixtures: BTreeMap<String, Value>,
+}
+
+/// What a template is given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// What it is.
+    pub r#type: ParameterType,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What it is where nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// Of arguments: the parameter that is their command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// Of arguments: the step before, which has the name of the parameter that is its command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterType {
+    /// The id of a command.
+    Command,
+    /// What a command is given, by name.
+    Arguments,
+    /// A way into an answer, such as `data.status`.
+    Path,
+    /// A text.
+    String,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// A list.
+    Array,
+    /// A mapping.
+    Object,
+}
+
+impl Template {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` that says what is wrong, with the place where it is known.
+    pub fn of(text: &str) -> Result<Self> {
+        let read = yaml::read(text);
+        if has_errors(&read.findings)
+            && let Some(first) = read.findings.first()
+        {
+            return Err(wrong(&format!("line {}, column {}: {}", first.span.line, first.span.column, first.message)));
+        }
+        let value = read.value.unwrap_or_default();
+        let template: Self = serde_json::from_value(value).map_err(|error| {
+            wrong(&error.to_string())
+                .hint("a template has template, title, description, parameters, workflow and fixtures")
+        })?;
+        if !is_identifier(&template.name) {
+            return Err(wrong(&format!("'{}' is no name for one", template.name.escape_debug())));
+        }
+        template.parameters()?;
+        let whole = serde_json::json!([template.workflow, template.fixtures]);
+        for name in placeholders(&whole) {
+            if !template.parameters.contains_key(&name) {
+                let error = wrong(&format!("`$({name})` is none of its parameters"));
+                return Err(match nearest(&name, template.parameters.keys().map(String::as_str)) {
+                    Some(near) => error.hint(format!("did you mean `$({near})`?")),
+                    None => error,
+                });
+            }
+        }
+        Ok(template)
+    }
+
+    /// Returns its parameters in their order.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for one that is none.
+    pub fn parameters(&self) -> Result<Vec<(&str, Parameter)>> {
+        let mut parameters = Vec::with_capacity(self.parameters.len());
+        for (name, value) in &self.parameters {
+            let parameter: Parameter = serde_json::from_value(value.clone())
+                .map_err(|error| wrong(&format!("the parameter '{}': {error}", name.escape_debug())))?;
+            if !is_identifier(name) {
+                return Err(wrong(&format!("'{}' is no name of a parameter", name.escape_debug())));
+            }
+            for (key, command) in [("of", &parameter.of), ("after", &parameter.after)] {
+                let is_command =
+                    |command: &String| self.parameters.get(command).is_some_and(|of| of["type"] == "command");
+                if command.as_ref().is_some_and(|command| !is_command(command)) {
+                    return Err(wrong(&format!("`{key}` of the parameter '{name}' is no parameter that is a command")));
+                }
+            }
+            if (parameter.r#type == ParameterType::Arguments) != parameter.of.is_some() {
+                return Err(wrong(&format!(
+                    "the parameter '{name}': arguments say with `of` of which command, and nothing else does"
+                )));
+            }
+            parameters.push((name.as_str(), parameter));
+        }
+        Ok(parameters)
+    }
+}
+
+/// Returns the failure of a text that is no template.
+pub fn wrong(why: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("The text is no template: {why}"))
+}
+
+impl ParameterType {
+    /// Whether a value is one.
+    pub fn takes(self, value: &Value) -> bool {
+        match self {
+            Self::Command | Self::String => value.is_string(),
+            Self::Path => value.as_str().is_some_and(is_path),
+            Self::Arguments | Self::Object => value.is_object(),
+            Self::Integer => value.is_i64() || value.is_u64(),
+            Self::Number => value.is_number(),
+            Self::Boolean => value.is_boolean(),
+            Self::Array => value.is_array(),
+        }
+    }
+
+    /// Returns a value as a command line has it.
+    pub fn typed(self, text: &str) -> Value {
+        match self {
+            Self::Command | Self::String | Self::Path => text.into(),
+            _ => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
+        }
+    }
+
+    /// Returns the word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Command => "the id of a command",
+            Self::Arguments => "a mapping of arguments",
+            Self::Path => "a way into an answer, such as data.status",
+            Self::String => "a text",
+            Self::Integer => "a whole number",
+            Self::Number => "a number",
+            Self::Boolean => "true or false",
+            Self::Array => "a list",
+            Self::Object => "a mapping",
+        }
+    }
+}
+
+/// Whether a text is a way into an answer: it stands in an expression as it is.
+fn is_path(text: &str) -> bool {
+    text.is_empty()
+        || text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'[' | b']'))
+            && !text.starts_with('.')
+            && !text.ends_with('.')
+}

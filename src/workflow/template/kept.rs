@@ -1,0 +1,88 @@
+//! The templates that there are: a project's own, and three that are built in. One of the project's goes before a built-in one of
+//! the same name.
+
+use serde_json::json;
+
+use super::form::Template;
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Name, Names};
+use crate::store::Db;
+use crate::store::projects::Selection;
+use crate::store::workflows::templates;
+use crate::workflow::saved::model::stored;
+
+/// The templates that are built in.
+const EMBEDDED: [&str; 3] = [
+    include_str!("embedded/create_and_wait.yaml"),
+    include_str!("embedded/look_before_create.yaml"),
+    include_str!("embedded/delete_with_guard.yaml"),
+];
+
+/// The templates, as a shell completes them.
+pub const TEMPLATES: Names = Names::Stored(|typed| {
+    let all = all(typed.db, typed.selection)?;
+    let names = all.into_iter().map(|kept| kept.template.name).filter(|name| name.starts_with(typed.prefix));
+    Ok(names.take(typed.limit).map(Name::from).collect())
+});
+
+/// A template.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// What it says.
+    pub template: Template,
+    /// Its text.
+    pub text: String,
+    /// Whether it is the project's own.
+    pub is_own: bool,
+}
+
+/// Returns the templates of the project that applies and those that are built in, by name.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn all(db: &Db<'_>, selection: &Selection) -> Result<Vec<Kept>> {
+    let mut all = templates::list(db, selection)?.iter().map(|row| own(db, row)).collect::<Result<Vec<_>>>()?;
+    for text in EMBEDDED {
+        let template = Template::of(text)?;
+        if all.iter().all(|own| own.template.name != template.name) {
+            all.push(Kept { template, text: text.to_owned(), is_own: false });
+        }
+    }
+    all.sort_by(|a, b| a.template.name.cmp(&b.template.name));
+    Ok(all)
+}
+
+/// Returns the template of this name.
+///
+/// # Errors
+/// `E_NOT_FOUND` with the name that was probably meant; `E_DAMAGED`.
+pub fn require(context: &Context, name: &str) -> Result<Kept> {
+    let all = context.store.read(|db| all(db, &context.selection))?;
+    if let Some(found) = all.iter().find(|kept| kept.template.name == name) {
+        return Ok(found.clone());
+    }
+    let error = Error::new(Code::NotFound, format!("There is no template '{}'", name.escape_debug()));
+    let names = all.iter().map(|kept| kept.template.name.as_str());
+    Err(error.with_details(json!({ "name": name })).suggest(name, names, "`mcpkg template list` shows those there are"))
+}
+
+fn own(db: &Db<'_>, row: &templates::Template) -> Result<Kept> {
+    let text = stored(db, row.blob)?;
+    Ok(Kept { template: Template::of(&text)?, text, is_own: true })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_in_can_be_read() {
+        for text in EMBEDDED {
+            let template = Template::of(text).unwrap_or_else(|error| panic!("{error}"));
+            assert!(template.title.is_some() && template.description.is_some());
+            let commands =
+                template.parameters().unwrap().into_iter().filter(|(_, p)| p.of.is_none() && p.default.is_none());
+            assert_eq!(commands.count(), 2, "{}", template.name);
+        }
+    }
+}

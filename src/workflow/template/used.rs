@@ -1,0 +1,213 @@
+//! `use_template`, `mcpkg template use`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::arguments::given;
+use super::fill::Filling;
+use super::form::{Parameter, ParameterType, Template};
+use super::kept::{TEMPLATES, require};
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
+use crate::workflow::GROUP;
+use crate::workflow::answer::{VERSION, data};
+use crate::workflow::check::checked;
+use crate::workflow::commands::{Reachable, reachable};
+use crate::workflow::definition::{Definition, NamedInput};
+use crate::workflow::finding::Finding;
+use crate::workflow::fixture::form::Fixture;
+use crate::workflow::render::rendered;
+use crate::workflow::resolve;
+use crate::workflow::saved::model;
+use crate::workflow::spec::CommandSpec;
+
+/// Make a workflow from a template
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Use {
+    /// Template name
+    #[arg(add = TEMPLATES)]
+    name: String,
+    /// Its parameters by name
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = said)]
+    #[serde(default, deserialize_with = "all_said")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    parameters: Vec<Said>,
+}
+
+/// A parameter, and what it is given.
+#[derive(Clone, Debug)]
+struct Said {
+    name: String,
+    value: Typed,
+}
+
+/// How a value was given.
+#[derive(Clone, Debug)]
+enum Typed {
+    /// As JSON.
+    Json(Value),
+    /// On a command line, whose text is read as the parameter's type.
+    Text(String),
+}
+
+/// Takes a command line's `NAME=VALUE`.
+fn said(argument: &str) -> Result<Said> {
+    match argument.split_once('=') {
+        Some((name, value)) if !name.is_empty() => {
+            Ok(Said { name: name.to_owned(), value: Typed::Text(value.to_owned()) })
+        }
+        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' is not of the form NAME=VALUE"))),
+    }
+}
+
+fn all_said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Said>, D::Error> {
+    let given = Option::<Map<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
+    Ok(given.into_iter().map(|(name, value)| Said { name, value: Typed::Json(value) }).collect())
+}
+
+/// A workflow that was made
+#[derive(Serialize, JsonSchema)]
+pub struct Made {
+    /// Its text
+    yaml: String,
+    /// What keeps it from running
+    errors: Vec<Map<String, Value>>,
+    /// What else was found
+    warnings: Vec<Map<String, Value>>,
+    /// Its fixtures by name, where the template has some
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    fixtures: BTreeMap<String, Value>,
+}
+
+impl Operation for Use {
+    const TOOL: &'static str = "use_template";
+    const CLI: &'static [&'static str] = &["template", "use"];
+    const TITLE: &'static str = "Make a workflow from a template";
+    const ABOUT: &'static str = "Make a workflow from a template: its text, and what is found in it";
+    const HELP: &'static str = "Nothing is stored: the text goes to a file, or into a draft. Arguments that nobody says are taken from what the step before \
+        answers, by its tags; those that are required besides become inputs.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg template use create_and_wait --set create=hosting:apps:create --set wait=hosting:apps:info > app.yaml",
+    ];
+    const EFFECT: Effect = Effect::Read;
+    const RATE: Option<Rate> = Some(Rate::OFTEN);
+    const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Both;
+    type Output = Made;
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let template = require(context, &self.name)?.template;
+        let parameters = template.parameters()?;
+        let commands = reachable(context);
+        let (values, inputs) = values(&template, &parameters, self.parameters, &commands)?;
+        let paths = parameters.iter().filter(|(_, parameter)| parameter.r#type == ParameterType::Path);
+        let filling = Filling { values: &values, paths: paths.map(|(name, _)| *name).collect() };
+        let definition = definition(&filling.fill(&Value::Object(template.workflow.clone())), inputs)?;
+        let yaml = rendered(&definition)?;
+        let findings = checked(&yaml, &commands)?.findings;
+        let mut fixtures = BTreeMap::new();
+        for (name, value) in &template.fixtures {
+            if let Value::Object(content) = filling.fill(value) {
+                fixtures.insert(name.clone(), data(&Fixture::of(content)?)?);
+            }
+        }
+        let split = |errors: bool| {
+            let found =
+                findings.iter().filter(|found| (found.severity == crate::workflow::finding::Severity::Error) == errors);
+            found.map(object).collect::<Result<Vec<_>>>()
+        };
+        let made = Made { yaml: yaml.clone(), errors: split(true)?, warnings: split(false)?, fixtures };
+        let reply = Reply::new(Body::Text(yaml + "\n"), data(&made)?);
+        Ok(if context.is_shell() { reply.warn(model::lines(&findings)) } else { reply })
+    }
+}
+
+fn object(found: &Finding) -> Result<Map<String, Value>> {
+    Ok(data(found)?.as_object().cloned().unwrap_or_default())
+}
+
+/// Returns the values of all parameters, and the inputs that their commands need.
+fn values(
+    template: &Template,
+    parameters: &[(&str, Parameter)],
+    said: Vec<Said>,
+    commands: &Reachable<'_>,
+) -> Result<(Map<String, Value>, Vec<NamedInput>)> {
+    let mut values = Map::new();
+    for Said { name, value } in said {
+        let known = parameters.iter().find(|(known, _)| *known == name);
+        let Some((_, parameter)) = known else {
+            let what = format!("Template '{}' has no parameter '{}'", template.name, name.escape_debug());
+            let error = Error::new(Code::InvalidArgument, what).with_details(json!({ "parameter": name }));
+            return Err(error.suggest(
+                &name,
+                parameters.iter().map(|(name, _)| *name),
+                "`mcpkg template list` shows those there are",
+            ));
+        };
+        let value = match value {
+            Typed::Json(value) => value,
+            Typed::Text(text) => parameter.r#type.typed(&text),
+        };
+        if !parameter.r#type.takes(&value) {
+            let what = format!("The parameter '{name}' is {}", parameter.r#type.word());
+            return Err(Error::new(Code::InvalidArgument, what).with_details(json!({ "parameter": name })));
+        }
+        values.insert(name, value);
+    }
+    for (name, parameter) in parameters {
+        if let Some(default) = &parameter.default {
+            values.entry(*name).or_insert_with(|| default.clone());
+        }
+    }
+    let open: Vec<&str> = parameters
+        .iter()
+        .filter(|(name, of)| of.of.is_none() && !values.contains_key(*name))
+        .map(|(name, _)| *name)
+        .collect();
+    if !open.is_empty() {
+        let what = format!("Template '{}' needs values for its parameters: {}", template.name, open.join(", "));
+        return Err(Error::new(Code::InputsRequired, what)
+            .hint("give them: `parameters` of use_template, `--set NAME=VALUE` of `mcpkg template use`")
+            .with_details(json!({ "inputs_required": open })));
+    }
+    let mut specs: BTreeMap<&str, Arc<CommandSpec>> = BTreeMap::new();
+    for (name, _) in parameters.iter().filter(|(_, parameter)| parameter.r#type == ParameterType::Command) {
+        let spec = resolve::require(commands, values[*name].as_str().unwrap_or_default())?;
+        values.insert((*name).to_owned(), json!(spec.id));
+        specs.insert(name, spec);
+    }
+    let mut inputs: Vec<NamedInput> = Vec::new();
+    for (name, parameter) in parameters.iter().filter(|(_, parameter)| parameter.of.is_some()) {
+        let Some(spec) = parameter.of.as_deref().and_then(|of| specs.get(of)) else { continue };
+        if values.contains_key(*name) {
+            continue;
+        }
+        let after = parameter.after.as_deref().and_then(|step| Some((step, &**specs.get(step)?)));
+        let given = given(spec, after, commands)?;
+        values.insert((*name).to_owned(), Value::Object(given.with));
+        for (id, input) in given.inputs {
+            if inputs.iter().all(|known| known.id != id) {
+                inputs.push(NamedInput { id, input });
+            }
+        }
+    }
+    Ok((values, inputs))
+}
+
+/// Returns the workflow that was filled in, with the inputs that its commands need besides.
+fn definition(workflow: &Value, inputs: Vec<NamedInput>) -> Result<Definition> {
+    let read = serde_json::from_value::<Definition>(workflow.clone());
+    let mut definition = read.map_err(|error| super::form::wrong(&format!("its workflow: {error}")))?;
+    for named in inputs {
+        if definition.inputs.get(&named.id).is_none() {
+            definition.inputs.list.push(named);
+        }
+    }
+    Ok(definition)
+}
