@@ -21,6 +21,7 @@ pub mod limits;
 mod operations;
 pub mod output;
 pub mod plan;
+mod provider;
 mod providers;
 pub mod render;
 mod resolve;

@@ -1,8 +1,11 @@
 //! Commands and workflows are run: what is asked before anything is sent, and what is told of runs afterwards.
 
 mod arguments;
+mod ask;
+mod changes;
 mod command;
 mod control;
+mod defaults;
 mod effects;
 mod execute;
 mod gates;
@@ -11,6 +14,9 @@ mod plan;
 mod reply;
 mod resource;
 mod resume;
+mod start;
+mod step;
+mod wanted;
 mod workflow;
 
 use uuid::Uuid;
