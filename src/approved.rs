@@ -53,6 +53,11 @@ pub enum Kind {
     Flow,
     /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
     WorkspaceBuild,
+    /// The text of a workflow that this user approved of a draft, or saved at a terminal; the SHA-256 is of its project and text.
+    Workflow,
+    /// That for a time an asker's plans of nothing but reads of one catalog need no consent of their own; the SHA-256 is of the
+    /// asker, the project and the catalog with its address.
+    Reads,
     /// A run that was begun on this machine, until it ends; the SHA-256 is of its id and its plan.
     Run,
     /// The root of Sigstore's that this user put in the place of the embedded one; there is one record.
@@ -77,6 +82,8 @@ impl Kind {
             Kind::Trust => "trust",
             Kind::Flow => "flows",
             Kind::WorkspaceBuild => "workspace-builds",
+            Kind::Workflow => "workflows",
+            Kind::Reads => "reads",
             Kind::Run => "runs",
             Kind::SigstoreRoot => "sigstore-root",
         }

@@ -29,7 +29,7 @@ use crate::error::{Error, Result};
 pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
-pub use context::{Ask, Confirmation, Context, Elicit, Emit, MAX_ANSWER, PAGE, Progress, Say};
+pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say};
 pub use domain::{Domain, Group, Listed, Start};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};

@@ -1,25 +1,28 @@
 //! What no log, event, plan or error may show: the one function that takes it out of a text, and the one that finds it.
 
+mod resolved;
+
 use std::borrow::Cow;
 
-/// What stands in the place of what was taken out.
-const HIDDEN: &str = "***";
+pub use resolved::{HIDDEN, Secrets, learn};
 
 /// How an access key begins. After it stand its id, 12 hex digits, `_`, and its secret.
 const KEY: &str = "mcpkg_";
 const KEY_ID: usize = 12;
 
-/// Returns a text without the passwords and tokens that its URLs hold, and without the secrets of access keys.
+/// Returns a text without the passwords and tokens that its URLs hold, without the secrets of access keys, and without the values
+/// of secrets that this process resolved.
 pub fn redact(text: &str) -> String {
     redacted(text).into_owned()
 }
 
-/// As [`redact`], without a copy of a text that has neither an address nor a key.
+/// As [`redact`], without a copy of a text that has nothing to take out.
 pub fn redacted(text: &str) -> Cow<'_, str> {
+    let text = resolved::hidden_in(text);
     if text.contains("://") || text.contains(KEY) {
-        return Cow::Owned(keys(&urls(text)).into_owned());
+        return Cow::Owned(keys(&urls(&text)).into_owned());
     }
-    Cow::Borrowed(text)
+    text
 }
 
 fn urls(text: &str) -> String {

@@ -2,7 +2,8 @@
 //!
 //! `env:NAME` is a variable, `file:PATH` a file that this user alone may read, `command:ARGV...` what a program prints. The
 //! value is in no row, log, error or argument: [`Secret`] prints nothing and converts to nothing but by
-//! [`Secret::expose`], where it goes into a request's header, a program's variable or its standard input.
+//! [`Secret::expose`], where it goes into a request's header, a program's variable or its standard input; and
+//! [`crate::redact`] knows it from the moment it was read, so that it is taken out of whatever comes back.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -17,6 +18,7 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::process::{Capture, Environment, Failure, Limits, Program};
+use crate::redact;
 use crate::shell;
 
 /// Bytes of the longest secret.
@@ -41,18 +43,16 @@ impl Secret {
             "" => Err(from.missing("it is empty")),
             _ if trimmed.len() > LONGEST => Err(from.missing("it is longer than 64 KiB")),
             _ if trimmed.contains('\0') => Err(from.missing("it holds a NUL")),
-            _ => Ok(Self(Zeroizing::new(trimmed.to_owned()))),
+            _ => {
+                redact::learn(trimmed);
+                Ok(Self(Zeroizing::new(trimmed.to_owned())))
+            }
         }
     }
 
     /// Returns the value, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
-    }
-
-    /// Returns a text of another program's without the value.
-    pub fn hidden_in(&self, text: &str) -> String {
-        text.replace(self.0.as_str(), "***")
     }
 }
 
@@ -204,13 +204,13 @@ mod tests {
         let secret = Secret::new("hunter2\r\n".to_owned(), &Reference::Environment("A".to_owned())).expect("a secret");
         assert_eq!(secret.expose(), "hunter2");
         assert_eq!(format!("{secret:?} {:?}", Some(&secret)), "Secret(***) Some(Secret(***))");
-        assert_eq!(secret.hidden_in("no hunter2, hunter2!"), "no ***, ***!");
+        assert_eq!(redact::redact("no hunter2, hunter2!"), "no ***, ***!");
     }
 
     #[test]
     fn a_variable_is_read() {
-        let home = std::env::var("HOME").expect("HOME");
-        assert_eq!(resolve("env:HOME").expect("a value").expose(), home);
+        let path = std::env::var("PATH").expect("PATH");
+        assert_eq!(resolve("env:PATH").expect("a value").expose(), path);
         assert_eq!(
             refused("env:MCPKG_NO_SUCH_SECRET"),
             "There is no secret at `env:MCPKG_NO_SUCH_SECRET`: it is not set"

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::globals::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Progress, Reply};
+use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -205,6 +205,27 @@ impl Output {
     pub(super) fn asker(&self, yes: bool) -> Arc<Ask> {
         let output = *self;
         Arc::new(move |preview, question| output.confirm(preview, question, yes))
+    }
+
+    /// Returns what asks the person at the terminal for a line of text; what it shows goes to stderr.
+    pub(super) fn line_reader(&self) -> Arc<Line> {
+        let output = *self;
+        Arc::new(move |shown, question| {
+            let refused = |why: String| Error::new(Code::TerminalRequired, why);
+            if confirmation(false) == Confirmation::Nobody {
+                return Err(refused(format!("There is nobody to answer: {question}")));
+            }
+            if let present::Content::Text(text) = present::content(shown) {
+                output.note(&text);
+            }
+            output.note(&format!("{question} "));
+            let mut answer = String::new();
+            let read = std::io::stdin().read_line(&mut answer);
+            match read.map_err(|error| refused(format!("No answer could be read: {error}")))? {
+                0 => Err(refused("The input ended before an answer".to_owned())),
+                _ => Ok(answer.trim_end_matches(['\r', '\n']).to_owned()),
+            }
+        })
     }
 
     /// Returns what writes the parts of an answer that goes on.

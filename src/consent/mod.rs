@@ -4,17 +4,21 @@
 //! writing tools). A person *consents* to a stored request ([`request`]): at the question of a terminal, with
 //! `mcpkg consent approve`, or by an answer to the elicitation of a client that is trusted with it. An agent can send
 //! nothing that consents: no argument, no prompt, no token. Where a request comes with a nonce ([`nonce`]), the yes is good
-//! for who asked alone, and the nonce for nothing before the yes.
+//! for who asked alone, and the nonce for nothing before the yes. A yes may be widened
+//! ([`widened`]): for a time, who asked needs none for plans of nothing but reads of one catalog.
 
 pub mod nonce;
 pub mod request;
 pub mod token;
+pub mod widened;
 
 mod operations;
+mod reads;
 
 use crate::clock::Millis;
-use crate::op::{Domain, Entry};
-use crate::store::consents;
+use crate::error::Result;
+use crate::op::{Context, Domain, Entry};
+use crate::store::{Db, consents};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "consent";
@@ -42,4 +46,10 @@ const SLACK: Millis = 60_000;
 /// Whether what was asked at `asked_at` is still good at `now`.
 const fn in_time(asked_at: Millis, expires_at: Millis, now: Millis) -> bool {
     now >= asked_at.saturating_sub(SLACK) && now < expires_at
+}
+
+/// Appends to the trail what became of a request.
+fn event(context: &Context, db: &Db<'_>, kind: &str, project: &str, subject: &str) -> Result<()> {
+    let project = Some(project).filter(|project| !project.is_empty());
+    context.event(db, context.author(), project, kind, subject)
 }

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::request::{self, effects};
-use super::{GROUP, in_time};
-use crate::clock::{Millis, rfc3339};
+use super::{GROUP, in_time, widened};
+use crate::clock::{Millis, rfc3339, span};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Table};
+use crate::store::catalogs;
 use crate::store::consents::{self, Request, State};
 use crate::store::page::Page;
 
@@ -20,6 +21,10 @@ const REQUESTS: Names = Names::Stored(|typed| {
     let named = undecided.map(|request| Name { name: request.uuid.to_string(), about: Some(request.summary) });
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
 });
+
+/// The catalogs, as a shell completes them.
+const CATALOGS: Names =
+    Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
 
 /// List requests for consent
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -99,6 +104,20 @@ pub struct Approve {
     /// Id of the request; a part at its end that only one has is enough
     #[arg(add = REQUESTS)]
     id: String,
+    /// Consent to all plans of who asks that do nothing but read from this catalog, too
+    #[arg(long, value_name = "CATALOG", requires = "for", add = CATALOGS)]
+    #[serde(default)]
+    reads: Option<String>,
+    /// With --reads: for how long, 24h at most
+    #[arg(long, value_name = "SPAN", value_parser = span, requires = "reads")]
+    #[serde(skip)]
+    r#for: Option<Millis>,
+}
+
+/// Takes a command line's span of time.
+fn span(text: &str) -> Result<Millis, Error> {
+    span::parse(text)
+        .map_err(|why| Error::new(Code::InvalidArgument, format!("'{}' {why}", text.escape_debug())).hint(span::HINT))
 }
 
 impl Operation for Approve {
@@ -106,9 +125,14 @@ impl Operation for Approve {
     const CLI: &'static [&'static str] = &["consent", "approve"];
     const TITLE: &'static str = "Approve request for consent";
     const ABOUT: &'static str = "Consent to what an agent asks: it may do that, and only that, once within ten minutes";
-    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it.";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg consent list", "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e"];
+    const HELP: &'static str = "Shows what would be done and asks. It needs a terminal: there is no --yes for it. With --reads who \
+        asked is let through, for the time that --for says, with each plan in the same project that does nothing but read from that \
+        catalog; `mcpkg consent deny` takes it back, and `mcpkg events` has each use.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg consent list",
+        "mcpkg consent approve 0199c0de-7d1c-7b3a-9d5e-3f2a1b4c5d6e",
+        "mcpkg consent approve 3f2a1b4c5d6e --reads hosting --for 1h",
+    ];
     const EFFECT: Effect = Effect::Write;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
@@ -128,11 +152,28 @@ impl Operation for Approve {
         }
         let now = context.clock.now();
         let request = request::waiting(context, named(context, &self.id)?.uuid, now)?;
-        (context.ask)(shown(&request, now), "Consent to it?")?;
+        let wider = self.reads.as_deref().zip(self.r#for);
+        let question = match wider {
+            Some((catalog, span)) => {
+                widened::check(span)?;
+                let address = widened::base_url(context, catalog)?.unwrap_or_default();
+                let asker = &request.asker;
+                let span = span::shown(span);
+                format!("Consent to it, and for {span} to whatever {asker} reads from '{catalog}' ({address})?")
+            }
+            None => "Consent to it?".to_owned(),
+        };
+        (context.ask)(shown(&request, now), &question)?;
         let approved = request::approve(context, request.uuid)?;
         let until = rfc3339(approved.expires_at);
-        let sentence = format!("Consented to: {}. It may be done once, until {until}", approved.summary);
-        Ok(Reply::sentence(sentence, data(&approved, context.clock.now()))
+        let mut sentence = format!("Consented to: {}. It may be done once, until {until}", approved.summary);
+        let mut data = data(&approved, context.clock.now());
+        if let Some((catalog, span)) = wider {
+            let until = rfc3339(widened::widen(context, &approved, catalog, span)?);
+            sentence.push_str(&format!("; whatever reads from '{catalog}' alone, until {until}"));
+            data["reads"] = json!({ "catalog": catalog, "expires_at": until });
+        }
+        Ok(Reply::sentence(sentence, data)
             .hint(format!("`mcpkg consent deny {}` takes it back while it was not used", approved.uuid)))
     }
 }
@@ -161,8 +202,17 @@ impl Operation for Deny {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let denied = request::deny(context, named(context, &self.id)?.uuid)?;
-        let sentence = format!("Denied: {}", denied.summary);
+        let request = named(context, &self.id)?;
+        let was_widened = widened::take_back(context, request.uuid)?;
+        let (denied, mut sentence) = match request::deny(context, request.uuid) {
+            Ok(denied) => (denied.clone(), format!("Denied: {}", denied.summary)),
+            // It was used, or ran out; what it was widened to is taken back all the same.
+            Err(error) if was_widened && error.code() == Code::ConsentExpired => (request, "Taken back".to_owned()),
+            Err(error) => return Err(error),
+        };
+        if was_widened {
+            sentence.push_str("; reads of the catalog need a consent of their own again");
+        }
         Ok(Reply::sentence(sentence, data(&denied, context.clock.now())))
     }
 }

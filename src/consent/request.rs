@@ -10,7 +10,8 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{SLACK, in_time};
+use super::reads::Reads;
+use super::{SLACK, event, in_time};
 use crate::approved::Kind;
 use crate::clock::{Millis, rfc3339};
 use crate::disk;
@@ -57,6 +58,8 @@ enum Given {
     AtTerminal,
     /// To a request that was stored.
     Stored(Box<Request>),
+    /// To all reads of a catalog.
+    Reads(Box<Reads>),
 }
 
 /// Returns a person's consent, where there is one; asks for it where a person sits at the caller's own terminal.
@@ -121,7 +124,7 @@ pub(super) fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, no
         if !consents::insert(db, &new)? {
             return Err(too_many());
         }
-        event(context, db, "consent.request", need.project, new.uuid)?;
+        event(context, db, "consent.request", need.project, &new.uuid.to_string())?;
         get(db, new.uuid)
     })
 }
@@ -130,6 +133,11 @@ impl Consent {
     /// Returns a consent that was given in the command itself: at its terminal, or where it needs none there.
     pub fn of_shell() -> Self {
         Self(Given::AtTerminal)
+    }
+
+    /// Returns the consent that a widened one is.
+    pub(super) fn to_reads(reads: Reads) -> Self {
+        Self(Given::Reads(Box::new(reads)))
     }
 
     /// Returns the consent that an approved request is.
@@ -143,14 +151,18 @@ impl Consent {
     /// `E_CONSENT_EXPIRED` where it was used, withdrawn or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`,
     /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
-        let Given::Stored(request) = &self.0 else { return Ok(()) };
+        let request = match &self.0 {
+            Given::AtTerminal => return Ok(()),
+            Given::Reads(reads) => return reads.used(context, db),
+            Given::Stored(request) => request,
+        };
         let now = context.clock.now();
         if !has_record(context, request)? || !consents::consume(db, request.uuid, now)? {
             return Err(ended(request.uuid, "was used, withdrawn, or ran out meanwhile"));
         }
         // Before the commit: an older copy of the database brings no consent back.
         context.approved.withdraw(Kind::Consent, &digest(request))?;
-        event(context, db, "consent.consume", &request.project, request.uuid)
+        event(context, db, "consent.consume", &request.project, &request.uuid.to_string())
     }
 }
 
@@ -188,7 +200,7 @@ pub fn approve(context: &Context, uuid: Uuid) -> Result<Request> {
         if !consents::approve(db, uuid, now, expires_at)? {
             return Err(ended(uuid, "was decided or used meanwhile"));
         }
-        event(context, db, "consent.approve", &request.project, uuid)?;
+        event(context, db, "consent.approve", &request.project, &uuid.to_string())?;
         get(db, uuid)
     });
     if approved.is_err() {
@@ -210,7 +222,7 @@ pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
             if !consents::deny(db, uuid, now)? {
                 return Err(ended(uuid, "was used meanwhile"));
             }
-            event(context, db, "consent.deny", &request.project, uuid)?;
+            event(context, db, "consent.deny", &request.project, &uuid.to_string())?;
         }
         get(db, uuid)
     })
@@ -273,11 +285,6 @@ fn digest(request: &Request) -> String {
 
 fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
     consents::get(db, uuid)?.ok_or_else(|| missing(&uuid.to_string()))
-}
-
-fn event(context: &Context, db: &Db<'_>, kind: &str, project: &str, uuid: Uuid) -> Result<()> {
-    let project = Some(project).filter(|project| !project.is_empty());
-    context.event(db, context.author(), project, kind, &uuid.to_string())
 }
 
 /// Returns the failure of an id that no request has.

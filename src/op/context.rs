@@ -40,6 +40,9 @@ pub enum Confirmation {
 /// Shows what would be done and asks whether to do it; `Ok` is a yes.
 pub type Ask = dyn Fn(Body, &str) -> Result<()> + Send + Sync;
 
+/// Shows something and asks a person for a line of text; fails where there is none.
+pub type Line = dyn Fn(Body, &str) -> Result<String> + Send + Sync;
+
 /// Takes the id of a request that the caller's client shall ask its user about, once the call has ended.
 pub type Elicit = dyn Fn(Uuid) + Send + Sync;
 
@@ -77,6 +80,8 @@ pub struct Context {
     pub emit: Arc<Emit>,
     /// Asks a person; refuses where there is none.
     pub ask: Arc<Ask>,
+    /// Asks a person for a line of text; refuses where there is none.
+    pub line: Arc<Line>,
     /// Who confirms a shell command.
     pub confirmation: Confirmation,
     /// What this user approved on this machine, outside of any database.
@@ -130,6 +135,9 @@ impl Context {
             ask: Arc::new(|_, question| {
                 let refused = question.replacen('?', " needs to be confirmed.", 1);
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
+            }),
+            line: Arc::new(|_, question| {
+                Err(Error::new(Code::TerminalRequired, format!("There is nobody to answer: {question}")))
             }),
             confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),

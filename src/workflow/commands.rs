@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::api::catalogs::Catalogs;
+use super::api::catalogs::{self, Catalogs};
 use super::index::{self, Found, Index};
 use super::kept::Kept;
 use super::operations::Operations;
@@ -15,6 +15,7 @@ use super::spec::{CommandEffect, CommandSpec, SourceKind};
 use super::tools::Tools;
 use crate::error::Result;
 use crate::op::Context;
+use crate::secret::Secret;
 use crate::store::workflows;
 
 /// Where commands come from, in the order of the documentation.
@@ -38,6 +39,14 @@ pub fn reachable(context: &Context) -> Reachable<'_> {
 pub fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     let source = SOURCES.iter().find(|source| source.kind() == running.spec.source);
     source.ok_or_else(|| gone(&running.spec.id))?.run(context, running)
+}
+
+/// Returns the value of a secret that is kept for a command, for one of its arguments. Only catalogs keep any.
+///
+/// # Errors
+/// As [`catalogs::secret`].
+pub fn secret(context: &Context, command: &CommandSpec, name: &str) -> Result<Secret> {
+    catalogs::secret(context, &command.id, name)
 }
 
 /// The commands that a caller may reach.
@@ -103,6 +112,26 @@ impl Reachable<'_> {
     /// `E_STORAGE` and its like.
     pub fn allowed(&self, name: &str) -> Result<Option<String>> {
         self.context.store.read(|db| workflows::variable(db, &self.context.selection, name))
+    }
+
+    /// Returns whether any command of a group can be reached.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn reaches_group(&self, group: &str) -> Result<bool> {
+        let indexes = self.indexes(None)?;
+        Ok(!self.search(&indexes, "", |brief| brief.id.split(':').next() == Some(group)).is_empty())
+    }
+
+    /// Returns whether it is said where the secrets of a command are kept.
+    ///
+    /// # Errors
+    /// `E_STORAGE` and its like.
+    pub fn keeps_secrets(&self, command: &CommandSpec) -> Result<bool> {
+        match command.source {
+            SourceKind::Catalogs => catalogs::has_secrets(self.context, &command.id),
+            SourceKind::Operations | SourceKind::Tools | SourceKind::Plugins => Ok(true),
+        }
     }
 
     fn index(&self, source: &dyn CommandSource) -> Result<Arc<Index>> {

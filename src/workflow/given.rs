@@ -114,6 +114,14 @@ pub fn typed(definition: &Definition, name: &str, text: &str) -> Value {
     }
 }
 
+/// Returns one of the values that an input takes as a person types it: text for a text, JSON for all else.
+pub fn element(input: &Input, text: &str) -> Value {
+    match input.r#type {
+        InputType::String | InputType::Secret => Value::String(text.to_owned()),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

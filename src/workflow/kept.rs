@@ -41,6 +41,23 @@ impl<K: PartialEq, V> Kept<K, V> {
         value
     }
 
+    /// Returns the value of a key; where none is kept, this one is from now on, for all who ask for it at once.
+    pub fn or_keep(&self, key: K, value: V) -> Arc<V> {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match values.iter().rposition(|(known, _)| *known == key) {
+            Some(place) => values.remove(place),
+            None => {
+                if values.len() >= self.most {
+                    values.remove(0);
+                }
+                (key, Arc::new(value))
+            }
+        };
+        let value = Arc::clone(&found.1);
+        values.push(found);
+        value
+    }
+
     /// Returns the value of a key, where it is kept.
     pub fn find(&self, key: &K) -> Option<Arc<V>> {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,5 +83,6 @@ mod tests {
         assert!(is_kept("a") && is_kept("ccc") && !is_kept("bb"));
         assert!(kept.get("d", || Err(Error::internal("no"))).is_err());
         assert!(!is_kept("d"));
+        assert_eq!((*kept.or_keep("a", 7), *kept.or_keep("e", 8), is_kept("ccc")), (1, 8, false));
     }
 }

@@ -27,6 +27,7 @@ mod operations;
 pub mod output;
 pub mod plan;
 pub mod plugin;
+mod provider;
 mod providers;
 pub mod render;
 mod resolve;

@@ -30,6 +30,14 @@ impl Commands for Reachable<'_> {
         Ok(contracts::provider(&spec).map(Arc::new))
     }
 
+    fn has_group(&self, group: &str) -> Result<bool> {
+        self.reaches_group(group)
+    }
+
+    fn has_secrets(&self, command: &CommandSpec) -> Result<bool> {
+        self.keeps_secrets(command)
+    }
+
     fn variable(&self, name: &str) -> Result<Option<String>> {
         self.allowed(name)
     }

@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use super::spec::CommandSpec;
 use crate::disk;
 use crate::error::{Code, Error};
-use crate::secret::Secret;
 
 /// A command that is run.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +30,8 @@ pub struct Answered {
     pub size: u64,
     /// Their SHA-256.
     pub sha256: [u8; 32],
-    /// The secrets that were sent: nothing that is kept or shown holds one of them.
-    pub secrets: Vec<Secret>,
+    /// The address of the next page, where the answer names one in its header `Link`.
+    pub next: Option<String>,
 }
 
 impl Answered {
@@ -40,7 +39,7 @@ impl Answered {
     pub fn of(output: Value) -> Self {
         let text = output.to_string();
         let (size, sha256) = (text.len() as u64, disk::sha256(text.as_bytes()));
-        Self { output, status: None, size, sha256, secrets: Vec::new() }
+        Self { output, status: None, size, sha256, next: None }
     }
 }
 

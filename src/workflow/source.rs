@@ -102,11 +102,12 @@ pub trait Commands {
         Ok(true)
     }
 
-    /// Returns whether a reference is kept for a secret that the command takes. Who does not know says yes.
+    /// Returns whether it is said where the secrets of a command are kept; of several that are alternatives one is enough. Who does
+    /// not know says yes.
     ///
     /// # Errors
     /// `E_STORAGE` and its like.
-    fn has_secret(&self, _command: &CommandSpec, _name: &str) -> Result<bool> {
+    fn has_secrets(&self, _command: &CommandSpec) -> Result<bool> {
         Ok(true)
     }
 

@@ -143,7 +143,7 @@ fn imports_go_down_only() {
             "editor" => &["error", "file", "process"],
             "process" => &["file"],
             room if ANYWHERE.contains(&room) => &[],
-            "secret" => &["disk", "error", "file", "process"],
+            "secret" => &["disk", "error", "file", "process", "redact"],
             "http" => &[],
             "disk" => &["clock", "error", "file", "store"],
             "approved" => &["disk", "error", "file"],

@@ -19,7 +19,7 @@ use crate::client::agent::Agent;
 use crate::client::agents;
 use crate::http::{self as client, Failure, Limits, Response, read_failure};
 use crate::redact::redact;
-use crate::secret::{Reference, Secret};
+use crate::secret::Reference;
 
 /// The most bytes of one answer, and of one that is none.
 const ANSWER: u64 = 64 << 20;
@@ -39,8 +39,8 @@ const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 pub(super) struct HttpTransport {
     url: String,
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// The variables that the headers are made of, with their values.
-    secrets: Vec<(String, Secret)>,
+    /// The variables that the headers are made of.
+    variables: Vec<String>,
     /// The command that has the agent send a key.
     with_key: String,
     events: Events,
@@ -60,13 +60,13 @@ impl HttpTransport {
         cancelled: &CancellationToken,
     ) -> Result<Self, StepError> {
         let address = Address::parse(url).map_err(|error| StepError::new(error.message(), "add it anew"))?;
-        let mut secrets = Vec::new();
-        let headers = headers.iter().map(|(name, value)| header(name, &expanded(value, &mut secrets)?));
+        let mut variables = Vec::new();
+        let headers = headers.iter().map(|(name, value)| header(name, &expanded(value, &mut variables)?));
         let headers = headers.collect::<Result<Vec<_>, StepError>>()?;
         let transport = Self {
             url: url.to_owned(),
             headers,
-            secrets,
+            variables,
             with_key,
             events: Events::of(reads_as),
             session: None,
@@ -157,7 +157,7 @@ impl HttpTransport {
             self.answers.push_back(answer);
             return Ok(());
         }
-        let shown: String = self.hidden(&text).chars().take(80).collect();
+        let shown: String = redact(&text).chars().take(80).collect();
         let advice = "is this the URL of an MCP server?";
         Err(StepError::new(format!("it answered `{shown}`, which is no message"), advice))
     }
@@ -166,14 +166,9 @@ impl HttpTransport {
     fn reason(&self, body: impl Read) -> String {
         let body: Value = serde_json::from_reader(body).unwrap_or_default();
         let message = body["error"]["message"].as_str().or(body["message"].as_str()).unwrap_or_default();
-        let line: String =
-            self.hidden(message).chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
-        redact(line.trim())
-    }
-
-    /// Returns a server's text without the keys that it was sent.
-    fn hidden(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, (_, secret)| secret.hidden_in(&text))
+        let line = redact(message);
+        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).take(300).collect();
+        line.trim().to_owned()
     }
 
     /// Says why the server does not answer, in its own words where it has some.
@@ -186,8 +181,8 @@ impl HttpTransport {
             ),
             401 => ("the server does not take the key", {
                 let make = "`mcpkg access list` on the server's machine shows the keys; make one with `mcpkg access create NAME`";
-                match self.secrets.first() {
-                    Some((name, _)) => format!("{make}, and start the agent with it in {name}"),
+                match self.variables.first() {
+                    Some(name) => format!("{make}, and start the agent with it in {name}"),
                     None => make.to_owned(),
                 }
             }),
@@ -262,8 +257,8 @@ fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), StepErro
     Ok((name, value))
 }
 
-/// Returns a header's value with the variables that agents fill in.
-fn expanded(value: &str, secrets: &mut Vec<(String, Secret)>) -> Result<Zeroizing<String>, StepError> {
+/// Returns a header's value with the variables that agents fill in, whose names it adds to `variables`.
+fn expanded(value: &str, variables: &mut Vec<String>) -> Result<Zeroizing<String>, StepError> {
     let mut text = Zeroizing::new(String::new());
     let mut rest = value;
     while let Some(c) = rest.chars().next() {
@@ -277,7 +272,7 @@ fn expanded(value: &str, secrets: &mut Vec<(String, Secret)>) -> Result<Zeroizin
             StepError::new(format!("the variable {name} is not set"), advice)
         })?;
         text.push_str(secret.expose());
-        secrets.push((name.to_owned(), secret));
+        variables.push(name.to_owned());
         rest = after;
     }
     Ok(text)
@@ -300,10 +295,10 @@ mod tests {
 
     #[test]
     fn a_key_comes_from_the_environment_in_any_agents_form() {
-        let home = std::env::var("HOME").expect("HOME");
+        let path = std::env::var("PATH").expect("PATH");
         let text = |value: &str| expanded(value, &mut Vec::new()).map(|text| text.to_string());
-        for form in ["Bearer ${HOME}", "Bearer ${env:HOME}", "Bearer {env:HOME}", "Bearer $HOME"] {
-            assert_eq!(text(form), Ok(format!("Bearer {home}")), "{form}");
+        for form in ["Bearer ${PATH}", "Bearer ${env:PATH}", "Bearer {env:PATH}", "Bearer $PATH"] {
+            assert_eq!(text(form), Ok(format!("Bearer {path}")), "{form}");
         }
         assert_eq!(text("a $ {b} é").as_deref(), Ok("a $ {b} é"));
         let error = text("Bearer ${MCPKG_NO_SUCH_KEY}").expect_err("not set");

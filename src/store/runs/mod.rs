@@ -191,6 +191,18 @@ pub fn list(db: &Db<'_>, project: Option<i64>, page: &Page) -> Result<Slice<Run>
     Ok(page.slice(found))
 }
 
+/// Returns the last run of a workflow in a project that succeeded, where there is one.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn last_succeeded(db: &Db<'_>, project: i64, workflow: &str) -> Result<Option<Run>> {
+    let sql = sql!(
+        runs!(),
+        " WHERE project_id = ?1 AND kind = 'workflow' AND name = ?2 AND state = 'succeeded' ORDER BY uuid DESC LIMIT 1"
+    );
+    db.one(sql, params![project, workflow], from_row)
+}
+
 /// Returns the name of a run's project, where it has one.
 ///
 /// # Errors

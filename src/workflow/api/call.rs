@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LINK};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
@@ -18,6 +18,7 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
 use crate::op::Context;
+use crate::redact::redact;
 use crate::secret::{Reference, Secret};
 use crate::workflow::spec::{CommandSpec, Idempotency};
 
@@ -50,8 +51,8 @@ pub struct Answered {
     pub sha256: [u8; 32],
     /// How often the request was sent.
     pub attempts: u32,
-    /// The secrets that were sent: nothing that is kept or shown holds one of them.
-    pub secrets: Vec<Secret>,
+    /// The address of the next page, where the answer names one in its header `Link`.
+    pub next: Option<String>,
 }
 
 /// Sends a command's request and waits for the answer, within the catalog's limits.
@@ -76,7 +77,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
         outgoing.headers.entry(HeaderName::from_static("idempotency-key")).or_insert(value);
     }
     let has_key = outgoing.headers.contains_key(IDEMPOTENCY_KEY);
-    let secrets = authorized(context, catalog, spec, &mut outgoing)?;
+    authorized(context, catalog, spec, &mut outgoing)?;
     let limits = Limits {
         until: Instant::now() + catalog.timeout,
         cancelled: context.cancelled.clone(),
@@ -90,36 +91,26 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     let rules = Rules { limits, reach: catalog.reach(), repeats };
     let answer = exchange(&outgoing, &rules).map_err(|failure| failed(&spec.id, &base, &failure))?;
     if !answer.status.is_success() {
-        return Err(refused(catalog, spec, &answer, &secrets));
+        return Err(refused(catalog, spec, &answer));
     }
     let output = output(&answer).map_err(|why| {
         let message = format!("'{}' answered what is no JSON: {why}", spec.id);
-        Error::new(Code::HttpFailed, message).with_details(details(&answer, &secrets))
+        Error::new(Code::HttpFailed, message).with_details(details(&answer))
     })?;
     let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
-    Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, secrets })
+    Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, next: next(&answer) })
 }
 
-/// Adds the secrets of a catalog to a request, and returns them: what is told of the answer must not hold them.
-fn authorized(
-    context: &Context,
-    catalog: &Catalog,
-    spec: &CommandSpec,
-    outgoing: &mut Outgoing,
-) -> Result<Vec<Secret>> {
-    // The catalog's own origin, whatever the command says.
-    let is_own = |base: &Url| base.has_origin_of(&outgoing.url);
-    if !catalog.base_url.as_deref().and_then(Url::parse).is_some_and(|base| is_own(&base)) {
-        return Ok(Vec::new());
+/// Adds the secrets of a catalog to a request, where that goes to the catalog's own origin.
+fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing: &mut Outgoing) -> Result<()> {
+    if !catalog.is_own(&outgoing.url) {
+        return Ok(());
     }
-    let mut secrets = Vec::new();
     let resolve = |reference: &str| reference.parse::<Reference>()?.resolve(&context.cancelled);
     for (name, reference) in &catalog.headers {
-        let secret = resolve(reference)?;
         let header = HeaderName::from_bytes(name.as_bytes());
         let header = header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is no header's name")))?;
-        outgoing.headers.insert(header, sensitive(secret.expose(), reference)?);
-        secrets.push(secret);
+        outgoing.headers.insert(header, sensitive(resolve(reference)?.expose(), reference)?);
     }
     for scheme in &spec.auth {
         let (Some(kind), Some(reference)) = (catalog.schemes.get(scheme), catalog.auth.get(scheme)) else { continue };
@@ -132,7 +123,6 @@ fn authorized(
             Scheme::Basic => {
                 let text = Zeroizing::new(format!("Basic {}", STANDARD.encode(secret.expose())));
                 put(&mut outgoing.headers, AUTHORIZATION, sensitive(&text, reference)?);
-                secrets.push(Secret::new(STANDARD.encode(secret.expose()), &reference.parse()?)?);
             }
             Scheme::Header { name } => {
                 let header = HeaderName::from_bytes(name.as_bytes());
@@ -140,15 +130,33 @@ fn authorized(
                     header.map_err(|_| Error::new(Code::HttpRefused, format!("'{name}' is no header's name")))?;
                 put(&mut outgoing.headers, header, sensitive(secret.expose(), reference)?);
             }
-            Scheme::Query { name } => {
-                outgoing.url = outgoing.url.and(name, secret.expose());
-                secrets.push(Secret::new(super::written::encoded(secret.expose()), &reference.parse()?)?);
-            }
-            Scheme::Unsupported { .. } => continue,
+            Scheme::Query { name } => outgoing.url = outgoing.url.and(name, secret.expose()),
+            Scheme::Unsupported { .. } => {}
         }
-        secrets.push(secret);
     }
-    Ok(secrets)
+    Ok(())
+}
+
+/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command: it goes to the catalog's own
+/// origin, or is not read.
+///
+/// # Errors
+/// `E_UNAPPROVED` where this user never imported the catalog here, `E_SECRET_MISSING` where nothing is kept by this name or nothing is
+/// there, `E_HTTP_REFUSED` where another origin serves the command, `E_CANCELLED`.
+pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: &str) -> Result<Secret> {
+    approval::check(context, catalog)?;
+    let is_own = spec.base_url.as_deref().and_then(Url::parse).is_some_and(|base| catalog.is_own(&base));
+    if !is_own {
+        let why = format!("The secret '{name}' of '{}' is for another host than '{}'", catalog.name, spec.id);
+        return Err(Error::new(Code::HttpRefused, why));
+    }
+    let kept = catalog.auth.get(name).filter(|_| spec.auth.iter().any(|known| known == name));
+    let reference = kept.ok_or_else(|| {
+        let why = format!("The catalog '{}' keeps nothing for the secret '{name}'", catalog.name);
+        Error::new(Code::SecretMissing, why)
+            .hint(format!("`mcpkg catalog set {} --auth {name}=env:NAME` says where it is", catalog.name))
+    })?;
+    reference.parse::<Reference>()?.resolve(&context.cancelled)
 }
 
 /// Sets a header that has no value yet: a person's own goes before a scheme's, and the first scheme's before the second's.
@@ -180,10 +188,21 @@ fn output(answer: &Answer) -> Result<Value, serde_json::Error> {
     })
 }
 
+/// Returns the address that an answer's `Link` names as the next page.
+fn next(answer: &Answer) -> Option<String> {
+    let links = answer.headers.get_all(LINK).iter().filter_map(|links| links.to_str().ok());
+    let mut links = links.flat_map(|links| links.split('<').skip(1));
+    links.find_map(|link| {
+        let (address, parameters) = link.split_once('>')?;
+        let mut parameters = parameters.split([';', ',']).map(|parameter| parameter.trim().replace('"', ""));
+        parameters.any(|parameter| parameter.eq_ignore_ascii_case("rel=next")).then(|| address.to_owned())
+    })
+}
+
 /// Returns the failure of an answer with another status than 2xx.
-fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer, secrets: &[Secret]) -> Error {
+fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let message = format!("'{}' answered {}", spec.id, answer.status);
-    let error = Error::new(Code::HttpFailed, message).with_details(details(answer, secrets));
+    let error = Error::new(Code::HttpFailed, message).with_details(details(answer));
     let lacking = spec.auth.iter().find(|scheme| !catalog.auth.contains_key(*scheme));
     match (answer.status.as_u16(), lacking) {
         (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
@@ -196,10 +215,8 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer, secrets: &[Se
 }
 
 /// Returns what an error tells of an answer: the status, and how it begins, without secrets.
-fn details(answer: &Answer, secrets: &[Secret]) -> Value {
-    let text = String::from_utf8_lossy(&answer.body).into_owned();
-    let hidden = secrets.iter().fold(text, |text, secret| secret.hidden_in(&text));
-    let excerpt: String = hidden.chars().take(EXCERPT).collect();
+fn details(answer: &Answer) -> Value {
+    let excerpt: String = redact(&String::from_utf8_lossy(&answer.body)).chars().take(EXCERPT).collect();
     json!({ "status": answer.status.as_u16(), "excerpt": excerpt, "bytes": answer.body.len(), "attempts": answer.attempts })
 }
 

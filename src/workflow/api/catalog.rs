@@ -155,6 +155,11 @@ impl Catalog {
         data
     }
 
+    /// Whether an address is of the origin that its secrets are for.
+    pub fn is_own(&self, url: &Url) -> bool {
+        self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
+    }
+
     /// The addresses that its requests may go to.
     pub fn reach(&self) -> Reach {
         if self.private { Reach::Anywhere } else { Reach::Public }

@@ -6,6 +6,7 @@ use super::call::{self, Call};
 use super::catalog::Catalog;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::secret::Secret;
 use crate::store::catalogs;
 use crate::workflow::running::{Answered, Failed, Running, gone};
 use crate::workflow::source::{Brief, CommandSource};
@@ -64,7 +65,7 @@ impl CommandSource for Catalogs {
                 status: Some(answered.status),
                 size: answered.bytes as u64,
                 sha256: answered.sha256,
-                secrets: answered.secrets,
+                next: answered.next,
             }),
             Err(error) => Err(failed(error)),
         }
@@ -106,6 +107,26 @@ fn failed(error: Error) -> Failed {
         _ => false,
     };
     Failed { error, status, may_be_done }
+}
+
+/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command.
+///
+/// # Errors
+/// As [`call::argument`]; `E_NOT_FOUND` where the command is gone; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
+    let (catalog, spec) = find(context, id)?.ok_or_else(|| gone(id))?;
+    call::argument(context, &catalog, &spec, name)
+}
+
+/// Whether it is said where the secrets of a command are kept. Of several schemes one is enough, since a document names
+/// alternatives; a header that a person set may be one too.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
+    let Some((catalog, spec)) = find(context, id)? else { return Ok(true) };
+    let is_kept = |name: &String| catalog.auth.contains_key(name);
+    Ok(!catalog.headers.is_empty() || spec.auth.is_empty() || spec.auth.iter().any(is_kept))
 }
 
 /// Returns the command of an id with its catalog, as [`super::call::call`] takes them.

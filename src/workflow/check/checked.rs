@@ -115,7 +115,7 @@ fn semantics(book: &mut Book<'_>, definition: &Definition, commands: &dyn Comman
     names::check(book, &known)?;
     let uses = templates::check(book, definition);
     let graph = references::check(book, &known, &uses)?;
-    commands::check(book, &known, &uses, &contracts)?;
+    commands::check(book, &known, &uses, &contracts);
     providers::check(book, &known, &uses, &contracts, &graph)?;
     outputs::check(book, &known, &uses, &contracts);
     safety::check(book, &known, &uses, &graph);

@@ -6,7 +6,7 @@ use super::book::Book;
 use super::known::Known;
 use super::shape::kind_of;
 use super::templates::{Slot, Use};
-use crate::error::{Result, nearest};
+use crate::error::nearest;
 use crate::workflow::binding::Contracts;
 use crate::workflow::definition::{InputType, Mode};
 use crate::workflow::expression::{Expression, Node, Root, Template};
@@ -16,11 +16,11 @@ use crate::workflow::source::Resolved;
 use crate::workflow::spec::{CommandSpec, Flag, Place};
 use crate::workflow::yaml::places::below;
 
-pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contracts: &Contracts<'_>) -> Result<()> {
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contracts: &Contracts<'_>) {
     for (index, step) in known.definition.steps.iter().enumerate().filter(|(_, step)| !step.run.is_empty()) {
         let pointer = format!("/steps/{index}/run");
         match &known.resolved[index] {
-            Resolved::One(spec) => of_command(book, known, index, spec)?,
+            Resolved::One(spec) => of_command(book, known, index, spec),
             Resolved::Several(ids) => {
                 let message = format!("`{}` may be {}", step.run, ids.join(", "));
                 book.at(Kind::AmbiguousCommand, &pointer, message).hint("write the whole id");
@@ -49,10 +49,9 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             }
         }
     }
-    Ok(())
 }
 
-fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &CommandSpec) -> Result<()> {
+fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &CommandSpec) {
     let step = &known.definition.steps[index];
     let run = format!("/steps/{index}/run");
     if !spec.runnable {
@@ -91,13 +90,10 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
         book.at_key(Kind::UnknownWithKey, &format!("/steps/{index}/body"), format!("{} takes no body", spec.id));
     }
     missing(book, spec, step.body.is_some(), &step.with, &with);
-    for name in spec.auth.iter().filter(|_| spec.source == crate::workflow::spec::SourceKind::Catalogs) {
-        if !known.commands.has_secret(spec, name)? {
-            let message = format!("nothing is kept for the secret `{name}`, which {} takes", spec.id);
-            book.at(Kind::SecretMissing, &run, message).hint("a person says where it is kept");
-        }
+    if let Some(name) = spec.auth.first().filter(|_| !known.has_secrets[index]) {
+        let message = format!("nothing is kept for the secret `{name}`, which {} takes", spec.id);
+        book.at(Kind::SecretMissing, &run, message).hint("a person says where it is kept");
     }
-    Ok(())
 }
 
 fn of_flag(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value, pointer: &str) {

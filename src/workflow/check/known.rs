@@ -18,22 +18,31 @@ pub(super) struct Known<'a> {
     pub(super) commands: &'a dyn Commands,
     /// What each step's `run` stands for.
     pub(super) resolved: Vec<Resolved>,
+    /// Whether it is said where the secrets of each step's command are kept.
+    pub(super) has_secrets: Vec<bool>,
     steps: HashMap<&'a str, usize>,
     inputs: HashMap<&'a str, usize>,
 }
 
 impl<'a> Known<'a> {
     pub(super) fn new(definition: &'a Definition, commands: &'a dyn Commands) -> Result<Self> {
-        let mut by_id: HashMap<&str, Resolved> = HashMap::new();
-        let mut resolved = Vec::with_capacity(definition.steps.len());
+        let mut by_id: HashMap<&str, (Resolved, bool)> = HashMap::new();
+        let (mut resolved, mut has_secrets) = (Vec::with_capacity(definition.steps.len()), Vec::new());
         for step in &definition.steps {
-            if let Some(known) = by_id.get(step.run.as_str()) {
-                resolved.push(known.clone());
-                continue;
-            }
-            let found = commands.resolve(&step.run)?;
-            by_id.insert(&step.run, found.clone());
+            let (found, has) = match by_id.get(step.run.as_str()) {
+                Some(known) => known.clone(),
+                None => {
+                    let found = commands.resolve(&step.run)?;
+                    let has = match &found {
+                        Resolved::One(spec) if !spec.auth.is_empty() => commands.has_secrets(spec)?,
+                        _ => true,
+                    };
+                    by_id.insert(&step.run, (found.clone(), has));
+                    (found, has)
+                }
+            };
             resolved.push(found);
+            has_secrets.push(has);
         }
         let (mut steps, mut inputs) = (HashMap::new(), HashMap::new());
         // Of two that have one name the first one counts.
@@ -43,7 +52,7 @@ impl<'a> Known<'a> {
         for (index, named) in definition.inputs.list.iter().enumerate().rev() {
             inputs.insert(named.id.as_str(), index);
         }
-        Ok(Self { definition, commands, resolved, steps, inputs })
+        Ok(Self { definition, commands, resolved, has_secrets, steps, inputs })
     }
 
     pub(super) fn step(&self, id: &str) -> Option<usize> {

@@ -6,10 +6,29 @@ use super::book::Book;
 use super::known::Known;
 use super::templates::{Slot, Use};
 use crate::error::{Result, nearest};
-use crate::workflow::definition::Bound;
+use crate::workflow::definition::{Bound, InputType, Origin, is_identifier};
 use crate::workflow::expression::Root;
 use crate::workflow::finding::Kind;
 use crate::workflow::graph::Graph;
+
+/// Looks for defaults that do not say what they are taken from.
+fn defaults(book: &mut Book<'_>, known: &Known<'_>) {
+    let inputs = &known.definition.inputs;
+    for (index, named) in inputs.list.iter().enumerate() {
+        let Some(default) = &named.input.default else { continue };
+        let is_secret = named.input.r#type == InputType::Secret;
+        let wrong = match default.from {
+            Origin::Literal => continue,
+            Origin::History | Origin::WorkflowOutput if is_secret => "a secret is in no run that ended",
+            Origin::Env if default.text().is_none() => "`value` names the variable",
+            Origin::WorkflowOutput if default.output().is_none_or(|(workflow, _)| !is_identifier(workflow)) => {
+                "`value` names a workflow and a path in its answer, as `other.app.id`"
+            }
+            _ => continue,
+        };
+        book.at(Kind::DefaultShape, &format!("{}/default", inputs.pointer(index)), wrong);
+    }
+}
 
 /// Looks at every reference; returns which steps need which.
 pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Result<Graph> {
@@ -74,6 +93,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use]) -> Res
         }
     }
     inputs(book, known, uses, &mut used_inputs);
+    defaults(book, known);
     circles(book, known, &graph);
     conditional(book, known, &graph);
     Ok(graph)

@@ -154,7 +154,7 @@ pub enum OnError {
 pub struct DefaultValue {
     /// Where it is from.
     pub from: Origin,
-    /// The literal itself, the name of the variable, or the workflow and the path in its answer.
+    /// The literal itself, the name of the variable, or the workflow and the path in its answer, as `other.app.id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
@@ -257,6 +257,18 @@ impl<'a> Bound<'a> {
             (None, Some(id)) => Some(Self::Input { id, path, on_missing }),
             _ => None,
         }
+    }
+}
+
+impl DefaultValue {
+    /// Returns the text that says what it is taken from.
+    pub fn text(&self) -> Option<&str> {
+        self.value.as_ref().and_then(Value::as_str)
+    }
+
+    /// Returns the workflow whose answer it is, and the path in that; the whole of it where the path is empty.
+    pub fn output(&self) -> Option<(&str, &str)> {
+        self.text().map(|text| text.split_once('.').unwrap_or((text, "")))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::workflow::answer::VERSION;
 use crate::workflow::completions::DRAFTS;
 use crate::workflow::finding::Finding;
 use crate::workflow::saved::model::{self, Model};
-use crate::workflow::saved::{changes, data};
+use crate::workflow::saved::{approval, changes, data};
 
 /// Approve a draft
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -61,6 +61,7 @@ impl Operation for Approve {
         let question = format!("Make it revision {number} of workflow '{}'?", kept.draft.name);
         (context.ask)(preview(&kept, &checked.findings), &question)?;
         let workflow = self.take(context, &kept, &model)?;
+        approval::approve(context, &kept.project, &workflow.name, &kept.text)?;
         let sentence = format!(
             "Approved draft {}: workflow '{}' of project '{}' is at revision {}",
             kept.draft.uuid, workflow.name, kept.project, workflow.revision

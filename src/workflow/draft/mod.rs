@@ -14,7 +14,10 @@ mod kept;
 pub(super) mod resource;
 mod said;
 
+use crate::error::Result;
 use crate::op::Entry;
+use crate::store::Db;
+use crate::store::projects::Project;
 
 /// The operations, in documentation order.
 pub(super) const OPS: &[Entry] = &[
@@ -28,3 +31,11 @@ pub(super) const OPS: &[Entry] = &[
     Entry::of::<approve::Approve>(),
     Entry::of::<reject::Reject>(),
 ];
+
+/// Returns the text of a draft that waits for a person.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DRAFT_STALE` where it was decided; `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn waiting_text(db: &Db<'_>, project: &Project, id: &str) -> Result<String> {
+    kept::Kept::waiting(db, project, id).map(|kept| kept.text)
+}

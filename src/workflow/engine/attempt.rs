@@ -80,11 +80,6 @@ impl Drive<'_> {
         let within = Context { cancelled: token, ..context.clone() };
         let outcome = commands::run(&within, &Running { spec, with, body, key: key.as_deref() });
         let cut = self.stop.end_attempt();
-        if let Ok(answered) = &outcome {
-            for secret in &answered.secrets {
-                self.known.learn(secret.expose());
-            }
-        }
         // One that was looked at again by a resume has no answer either.
         let again =
             last.is_some_and(|last| last.begun.round == round && last.ended.is_none_or(|ended| ended.outcome == LOST));

@@ -4,6 +4,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::begin;
+use super::earlier::answers;
 use super::program::{Program, place};
 use super::sealed::Known;
 use super::stop::{Signal, Stop};
@@ -58,22 +59,15 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
     let found = context.store.read(|db| {
         let Some(found) = runs::get(db, run)? else { return Ok(None) };
         let rows = steps::of(db, found.id)?;
-        let mut outputs = Vec::new();
-        for row in rows.iter().filter(|row| row.state == StepState::Succeeded) {
-            let output = steps::output(db, row)?.unwrap_or_else(|| "null".to_owned());
-            outputs.push((row.name.clone(), output, row.secrets.clone().unwrap_or_default()));
-        }
+        let earlier = answers(db, &rows)?;
         let project = runs::project_name(db, &found)?;
-        Ok(Some((found, rows, outputs, project)))
+        Ok(Some((found, rows, earlier, project)))
     })?;
     // Its project was deleted meanwhile, and the run with it.
-    let Some((found, rows, outputs, project)) = found else { return Ok(()) };
-    let mut known = Known::default();
-    let mut values = Values::of(program, &mut known, &context.cancelled)?;
-    for (step, output, taken_out) in outputs {
-        let taken_out: Vec<String> = serde_json::from_str(&taken_out).unwrap_or_default();
-        values.restore(&step, serde_json::from_str(&output).unwrap_or_default(), &taken_out);
-    }
+    let Some((found, rows, earlier, project)) = found else { return Ok(()) };
+    let known = Known::default();
+    let mut values = Values::of(program, &context.cancelled)?;
+    earlier.into_iter().for_each(|earlier| values.restore(earlier));
     let stop = Stop::default();
     let project = project.as_deref();
     let (run, uuid) = (found.id, found.uuid);

@@ -6,6 +6,7 @@
 mod attempt;
 pub mod begin;
 mod drive;
+pub mod earlier;
 mod live;
 pub mod program;
 pub mod report;

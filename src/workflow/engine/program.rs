@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::earlier::Earlier;
 use crate::clock::Millis;
 use crate::store::runs::Kind;
-use crate::workflow::check::Sound;
+use crate::workflow::check::{Slot, Sound, Use};
 use crate::workflow::definition::{self, InputType};
+use crate::workflow::expression::Root;
 use crate::workflow::spec::{CommandSpec, OutputField};
 
 /// The type of an argument whose value is a reference to a secret.
@@ -30,6 +32,8 @@ pub struct Program {
     pub secret_inputs: Vec<String>,
     /// The variables that the project allows.
     pub env: Map<String, Value>,
+    /// What steps answered that are none of its own: it is one step alone.
+    pub earlier: Vec<Earlier>,
 }
 
 /// A step of a program.
@@ -47,6 +51,8 @@ pub struct Planned {
     pub with: Arguments,
     /// The whole body of its request, as a template.
     pub body: Option<Value>,
+    /// The secrets of its command's catalog that its arguments and body name.
+    pub secrets: Vec<String>,
     /// How it is run again.
     pub repeat: Option<Repeat>,
     /// The fields that its answer has to have.
@@ -116,8 +122,8 @@ impl Program {
         }
     }
 
-    /// Returns the program of a workflow without errors, whose inputs have these values.
-    pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>) -> Self {
+    /// Returns the program of a workflow without errors, whose inputs and variables have these values.
+    pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>, env: Map<String, Value>) -> Self {
         let definition = &sound.definition;
         let mut places = vec![0; definition.steps.len()];
         for (place, index) in sound.order.iter().enumerate() {
@@ -132,6 +138,7 @@ impl Program {
                 condition: step.condition.clone(),
                 with: Arguments::Templates(step.with.clone()),
                 body: step.body.clone(),
+                secrets: secrets(sound, *index),
                 repeat: step.repeat.as_ref().map(Repeat::of),
                 fields: step.output_contract.as_ref().map(|contract| contract.fields.clone()).unwrap_or_default(),
             }
@@ -144,8 +151,17 @@ impl Program {
             final_output: definition.final_output.clone(),
             secret_inputs: secrets.map(|named| named.id.clone()).collect(),
             inputs,
-            env: Map::new(),
+            env,
+            earlier: Vec::new(),
         }
+    }
+
+    /// Returns the program of one step of a workflow alone, which needs no other: what those answered is given. It is called
+    /// `WORKFLOW/STEP`.
+    pub fn of_step(mut self, step: &str, earlier: Vec<Earlier>) -> Self {
+        self.steps.retain(|planned| planned.id == step);
+        self.steps.iter_mut().for_each(|planned| planned.needs.clear());
+        Self { name: format!("{}/{step}", self.name), final_output: None, earlier, ..self }
     }
 
     /// Returns the program of a single command.
@@ -158,6 +174,7 @@ impl Program {
             condition: None,
             with: Arguments::Plain { with, secrets },
             body: None,
+            secrets: Vec::new(),
             repeat: None,
             fields: Vec::new(),
             spec: Arc::clone(&spec),
@@ -170,8 +187,27 @@ impl Program {
             inputs: Map::new(),
             secret_inputs: Vec::new(),
             env: Map::new(),
+            earlier: Vec::new(),
         }
     }
+}
+
+/// Returns the secrets that the arguments and the body of a step name, each once.
+fn secrets(sound: &Sound, step: usize) -> Vec<String> {
+    let is_sent = |used: &&Use| match used.slot {
+        Slot::With(own, _) | Slot::Body(own) => own == step,
+        Slot::If(_) | Slot::Until(_) | Slot::ProviderArg(..) | Slot::FinalOutput => false,
+    };
+    let paths = sound.uses.iter().filter(is_sent).flat_map(Use::paths);
+    let mut names: Vec<String> = paths
+        .filter_map(|path| match &path.root {
+            Root::Secret(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Returns the place of a step as its rows have it.

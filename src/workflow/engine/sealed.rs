@@ -1,14 +1,9 @@
 //! Secrets in answers: taken out of all that is kept and shown.
 
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use serde_json::Value;
 
-use crate::redact::{known_tokens, redact};
+use crate::redact::{Secrets, known_tokens, redact};
 use crate::workflow::spec::OutputContract;
-
-/// What stands in the place of a secret.
-const HIDDEN: &str = "***";
 
 /// Words in the name of a field whose value is a secret.
 const SECRET_WORDS: &[&str] =
@@ -21,12 +16,9 @@ const SECRET_PAIRS: &[(&str, &str)] = &[("api", "key"), ("access", "key"), ("pri
 const HARMLESS: &[&str] =
     &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length"];
 
-/// The shortest value that is looked for in other texts.
-const SHORTEST: usize = 4;
-
-/// The secrets that a run knows by their values.
+/// The secrets that a run was answered, by their values. Those that it sends are known to the whole process.
 #[derive(Debug, Default)]
-pub struct Known(Vec<String>);
+pub struct Known(Secrets);
 
 /// An answer without its secrets.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,33 +30,9 @@ pub struct Sealed {
 }
 
 impl Known {
-    /// Remembers a value, in each of the forms in which it may come again.
-    pub fn learn(&mut self, value: &str) {
-        if value.len() < SHORTEST {
-            return;
-        }
-        let escaped = Value::from(value).to_string();
-        let percent = percent_encoding::utf8_percent_encode(value, percent_encoding::NON_ALPHANUMERIC).to_string();
-        let forms = [
-            value.to_owned(),
-            escaped.trim_matches('"').to_owned(),
-            percent,
-            STANDARD.encode(value),
-            URL_SAFE_NO_PAD.encode(value),
-        ];
-        for form in forms {
-            if !self.0.contains(&form) {
-                self.0.push(form);
-            }
-        }
-        // A form that holds another one is replaced first.
-        self.0.sort_by_key(|form| std::cmp::Reverse(form.len()));
-    }
-
     /// Returns a text without the secrets that are known, the passwords of addresses and access keys.
     pub fn hidden_in(&self, text: &str) -> String {
-        let known = self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN));
-        redact(&known)
+        redact(&self.0.hidden_in(text))
     }
 
     /// Returns an answer without its secrets: what a field's name, its tag or its form says to be one, and what is known.
@@ -79,7 +47,7 @@ impl Known {
         let mut found = Vec::new();
         find(value, "", "", false, &tagged, &mut found);
         for secret in found {
-            self.learn(&secret);
+            self.0.learn(&secret);
         }
         let (mut sealed, mut at) = (value.clone(), Vec::new());
         self.hide(&mut sealed, "", &mut at);
@@ -211,9 +179,7 @@ mod tests {
             })
         );
         assert_eq!(sealed.at, ["/keys/0/api_key", "/url", "/a~1b/password", "/tagged"]);
-        for form in ["s3cr3t/ä", "s3cr3t%2F%C3%A4", &STANDARD.encode("s3cr3t/ä")] {
-            assert_eq!(known.hidden_in(&format!("<{form}>")), "<***>");
-        }
+        assert_eq!(known.hidden_in("<s3cr3t/ä>"), "<***>");
     }
 
     #[test]

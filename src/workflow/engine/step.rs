@@ -2,16 +2,17 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::attempt::{Attempt, lacks, may_repeat};
 use super::drive::{Drive, Next};
-use super::program::place;
+use super::program::{Planned, place};
 use super::stop::Signal;
 use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::{self, StepState, steps};
+use crate::workflow::commands;
 use crate::workflow::running::Failed;
 
 /// What comes after an attempt that was answered.
@@ -45,7 +46,11 @@ impl Drive<'_> {
                 Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
             }
         }
-        let (with, body) = match self.values.arguments(step, &mut self.known, &self.context.cancelled) {
+        let arguments = self.secrets(step).and_then(|secrets| {
+            let cancelled = &self.context.cancelled;
+            self.values.arguments(step, &secrets, cancelled)
+        });
+        let (with, body) = match arguments {
             Ok(arguments) => arguments,
             Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
         };
@@ -59,6 +64,15 @@ impl Drive<'_> {
                 return Ok(next);
             }
         }
+    }
+
+    /// Returns the secrets of its catalog that the arguments of a step name.
+    fn secrets(&self, step: &Planned) -> Result<Map<String, Value>> {
+        let read = |name: &String| {
+            let secret = commands::secret(self.context, &step.spec, name)?;
+            Ok((name.clone(), Value::from(secret.expose())))
+        };
+        step.secrets.iter().map(read).collect()
     }
 
     /// Why a step cannot be run: the first that it needs and that did not succeed.
@@ -120,24 +134,21 @@ impl Drive<'_> {
         if let Some(field) = lacks(&step.spec.output_contract, names, output) {
             return Round::GivenUp(format!("its answer has no '{field}', which its output_contract names"));
         }
-        let Some(repeat) = &step.repeat else { return Round::Done };
-        if let Some(until) = &repeat.until {
-            match self.values.holds_with(until, &step.id, output) {
-                Ok((true, _)) => return Round::Done,
-                Ok((false, _)) => {}
-                Err(error) => return Round::GivenUp(error.to_string()),
-            }
+        // Without a condition it does not repeat, as the check and the plan say.
+        let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
+        let Some((repeat, until)) = until else { return Round::Done };
+        match self.values.holds_with(until, &step.id, output) {
+            Ok((true, _)) => return Round::Done,
+            Ok((false, _)) => {}
+            Err(error) => return Round::GivenUp(error.to_string()),
         }
         let next_at = self.context.clock.now().saturating_add(repeat.every);
-        let is_late = self.rows[seq].deadline_at.is_some_and(|deadline| next_at > deadline);
-        match (round >= repeat.max_rounds || is_late, &repeat.until) {
-            (false, _) => Round::Again(next_at),
-            // Without a condition so many rounds are what it wants.
-            (true, None) => Round::Done,
-            (true, Some(_)) if is_late => {
-                Round::GivenUp(format!("its condition did not hold in time, after {round} rounds"))
+        match self.rows[seq].deadline_at.is_some_and(|deadline| next_at > deadline) {
+            true => Round::GivenUp(format!("its condition did not hold in time, after {round} rounds")),
+            false if round >= repeat.max_rounds => {
+                Round::GivenUp(format!("its condition did not hold after {round} rounds"))
             }
-            (true, Some(_)) => Round::GivenUp(format!("its condition did not hold after {round} rounds")),
+            false => Round::Again(next_at),
         }
     }
 

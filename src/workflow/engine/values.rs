@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::earlier::Earlier;
 use super::program::{Arguments, Planned, Program};
-use super::sealed::Known;
 use crate::error::{Code, Error, Result};
 use crate::secret::Reference;
 use crate::workflow::expression::{Expression, Outcome, Path, Root, Scope, Template, condition, value_at};
@@ -29,48 +29,53 @@ pub struct Values {
 }
 
 impl Values {
-    /// Returns the values that a run begins with: secrets are read, and known from now on.
+    /// Returns the values that a run begins with: secrets are read.
     ///
     /// # Errors
     /// `E_SECRET_MISSING`, `E_CANCELLED`.
-    pub fn of(program: &Program, known: &mut Known, cancelled: &CancellationToken) -> Result<Self> {
+    pub fn of(program: &Program, cancelled: &CancellationToken) -> Result<Self> {
         let mut inputs = program.inputs.clone();
-        resolve(&mut inputs, &program.secret_inputs, known, cancelled)?;
-        Ok(Self { inputs, outputs: HashMap::new(), env: program.env.clone() })
+        resolve(&mut inputs, &program.secret_inputs, cancelled)?;
+        let mut values = Self { inputs, outputs: HashMap::new(), env: program.env.clone() };
+        program.earlier.iter().cloned().for_each(|earlier| values.restore(earlier));
+        Ok(values)
     }
 
-    /// Takes over what a step answered in an earlier process; what was taken out of it is lost.
-    pub fn restore(&mut self, step: &str, mut output: Value, taken_out: &[String]) {
-        for pointer in taken_out {
+    /// Takes over what a step answered in an earlier process, or in another run; what was taken out of it is lost.
+    pub fn restore(&mut self, earlier: Earlier) {
+        let Earlier { step, mut output, taken_out } = earlier;
+        for pointer in &taken_out {
             if let Some(value) = output.pointer_mut(pointer) {
                 *value = LOST.into();
             }
         }
-        self.outputs.insert(step.to_owned(), output);
+        self.outputs.insert(step, output);
     }
 
-    /// Returns the arguments of a step and the body of its request; secrets are read.
+    /// Returns the arguments of a step and the body of its request; secrets are read. `secrets` are those of its catalog that they
+    /// name.
     ///
     /// # Errors
     /// `E_STEP_FAILED` where a value is missing; `E_SECRET_LOST`, `E_SECRET_MISSING`, `E_CANCELLED`.
     pub fn arguments(
         &self,
         step: &Planned,
-        known: &mut Known,
+        secrets: &Map<String, Value>,
         cancelled: &CancellationToken,
     ) -> Result<(Map<String, Value>, Option<Value>)> {
+        let sent = Sent { values: self, secrets };
         let with = match &step.with {
             Arguments::Plain { with, secrets } => {
                 let mut with = with.clone();
-                resolve(&mut with, secrets, known, cancelled)?;
+                resolve(&mut with, secrets, cancelled)?;
                 with
             }
             Arguments::Templates(with) => {
-                let filled = with.iter().map(|(name, value)| Ok((name.clone(), self.filled(value)?)));
+                let filled = with.iter().map(|(name, value)| Ok((name.clone(), filled(value, &sent)?)));
                 filled.collect::<Result<_>>()?
             }
         };
-        let body = step.body.as_ref().map(|body| self.filled(body)).transpose()?;
+        let body = step.body.as_ref().map(|body| filled(body, &sent)).transpose()?;
         if with.values().chain(&body).any(holds_lost) {
             return Err(Error::new(Code::SecretLost, format!("Step '{}' needs a secret of an earlier step", step.id))
                 .hint("begin a new run: the secret was kept in the memory of the process that ended"));
@@ -106,30 +111,6 @@ impl Values {
             })
         })
     }
-
-    /// Returns a template filled in.
-    fn filled(&self, template: &Value) -> Result<Value> {
-        fill(template, &mut |template| match template.fill(self) {
-            Outcome::Known(value) => Ok(value),
-            Outcome::Missing | Outcome::Unknown => Err(Error::new(
-                Code::StepFailed,
-                format!("there is no value for {}", self.missing(template).unwrap_or_default()),
-            )),
-        })
-    }
-
-    /// Returns the first path of a template that stands for nothing.
-    fn missing(&self, template: &Template) -> Option<String> {
-        let mut missing = None;
-        for expression in template.expressions() {
-            expression.paths(&mut |path, _| {
-                if missing.is_none() && self.look(path) == Outcome::Missing {
-                    missing = Some(path.to_string());
-                }
-            });
-        }
-        missing
-    }
 }
 
 impl Scope for Values {
@@ -138,7 +119,7 @@ impl Scope for Values {
             Root::Input(name) => self.inputs.get(name),
             Root::Step(id) => self.outputs.get(id),
             Root::Env(name) => self.env.get(name),
-            // A secret goes to the host that it is of with the request itself, and into no value.
+            // A secret is in no value but what is sent to its own host: see [`Sent`].
             Root::Secret(_) => None,
         };
         known(found, path)
@@ -159,6 +140,45 @@ impl Scope for With<'_> {
             _ => self.values.look(path),
         }
     }
+}
+
+/// The values of a run, and the secrets of its catalog that the request of a step takes.
+struct Sent<'a> {
+    values: &'a Values,
+    secrets: &'a Map<String, Value>,
+}
+
+impl Scope for Sent<'_> {
+    fn look(&self, path: &Path) -> Outcome {
+        match &path.root {
+            Root::Secret(name) => known(self.secrets.get(name), path),
+            _ => self.values.look(path),
+        }
+    }
+}
+
+/// Returns a template filled in.
+fn filled(template: &Value, scope: &dyn Scope) -> Result<Value> {
+    fill(template, &mut |template| match template.fill(scope) {
+        Outcome::Known(value) => Ok(value),
+        Outcome::Missing | Outcome::Unknown => Err(Error::new(
+            Code::StepFailed,
+            format!("there is no value for {}", missing(template, scope).unwrap_or_default()),
+        )),
+    })
+}
+
+/// Returns the first path of a template that stands for nothing.
+fn missing(template: &Template, scope: &dyn Scope) -> Option<String> {
+    let mut missing = None;
+    for expression in template.expressions() {
+        expression.paths(&mut |path, _| {
+            if missing.is_none() && scope.look(path) == Outcome::Missing {
+                missing = Some(path.to_string());
+            }
+        });
+    }
+    missing
 }
 
 fn known(found: Option<&Value>, path: &Path) -> Outcome {
@@ -220,16 +240,10 @@ fn broken(text: &str, why: &str) -> Error {
 }
 
 /// Puts the values of secrets in the place of their references.
-fn resolve(
-    values: &mut Map<String, Value>,
-    secrets: &[String],
-    known: &mut Known,
-    cancelled: &CancellationToken,
-) -> Result<()> {
+fn resolve(values: &mut Map<String, Value>, secrets: &[String], cancelled: &CancellationToken) -> Result<()> {
     for name in secrets {
         let Some(Value::String(reference)) = values.get(name) else { continue };
         let secret = reference.parse::<Reference>()?.resolve(cancelled)?;
-        known.learn(secret.expose());
         values.insert(name.clone(), secret.expose().into());
     }
     Ok(())
@@ -263,13 +277,14 @@ mod tests {
     fn values() -> Values {
         let mut values =
             Values { inputs: json!({ "n": 3, "flag": false }).as_object().unwrap().clone(), ..Values::default() };
-        values.restore("a", json!({ "id": 7, "key": "***" }), &["/key".to_owned()]);
+        let output = json!({ "id": 7, "key": "***" });
+        values.restore(Earlier { step: "a".to_owned(), output, taken_out: vec!["/key".to_owned()] });
         values
     }
 
     #[test]
     fn a_value_that_is_missing_is_named() {
-        let filled = |template| values().filled(&template).map_err(|error| error.to_string());
+        let filled = |template| filled(&template, &values()).map_err(|error| error.to_string());
         assert_eq!(filled(json!({ "x": ["${{ inputs.n }}", "n=${{ inputs.n }}"] })), Ok(json!({ "x": [3, "n=3"] })));
         assert_eq!(
             filled(json!("${{ steps.a.output.name }}")),
@@ -277,6 +292,15 @@ mod tests {
         );
         assert_eq!(values().answer(&json!({ "x": "${{ steps.a.output.name }}" })).unwrap(), json!({ "x": null }));
         assert_eq!(values().answer(&json!("${{ steps.a.output }}")).unwrap(), json!({ "id": 7, "key": "***" }));
+    }
+
+    #[test]
+    fn a_secret_is_in_what_is_sent_and_in_nothing_else() {
+        let (values, secrets) = (values(), Map::from_iter([("token".to_owned(), json!("s3cr3t"))]));
+        let template = json!("key ${{ secrets.token }}");
+        assert_eq!(filled(&template, &Sent { values: &values, secrets: &secrets }).unwrap(), "key s3cr3t");
+        assert_eq!(values.answer(&template).unwrap(), Value::Null);
+        assert!(!values.holds(&json!("secrets.token")).unwrap().0);
     }
 
     #[test]
@@ -292,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_an_earlier_process_was_answered_in_secret_is_lost() {
-        assert!(holds_lost(&values().filled(&json!({ "k": ["Bearer ${{ steps.a.output.key }}"] })).unwrap()));
-        assert!(!holds_lost(&values().filled(&json!("${{ steps.a.output.id }}")).unwrap()));
+        assert!(holds_lost(&filled(&json!({ "k": ["Bearer ${{ steps.a.output.key }}"] }), &values()).unwrap()));
+        assert!(!holds_lost(&filled(&json!("${{ steps.a.output.id }}"), &values()).unwrap()));
     }
 }

@@ -12,8 +12,9 @@ use super::scope::Before;
 use super::step::{self, PlannedStep};
 use crate::error::{Code, Error, Result};
 use crate::hex;
-use crate::workflow::check::{Checked, Sound};
+use crate::workflow::check::{Checked, Sound, Use};
 use crate::workflow::definition::{InputType, Origin};
+use crate::workflow::expression::Root;
 use crate::workflow::finding::Finding;
 use crate::workflow::given;
 use crate::workflow::render::canonical;
@@ -45,7 +46,11 @@ pub struct Plan {
     /// The values of inputs that are known.
     #[serde(skip)]
     pub inputs: Map<String, Value>,
-    /// The SHA-256 of all that decides what is done: definition, inputs, commands with their addresses and effects, project.
+    /// The variables of the project that it reads.
+    #[serde(skip)]
+    pub env: Map<String, Value>,
+    /// The SHA-256 of all that decides what is done: definition, inputs, variables, commands with their addresses and effects,
+    /// project.
     pub plan_hash: String,
 }
 
@@ -90,8 +95,9 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     }
     let effects = Effects::of(sound, &steps);
     let final_output = definition.final_output.as_ref().map(|output| step::filled(output, &before));
-    let plan_hash = hash(sound, &inputs, &effects, given.project.as_deref())?;
-    Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, inputs, plan_hash })
+    let env = variables(sound, commands)?;
+    let plan_hash = hash(sound, [&inputs, &env], &effects, given.project.as_deref())?;
+    Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, inputs, env, plan_hash })
 }
 
 /// Returns the failure of a workflow that has errors.
@@ -125,6 +131,20 @@ fn defaults(sound: &Sound, commands: &dyn Commands, inputs: &mut Map<String, Val
     Ok(())
 }
 
+/// Returns the variables of the project that its templates read.
+fn variables(sound: &Sound, commands: &dyn Commands) -> Result<Map<String, Value>> {
+    let mut read = Map::new();
+    for path in sound.uses.iter().flat_map(Use::paths) {
+        if let Root::Env(name) = &path.root
+            && !read.contains_key(name)
+            && let Some(value) = commands.variable(name)?
+        {
+            read.insert(name.clone(), value.into());
+        }
+    }
+    Ok(read)
+}
+
 /// Returns the inputs that somebody has to give: no value, no default, nothing that they are derived from.
 fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     let open = sound.definition.inputs.list.iter().filter(|named| {
@@ -139,7 +159,12 @@ fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
 }
 
 /// Returns the SHA-256 of all that decides what is done. A secret counts by its reference.
-fn hash(sound: &Sound, inputs: &Map<String, Value>, effects: &Effects, project: Option<&str>) -> Result<String> {
+fn hash(
+    sound: &Sound,
+    [inputs, env]: [&Map<String, Value>; 2],
+    effects: &Effects,
+    project: Option<&str>,
+) -> Result<String> {
     debug_assert!(sound.definition.inputs.list.iter().all(|named| {
         named.input.r#type != InputType::Secret || inputs.get(&named.id).is_none_or(Value::is_string)
     }));
@@ -150,6 +175,7 @@ fn hash(sound: &Sound, inputs: &Map<String, Value>, effects: &Effects, project: 
     let whole = canonical(&json!({
         "definition": canonical(&sound.definition)?,
         "inputs": inputs,
+        "env": env,
         "specs": specs,
         "effects": effects,
         "project": project,

@@ -5,7 +5,9 @@ use std::time::Instant;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{execute, gates, plan, reply};
+use super::start::start;
+use super::wanted::Wanted;
+use super::{gates, reply};
 use crate::consent::nonce::Held;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Reply};
@@ -38,9 +40,9 @@ pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
                 .with_details(json!({ "name": name }))),
         }
     })?;
-    let plan = plan::of_text(context, &text, inputs)?;
+    let plan = Wanted::of_text(text, inputs).plan(context)?;
     let left = until.saturating_duration_since(Instant::now());
-    execute::run(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
+    start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
 }
 
 /// Takes an argument that is not the workflow's own out of the others.

@@ -1,13 +1,14 @@
 //! `mcpkg command run`.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{self, Typed};
-use super::{gates, plan, reply};
+use super::start::start;
+use super::{gates, plan};
 use crate::consent::nonce::Held;
 use crate::error::Result;
 use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -15,7 +16,6 @@ use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::commands::{self, reachable};
 use crate::workflow::completions::IDS;
-use crate::workflow::engine::{Asked, begin};
 use crate::workflow::resolve::require;
 use crate::workflow::running::Running;
 use crate::workflow::spec::CommandSpec;
@@ -73,10 +73,7 @@ impl Operation for Run {
             let data = json!({ "command": plan.program.name, "plan_hash": plan.hash, "effects": plan.effects });
             return Ok(Reply::new(Body::Text(lines.concat()), data));
         }
-        let consent = gates::consent(context, &plan, Held::Nothing)?;
-        let asked = Asked { program: &plan.program, definition: &plan.definition, plan_hash: &plan.hash };
-        let begun = begin(context, asked, &consent)?;
-        reply::carry(context, plan, begun, reply::until(Duration::ZERO))
+        start(context, plan, Held::Nothing, Instant::now())
     }
 }
 

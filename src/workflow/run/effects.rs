@@ -39,9 +39,10 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     if let Some(condition) = &step.condition {
         lines.push(format!("{prefix}only if {}", shown(condition)));
     }
-    if let Some(repeat) = &step.repeat {
-        let until = repeat.until.as_ref().map(|until| format!(" until {}", shown(until))).unwrap_or_default();
-        lines.push(format!("{prefix}up to {} times{until}", repeat.max_rounds));
+    if let Some(repeat) = &step.repeat
+        && let Some(until) = &repeat.until
+    {
+        lines.push(format!("{prefix}up to {} times until {}", repeat.max_rounds, shown(until)));
     }
     let (with, secrets): (_, &[String]) = match &step.with {
         Arguments::Plain { with, secrets } => (with, secrets),

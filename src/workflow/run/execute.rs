@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::plan::Plan;
+use super::start::start;
+use super::wanted::{self, Wanted};
 use super::{EXECUTE, command, gates, named, plan, reply, resume};
 use crate::consent::nonce::Held;
 use crate::error::{Code, Error, Result};
@@ -14,7 +15,6 @@ use crate::op::{Changes, Context, Effect, Faces, Identity, NoOutput, Operation, 
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::commands::reachable;
-use crate::workflow::engine::{Asked, begin};
 use crate::workflow::resolve::require;
 
 /// Runs a command.
@@ -26,13 +26,25 @@ pub struct Execute {
     /// Its arguments
     #[arg(skip)]
     args: Option<Map<String, Value>>,
+    /// Name of a saved workflow
+    #[arg(long)]
+    workflow: Option<String>,
     /// A workflow's text
     #[arg(skip)]
     yaml: Option<String>,
-    /// Values of its inputs
+    /// Id of a draft
+    #[arg(long)]
+    draft: Option<String>,
+    /// Values of inputs
     #[arg(skip)]
     inputs: Option<Map<String, Value>>,
-    /// Id of a stopped run, to go on with
+    /// Run this step alone
+    #[arg(long)]
+    step: Option<String>,
+    /// Answers of other steps by id
+    #[arg(skip)]
+    step_outputs: Option<Map<String, Value>>,
+    /// Id of a stopped run, to go on with; with step: of a run whose answers it takes
     #[arg(long)]
     run: Option<String>,
     /// From E_CONSENT_REQUIRED
@@ -64,7 +76,12 @@ impl Operation for Execute {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        [&self.command, &self.run].into_iter().flatten().next().cloned().unwrap_or_default()
+        [&self.command, &self.workflow, &self.draft, &self.run]
+            .into_iter()
+            .flatten()
+            .next()
+            .cloned()
+            .unwrap_or_default()
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -72,27 +89,20 @@ impl Operation for Execute {
         let held = |wait| self.nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, wait));
         let left = || until.saturating_duration_since(Instant::now());
         self.check()?;
-        match (&self.command, &self.yaml, &self.run) {
-            (Some(id), _, _) => {
-                let spec = require(&reachable(context), id)?;
-                let with = self.args.clone().unwrap_or_default();
-                // What the server answers as a tool too. A contract's own server shows no other tool, and asks always.
-                if plan::is_own_read(&spec) && context.caller.identity() != Identity::Assistant {
-                    return command::read(context, &spec, with);
-                }
-                gates::policy(context)?;
-                run(context, plan::of_spec(context, spec, with)?, held(left()), until)
+        if let Some(id) = &self.command {
+            let spec = require(&reachable(context), id)?;
+            let with = self.args.clone().unwrap_or_default();
+            // What the server answers as a tool too. A contract's own server shows no other tool, and asks always.
+            if plan::is_own_read(&spec) && context.caller.identity() != Identity::Assistant {
+                return command::read(context, &spec, with);
             }
-            (_, Some(text), _) => {
-                gates::policy(context)?;
-                let plan = plan::of_text(context, text, self.inputs.clone().unwrap_or_default())?;
-                run(context, plan, held(left()), until)
-            }
-            (_, _, Some(id)) => {
-                gates::policy(context)?;
-                resume::for_agent(context, &named(context, id)?, held(left()), until)
-            }
-            (None, None, None) => Err(which()),
+            gates::policy(context)?;
+            return start(context, plan::of_spec(context, spec, with)?, held(left()), until);
+        }
+        gates::policy(context)?;
+        match (&self.run, &self.step) {
+            (Some(id), None) => resume::for_agent(context, &named(context, id)?, held(left()), until),
+            _ => start(context, self.wanted(context)?.plan(context)?, held(left()), until),
         }
     }
 }
@@ -100,25 +110,35 @@ impl Operation for Execute {
 impl Execute {
     /// Refuses arguments that do not belong together: nothing that is said is passed over.
     fn check(&self) -> Result<()> {
-        let said = [self.command.is_some(), self.yaml.is_some(), self.run.is_some()];
-        let is_one = said.iter().filter(|said| **said).count() == 1;
-        let belongs = (self.args.is_none() || self.command.is_some()) && (self.inputs.is_none() || self.yaml.is_some());
+        let texts = [self.workflow.is_some(), self.yaml.is_some(), self.draft.is_some()];
+        let texts = texts.into_iter().filter(|said| *said).count();
+        let has_step = self.step.is_some();
+        let is_workflow = texts == 1 || texts == 0 && has_step && self.run.is_some();
+        let whole = [self.command.is_some(), is_workflow, self.run.is_some() && !has_step];
+        let is_one = texts <= 1 && whole.into_iter().filter(|said| *said).count() == 1;
+        let belongs = (self.args.is_none() || self.command.is_some())
+            && (is_workflow || self.inputs.is_none() && !has_step)
+            && (has_step || self.step_outputs.is_none());
         if is_one && belongs { Ok(()) } else { Err(which()) }
+    }
+
+    /// Returns the workflow that is asked for, or the one step of it.
+    fn wanted(&self, context: &Context) -> Result<Wanted> {
+        let text = match (&self.workflow, &self.draft, &self.yaml) {
+            (Some(name), _, _) => wanted::saved(context, name)?,
+            (_, Some(id), _) => wanted::drafted(context, id)?,
+            (_, _, text) => text.clone().unwrap_or_default(),
+        };
+        let whole = Wanted::of_text(text, self.inputs.clone().unwrap_or_default());
+        let Some(step) = &self.step else { return Ok(whole) };
+        let run = self.run.as_deref().map(|id| named(context, id)).transpose()?;
+        whole.step(context, step, self.step_outputs.clone().unwrap_or_default(), run.as_ref())
     }
 }
 
 fn which() -> Error {
-    let takes = "execute takes one of `command` with `args`, `yaml` with `inputs`, and `run`";
-    Error::new(Code::InvalidArgument, takes).hint("search_commands finds commands, list_runs runs")
-}
-
-/// Runs a plan, once a person has consented to it.
-///
-/// # Errors
-/// As [`gates::consent`], [`begin`] and [`reply::carry`].
-pub fn run(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
-    let consent = gates::consent(context, &plan, held)?;
-    let Plan { program, definition, hash, .. } = &plan;
-    let begun = begin(context, Asked { program, definition, plan_hash: hash }, &consent)?;
-    reply::carry(context, plan, begun, until)
+    let takes = "execute takes one of `command` with `args`; `workflow`, `yaml` or `draft` with `inputs`; and `run`. A `step` of a \
+        workflow takes `step_outputs`, or the `run` that has them";
+    Error::new(Code::InvalidArgument, takes)
+        .hint("search_commands finds commands, list_workflows workflows, list_runs runs")
 }

@@ -8,10 +8,14 @@ use super::EXECUTE;
 use super::plan::Plan;
 use crate::consent::nonce::{self, Held};
 use crate::consent::request::{self, Consent, Need};
+use crate::consent::widened;
 use crate::error::{Code, Error, Result};
 use crate::op::{Confirmation, Context};
 use crate::store::projects;
+use crate::store::runs::Kind;
+use crate::workflow::api::catalogs;
 use crate::workflow::saved::policy::{self as rule, Rule};
+use crate::workflow::spec::{CommandEffect, SourceKind};
 
 /// How long a caller waits, in seconds, unless it says otherwise; and the longest that it may say.
 pub const WAIT: u32 = 25;
@@ -69,13 +73,39 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
         effects: plan.effects.clone(),
     };
     match (context.is_shell(), context.confirmation) {
-        (false, _) => nonce::ask(context, &need, held),
+        (false, _) => match (held, consented_reads(context, plan)?) {
+            (Held::Nothing, Some(consent)) => Ok(consent),
+            (held, _) => nonce::ask(context, &need, held),
+        },
         (true, Confirmation::Given) if plan.may_be_confirmed => Ok(Consent::of_shell()),
         (true, Confirmation::Nobody) if plan.may_be_confirmed => {
             Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
                 .hint("confirm with --yes"))
         }
         // What nobody reviewed is asked of a person, and --yes does not answer for them.
-        (true, _) => request::ask(context, &need),
+        (true, _) => request::ask(context, &need).map_err(|error| match plan.program.kind {
+            Kind::Workflow if error.code() == Code::ConsentRequired => error.hint(
+                "--yes runs a saved workflow that a person approved: with `mcpkg draft approve`, or by saving it at a terminal with \
+                 `mcpkg workflow edit`",
+            ),
+            _ => error,
+        }),
     }
+}
+
+/// Returns the consent to all reads of a catalog, where a plan does nothing but read from one and the caller has such a consent.
+fn consented_reads(context: &Context, plan: &Plan) -> Result<Option<Consent>> {
+    let mut catalog: Option<(String, Option<String>)> = None;
+    for step in &plan.program.steps {
+        if step.spec.source != SourceKind::Catalogs || step.spec.effect != CommandEffect::Read {
+            return Ok(None);
+        }
+        let Some((found, _)) = catalogs::find(context, &step.spec.id)? else { return Ok(None) };
+        match &catalog {
+            Some((name, _)) if *name != found.name => return Ok(None),
+            _ => catalog = Some((found.name, found.base_url)),
+        }
+    }
+    let Some((name, base_url)) = catalog else { return Ok(None) };
+    widened::granted(context, &plan.project, &name, base_url.as_deref())
 }

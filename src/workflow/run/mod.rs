@@ -1,9 +1,12 @@
 //! Commands and workflows are run: what is asked before anything is sent, and what is told of runs afterwards.
 
 mod arguments;
+mod ask;
 pub mod called;
+mod changes;
 mod command;
 mod control;
+mod defaults;
 mod effects;
 mod execute;
 mod gates;
@@ -12,6 +15,9 @@ mod plan;
 mod reply;
 mod resource;
 mod resume;
+mod start;
+mod step;
+mod wanted;
 mod workflow;
 
 use uuid::Uuid;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{arguments, effects};
+use super::{arguments, defaults, effects};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -14,8 +14,9 @@ use crate::workflow::check::{Sound, checked};
 use crate::workflow::commands::reachable;
 use crate::workflow::definition::InputType;
 use crate::workflow::engine::program::Program;
-use crate::workflow::plan::{Given, invalid, planned};
+use crate::workflow::plan::{Given, Plan as Planned, planned};
 use crate::workflow::resolve::require;
+use crate::workflow::saved::approval;
 use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 
 /// What would be run.
@@ -23,7 +24,7 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind}
 pub struct Plan {
     /// What it does.
     pub program: Program,
-    /// What it is made of: see [`again`].
+    /// What it is made of, so that a resume can make it again.
     pub definition: Value,
     /// The SHA-256 of all that decides what it does, in hex.
     pub hash: String,
@@ -72,20 +73,49 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     })
 }
 
+/// A workflow without errors, planned with what is given.
+pub(super) struct Looked {
+    /// The workflow.
+    pub(super) sound: Sound,
+    /// What it would do.
+    pub(super) planned: Planned,
+    /// The values of its inputs that are given, or were left by earlier runs.
+    pub(super) inputs: Map<String, Value>,
+    /// The name of its project; empty where it has none.
+    pub(super) project: String,
+}
+
+/// Looks at a workflow's text with the values of its inputs, and with answers of steps where some are known.
+///
+/// # Errors
+/// As [`of_text`], without `E_INPUTS_REQUIRED`.
+pub(super) fn looked(
+    context: &Context,
+    text: &str,
+    mut inputs: Map<String, Value>,
+    outputs: Map<String, Value>,
+) -> Result<Looked> {
+    let commands = reachable(context);
+    let checked = checked(text, &commands)?;
+    if let Some(definition) = checked.definition() {
+        inputs.extend(defaults::of_runs(context, definition, &inputs)?);
+    }
+    let project = project(context)?;
+    let named = Some(project.clone()).filter(|name| !name.is_empty());
+    let given = Given { inputs: inputs.clone(), outputs, project: named };
+    let planned = planned(&checked, &commands, &given)?;
+    let sound = checked.sound.ok_or_else(|| Error::internal("a workflow with errors was planned"))?;
+    check_secrets(context, &sound, &inputs)?;
+    Ok(Looked { sound, planned, inputs, project })
+}
+
 /// Plans a workflow, by its text and the values of its inputs.
 ///
 /// # Errors
 /// `E_WORKFLOW_INVALID` with the findings; `E_INVALID_ARGUMENT` for an input; `E_INPUTS_REQUIRED` with those that have no value;
 /// `E_TERMINAL_REQUIRED` where an agent gives a secret.
 pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Result<Plan> {
-    let commands = reachable(context);
-    let checked = checked(text, &commands)?;
-    let project = project(context)?;
-    let named = Some(project.clone()).filter(|name| !name.is_empty());
-    let given = Given { inputs: inputs.clone(), outputs: Map::new(), project: named };
-    let planned = planned(&checked, &commands, &given)?;
-    let Some(sound) = &checked.sound else { return Err(invalid(&checked)) };
-    check_secrets(context, sound, &inputs)?;
+    let Looked { sound, planned, inputs, project } = looked(context, text, inputs, Map::new())?;
     let missing: Vec<&str> = sound
         .definition
         .inputs
@@ -100,12 +130,12 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
             .with_details(json!({ "inputs_required": missing }))
             .hint("give them: `inputs` of execute, `--input NAME=VALUE` of `mcpkg workflow run`"));
     }
-    let program = Program::of_workflow(sound, planned.inputs);
+    let program = Program::of_workflow(&sound, planned.inputs, planned.env);
     let definition = json!({ "workflow": sound.definition, "inputs": inputs });
     Ok(Plan {
         summary: format!("Run the workflow {}", program.name),
         effects: effects::of(&program),
-        may_be_confirmed: false,
+        may_be_confirmed: approval::is_approved(context, &project, text)?,
         definition,
         hash: planned.plan_hash,
         program,
@@ -124,26 +154,13 @@ fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) 
     Ok(())
 }
 
-/// Plans anew what a run was made of, as its commands are now.
-///
-/// # Errors
-/// As [`of_command`]; `E_DAMAGED` where its definition is none.
-pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
-    let workflow = definition.get("workflow").map(Value::to_string);
-    match (definition["command"].as_str(), definition["with"].as_object(), workflow, definition["inputs"].as_object()) {
-        (Some(id), Some(with), _, _) => of_command(context, id, with.clone()),
-        (_, _, Some(text), Some(inputs)) => of_text(context, &text, inputs.clone()),
-        _ => Err(crate::store::blobs::damaged_value("what a run was to do is no definition")),
-    }
-}
-
 /// Whether a command is one of mcpkg's own that only reads: a server answers it as a tool too, without anybody's consent.
 pub fn is_own_read(spec: &CommandSpec) -> bool {
     spec.source == SourceKind::Operations && spec.idempotency == Idempotency::Safe
 }
 
 /// Returns the SHA-256 of a definition, of what is said of its commands, and of its project, in hex.
-fn hash<'s>(definition: &Value, specs: impl IntoIterator<Item = &'s CommandSpec>, project: &str) -> String {
+pub(super) fn hash<'s>(definition: &Value, specs: impl IntoIterator<Item = &'s CommandSpec>, project: &str) -> String {
     let specs: Vec<(&str, String)> = specs.into_iter().map(|spec| (spec.id.as_str(), spec.hash())).collect();
     let mut all = json!({ "definition": definition, "specs": specs, "project": project });
     all.sort_all_objects();

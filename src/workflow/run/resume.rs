@@ -8,8 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::changes::{self, Change};
 use super::plan::Plan;
-use super::{RUNS, gates, named, plan, reply};
+use super::wanted::again;
+use super::{RUNS, gates, named, reply};
 use crate::consent::nonce::Held;
 use crate::consent::request::Consent;
 use crate::error::{Code, Error, Result};
@@ -80,7 +82,8 @@ impl Operation for Resume {
     const ABOUT: &'static str = "Carry a run on that was paused or interrupted";
     const HELP: &'static str = "No step that succeeded is repeated. What was under way is sent again where that does no harm: \
         where the command only reads, does no more the second time, or takes an idempotency key. Of any other you decide with \
-        --step. A run of which a command has changed since is refused, unless --accept-changes says so at a terminal.";
+        --step. A run of which a command, an input or a variable has changed since is refused with what changed, unless \
+        --accept-changes says so at a terminal.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow resume 3f2a1b4c5d6e",
         "mcpkg workflow resume 3f2a1b4c5d6e --step create_app=done --output app.json",
@@ -103,14 +106,15 @@ impl Operation for Resume {
         gates::policy(context)?;
         let decisions = decisions(&self.step, self.output.as_deref())?;
         let resumable = resume::take(context, &named(context, &self.run)?)?;
-        let plan = plan::again(context, &resumable.definition)?;
+        let plan = again(context, &resumable.definition)?;
         let run = &resumable.run;
         let is_same = plan.hash == run.plan_hash;
+        let changes = changes::between(&resumable.definition, &plan);
         if !is_same && !self.accept_changes {
-            return Err(changed(run));
+            return Err(changed(run, &changes));
         }
         if !is_same {
-            accept(context, &plan)?;
+            accept(context, &plan, &changes)?;
         } else if !is_recorded(context, run.uuid, &plan.hash)? {
             // It was begun elsewhere: nobody on this machine has seen what it does.
             let consent = gates::consent(context, &plan, Held::Nothing)?;
@@ -127,9 +131,9 @@ impl Operation for Resume {
 /// As [`gates::consent`]; `E_PLAN_CHANGED`, `E_RUN_BUSY`, `E_RUN_STATE`, `E_STEP_UNCERTAIN`, and as [`reply::carry`].
 pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
     let resumable = resume::take(context, run)?;
-    let mut plan = plan::again(context, &resumable.definition)?;
+    let mut plan = again(context, &resumable.definition)?;
     if plan.hash != resumable.run.plan_hash {
-        return Err(changed(run));
+        return Err(changed(run, &changes::between(&resumable.definition, &plan)));
     }
     plan.summary = format!("Resume run {} of {}", run.uuid, run.name);
     let begun_with = plan.hash.clone();
@@ -177,18 +181,22 @@ fn decisions(words: &[Word], output: Option<&Path>) -> Result<Vec<(String, Decis
 }
 
 /// Has the person at the terminal look at what a run would do now.
-fn accept(context: &Context, plan: &Plan) -> Result<()> {
+fn accept(context: &Context, plan: &Plan, changes: &[Change]) -> Result<()> {
     if context.confirmation != Confirmation::Ask {
         let why = "Only a person at a terminal accepts that a run does something else than was planned; there is no --yes for it";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
-    let consent = gates::consent(context, plan, Held::Nothing)?;
+    let changed = changes.iter().map(|change| format!("changed since: {change}"));
+    let plan = Plan { effects: changed.chain(plan.effects.iter().cloned()).collect(), ..plan.clone() };
+    let consent = gates::consent(context, &plan, Held::Nothing)?;
     context.store.write(|db| consent.consume(context, db))
 }
 
-fn changed(run: &Run) -> Error {
-    let why = format!("What run {} does is not what it was when it began: a command has changed since", run.uuid);
+fn changed(run: &Run, changes: &[Change]) -> Error {
+    let told: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) };
+    let why = format!("What run {} does is not what it was when it began{told}", run.uuid);
     Error::new(Code::PlanChanged, why)
-        .with_details(json!({ "run": run.uuid.to_string() }))
+        .with_details(json!({ "run": run.uuid.to_string(), "changes": changes }))
         .hint(format!("`mcpkg workflow resume {} --accept-changes` shows it at a terminal and asks", run.uuid))
 }

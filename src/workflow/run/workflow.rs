@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::arguments::Typed;
-use super::{gates, plan, reply};
+use super::start::start;
+use super::wanted::{self, Wanted};
+use super::{RUNS, ask, gates, named};
 use crate::consent::nonce::Held;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -15,26 +17,37 @@ use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::check::checked;
 use crate::workflow::commands::reachable;
-use crate::workflow::engine::{Asked, begin};
+use crate::workflow::completions::{DRAFTS, WORKFLOWS};
 use crate::workflow::given::typed;
-use crate::workflow::text::argument::{Text, text};
+use crate::workflow::text::argument::{Object, Text, object, text};
 
 /// Runs a workflow.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Run {
-    /// The file with the workflow, YAML or JSON; `-` is standard input
-    #[arg(value_name = "FILE", value_parser = text)]
-    #[serde(skip, default = "nothing")]
-    file: Text,
+    /// The name of a saved workflow, or the file with one, YAML or JSON; `-` is standard input
+    #[arg(value_name = "NAME|FILE", value_parser = text, required_unless_present_any = ["draft", "of"], add = WORKFLOWS)]
+    #[serde(skip)]
+    file: Option<Text>,
+    /// Run what a draft says, in place of a saved workflow
+    #[arg(long, value_name = "ID", conflicts_with = "file", add = DRAFTS)]
+    #[serde(skip)]
+    draft: Option<String>,
     /// The value of an input; that of a secret is a reference, such as env:NAME
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     input: Vec<Typed>,
-}
-
-/// What an agent would give: it has `execute`.
-fn nothing() -> Text {
-    Text::Agent(String::new())
+    /// Run this step alone
+    #[arg(long, value_name = "ID")]
+    #[serde(skip)]
+    step: Option<String>,
+    /// With --step: a file with the answers of other steps by name
+    #[arg(long, value_name = "FILE", value_parser = object, requires = "step")]
+    #[serde(skip)]
+    step_outputs: Option<Object>,
+    /// With --step: the run whose answers are taken, and whose workflow and inputs where none are named
+    #[arg(long, value_name = "RUN", requires = "step", add = RUNS)]
+    #[serde(skip)]
+    of: Option<String>,
 }
 
 impl Operation for Run {
@@ -42,10 +55,17 @@ impl Operation for Run {
     const CLI: &'static [&'static str] = &["workflow", "run"];
     const TITLE: &'static str = "Run a workflow";
     const ABOUT: &'static str = "Run a workflow, once you have seen what it does";
-    const HELP: &'static str = "Shows what it does and asks; --yes does not answer for you. Each attempt at a step is noted before its \
-        request leaves: what is interrupted goes on with `mcpkg workflow resume`, and no step that succeeded is repeated.";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg workflow run app.yaml --input region=eu", "mcpkg workflow run app.yaml --input token=env:API_TOKEN"];
+    const HELP: &'static str = "Shows what it does and asks. At a terminal you are asked for inputs that are missing, and shown the \
+        values that their providers list. Without a terminal --yes stands for the answer where you approved the very text: with \
+        `mcpkg draft approve`, or by saving it at a terminal; a person consents to any other with `mcpkg consent approve`. Each \
+        attempt at a step is noted before its request leaves: what is interrupted goes on with `mcpkg workflow resume`, and no step \
+        that succeeded is repeated. --step runs one step alone, with answers that are given or were answered to an earlier run.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg workflow run app_with_db --input region=eu",
+        "mcpkg workflow run app.yaml --input token=env:API_TOKEN",
+        "mcpkg workflow run --draft 3f2a1b4c5d6e",
+        "mcpkg workflow run --step add_db --of 5d6e7f8a9b0c",
+    ];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
     const IDEMPOTENT: bool = false;
@@ -57,17 +77,36 @@ impl Operation for Run {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        self.file.name().into_owned()
+        let named = [&self.draft, &self.of].into_iter().flatten().next().cloned();
+        self.file.as_ref().map_or_else(|| named.unwrap_or_default(), |file| file.name().into_owned())
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
         gates::policy(context)?;
-        let text = self.file.read_or_saved(context)?;
-        let plan = plan::of_text(context, &text, inputs(context, &text, &self.input)?)?;
-        let consent = gates::consent(context, &plan, Held::Nothing)?;
-        let asked = Asked { program: &plan.program, definition: &plan.definition, plan_hash: &plan.hash };
-        let begun = begin(context, asked, &consent)?;
-        reply::carry(context, plan, begun, Instant::now())
+        let mut wanted = self.wanted(context)?;
+        let plan = ask::plan(context, &mut wanted)?;
+        start(context, plan, Held::Nothing, Instant::now())
+    }
+}
+
+impl Run {
+    fn wanted(self, context: &Context) -> Result<Wanted> {
+        let text = match (&self.file, &self.draft) {
+            (Some(file), _) => file.read_or_saved(context)?,
+            (None, Some(draft)) => wanted::drafted(context, draft)?,
+            (None, None) => String::new(),
+        };
+        let whole = Wanted::of_text(text, Map::new());
+        let wanted = match &self.step {
+            None => whole,
+            Some(step) => {
+                let run = self.of.as_deref().map(|run| named(context, run)).transpose()?;
+                let outputs = self.step_outputs.map(Object::read).transpose()?.unwrap_or_default();
+                whole.step(context, step, outputs, run.as_ref())?
+            }
+        };
+        let given = inputs(context, &wanted.text, &self.input)?;
+        Ok(Wanted { inputs: wanted.inputs.into_iter().chain(given).collect(), ..wanted })
     }
 }
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::data;
 use super::model::{self, Model};
+use super::{approval, data};
 use crate::editor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
@@ -32,7 +32,8 @@ impl Operation for Edit {
     const TITLE: &'static str = "Edit a workflow";
     const ABOUT: &'static str = "Edit a workflow's text in $VISUAL or $EDITOR, and show what is found in it";
     const HELP: &'static str = "The text is kept as you write it. One that cannot be read as a workflow is refused, and kept in a \
-        file; what else is found in it is shown, and stops nothing but a run. Leaving it as it is changes nothing.";
+        file; what else is found in it is shown, and stops nothing but a run. Leaving it as it is changes nothing. What you save at a terminal, or leave as it is, \
+        is approved: `mcpkg workflow run NAME --yes` runs it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
     const EFFECT: Effect = Effect::Write;
@@ -56,10 +57,13 @@ impl Operation for Edit {
         let hint = "set EDITOR, or change an exported file and use `mcpkg workflow import FILE --update`";
         let (file, edited) = editor::edit(&self.name, "yaml", &text, hint)?;
         if edited == text.as_bytes() {
+            approval::approve(context, &project, &before.name, &text)?;
             let sentence = format!("Left workflow '{}' in project '{project}' as it was", self.name);
             return Ok(Reply::sentence(sentence, with(data(&project, &before), &[])));
         }
-        let (workflow, findings) = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
+        let kept = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
+        let (workflow, findings, text) = kept;
+        approval::approve(context, &project, &workflow.name, &text)?;
         let sentence = format!("Updated workflow '{}' in project '{project}'", workflow.name);
         let reply = Reply::sentence(sentence, with(data(&project, &workflow), &findings));
         Ok(reply.warn(model::lines(&findings)))
@@ -74,7 +78,7 @@ fn with(mut data: Value, findings: &[Finding]) -> Value {
 
 impl Edit {
     /// Writes the edited text, where nobody changed the workflow meanwhile.
-    fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>)> {
+    fn keep(&self, context: &Context, before: &Workflow, edited: Vec<u8>) -> Result<(Workflow, Vec<Finding>, String)> {
         let text = model::given(edited)?;
         let (model, checked) = Model::checked(context, &text)?;
         let findings = checked.findings;
@@ -94,6 +98,6 @@ impl Edit {
             let change = Change { message: self.message.as_deref(), ..Change::plain(Action::Update) };
             workflows::update(db, author, project, &current, model.stored(&text), change)
         })?;
-        Ok((workflow, findings))
+        Ok((workflow, findings, text))
     }
 }

@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::changes;
-use super::data;
 use super::model::{self, Model};
+use super::{approval, changes, data};
 use crate::clock::rfc3339;
 use crate::diff;
 use crate::error::{Code, Error, Result};
@@ -150,7 +149,7 @@ impl Operation for Restore {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let Some(number) = self.revision else { return Err(which(context, &self.name)?) };
-        let (workflow, project) = context.write("workflow.restore", &self.name, |db, project, author| {
+        let (workflow, project, text) = context.write("workflow.restore", &self.name, |db, project, author| {
             let revision = workflows::revision(db, project, &self.name, number)?;
             // What lives keeps its name, whatever the revision was called.
             let live = workflows::by_uuid(db, project.id, revision.item);
@@ -163,8 +162,9 @@ impl Operation for Restore {
             let text = if revision.name == name { text } else { model::renamed(&text, &name)? };
             let model = Model::of(&text)?;
             let workflow = workflows::restore(db, author, project, &revision, model.stored(&text))?;
-            Ok((workflow, project.name.clone()))
+            Ok((workflow, project.name.clone(), text))
         })?;
+        approval::approve(context, &project, &workflow.name, &text)?;
         let sentence = format!(
             "Restored workflow '{}' in project '{project}' from revision {number} as revision {}",
             workflow.name, workflow.revision

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::approval;
 use super::mend::{Mended, mended};
 use super::model::{self, Model};
 use crate::error::{Code, Error, Result};
@@ -97,6 +98,9 @@ impl Operation for Import {
                 Ok((done, name))
             })?,
         };
+        if !self.dry_run {
+            files.iter().try_for_each(|file| approval::approve(context, &project, &file.model.name, &file.text))?;
+        }
         let warnings = files.iter().flat_map(|file| file.told()).collect::<Vec<_>>();
         let reply = Reply::new(Body::Table(table(&files, &done)), self.data(&project, &files, &done, &left_out));
         Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {

@@ -1,5 +1,6 @@
 //! Workflows that a project keeps: a file for each command.
 
+pub mod approval;
 pub mod changes;
 pub mod delete;
 pub mod edit;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::data;
 use super::model::{self, Model};
+use super::{approval, data};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change, exposed};
@@ -44,7 +44,7 @@ impl Operation for Rename {
 
     fn run(self, context: &Context) -> Result<Reply> {
         model::check_name(&self.to)?;
-        let (workflow, project) = context.write("workflow.rename", &self.name, |db, project, author| {
+        let (workflow, project, text) = context.write("workflow.rename", &self.name, |db, project, author| {
             let before = workflows::get(db, project, &self.name)?;
             if exposed::find(db, &context.selection, &self.name)?.is_some() {
                 check_name(&self.to)?;
@@ -53,8 +53,9 @@ impl Operation for Rename {
             let renamed = Model::of(&text)?;
             let change = Change::plain(Action::Rename);
             let workflow = workflows::update(db, author, project, &before, renamed.stored(&text), change)?;
-            Ok((workflow, project.name.clone()))
+            Ok((workflow, project.name.clone(), text))
         })?;
+        approval::approve(context, &project, &workflow.name, &text)?;
         let sentence = format!("Renamed workflow '{}' to '{}' in project '{project}'", self.name, self.to);
         Ok(Reply::sentence(sentence, data(&project, &workflow)))
     }

@@ -226,6 +226,12 @@ fn a_changed_command_stops_a_resume() {
     let before = ground.api.seen().len();
     let refused = ground.scratch.run(&["workflow", "resume", &id, "--yes"]);
     assert!(refused.status == 1 && refused.stderr.contains("--accept-changes"), "{refused}");
+    assert!(refused.stderr.contains("command hosting:apps:create: base_url was http://127.0.0.1"), "{refused}");
+    let told = ground.scratch.run(&["--json", "workflow", "resume", &id]).stdout;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let changes = told["error"]["details"]["changes"].as_array().expect("a list").clone();
+    assert!(changes.iter().all(|change| change["what"] == "command" && change["field"] == "base_url"), "{told}");
+    assert!(changes.iter().any(|change| change["after"] == "http://127.0.0.1:9/api/v1"), "{told}");
     let refused = ground.scratch.run(&["workflow", "resume", &id, "--accept-changes", "--yes"]);
     assert!(refused.status == 1 && refused.stderr.contains("there is no --yes for it"), "{refused}");
     assert_eq!(ground.api.seen().len(), before);

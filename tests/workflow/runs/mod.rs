@@ -1,10 +1,16 @@
 //! Commands and workflows are run: the gates before it, the engine, and what it leaves.
 
+mod approved;
+mod asked;
 mod control;
 mod engine;
 mod gates;
 mod nonces;
 mod secrets;
+mod steps;
+mod told;
+mod values;
+mod widened;
 
 use std::sync::Arc;
 

@@ -60,8 +60,8 @@ impl Commands for Api {
         Ok(self.commands.values().any(|spec| spec.group == group))
     }
 
-    fn has_secret(&self, _: &CommandSpec, name: &str) -> Result<bool> {
-        Ok(name != "unkept")
+    fn has_secrets(&self, command: &CommandSpec) -> Result<bool> {
+        Ok(!command.auth.iter().any(|name| name == "unkept"))
     }
 
     fn variable(&self, name: &str) -> Result<Option<String>> {

@@ -1,0 +1,61 @@
+//! The record of a yes to all reads of a catalog.
+
+use serde_json::{Value, json};
+
+use super::{event, in_time};
+use crate::approved::Kind;
+use crate::clock::Millis;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::hex;
+use crate::op::Context;
+use crate::store::Db;
+
+/// A yes to all reads of a catalog, as the record of it says.
+#[derive(Debug)]
+pub(super) struct Reads {
+    digest: String,
+    consent: String,
+    project: String,
+}
+
+impl Reads {
+    /// Returns the yes that this caller has in a project, where there is one.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub(super) fn of(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Self>> {
+        let digest = digest(&context.caller.asker(), project, catalog, base_url);
+        let note = context.approved.get(Kind::Reads, &digest)?.filter(|note| is_good(note, context.clock.now()));
+        Ok(note.map(|note| {
+            let consent = note["consent"].as_str().unwrap_or_default().to_owned();
+            Self { digest, consent, project: project.to_owned() }
+        }))
+    }
+
+    /// Notes in the trail that the yes was used; in the transaction of what it allows.
+    ///
+    /// # Errors
+    /// `E_CONSENT_EXPIRED` where it was taken back, or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_FILE_FAILED`.
+    pub(super) fn used(&self, context: &Context, db: &Db<'_>) -> Result<()> {
+        let note = context.approved.get(Kind::Reads, &self.digest)?;
+        if note.is_none_or(|note| !is_good(&note, context.clock.now())) {
+            let why = "The consent to all reads of the catalog was taken back, or ran out meanwhile";
+            return Err(Error::new(Code::ConsentExpired, why).with_details(json!({ "consent": self.consent })));
+        }
+        event(context, db, "consent.reads", &self.project, &self.consent)
+    }
+}
+
+/// Whether what a record says still holds.
+pub(super) fn is_good(note: &Value, now: Millis) -> bool {
+    match (note["approved_at"].as_i64(), note["expires_at"].as_i64()) {
+        (Some(approved_at), Some(expires_at)) => in_time(approved_at, expires_at, now),
+        _ => false,
+    }
+}
+
+/// Returns what a record is named by.
+pub(super) fn digest(asker: &str, project: &str, catalog: &str, base_url: Option<&str>) -> String {
+    hex::encode(&disk::sha256(json!([asker, project, catalog, base_url]).to_string().as_bytes()))
+}

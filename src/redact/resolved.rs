@@ -1,0 +1,165 @@
+//! Secrets that are known by their values, and found again in whichever form they come.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{PoisonError, RwLock};
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use zeroize::Zeroizing;
+
+/// What stands in the place of what was taken out.
+pub const HIDDEN: &str = "***";
+
+/// Bytes of the shortest value that is looked for in other texts: a shorter one stands in words that are no secrets.
+const SHORTEST: usize = 4;
+
+/// The most values that are known at once; of more, the first ones are forgotten.
+const MOST: usize = 1_000;
+
+/// What a URL writes as it is stays so.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The secrets that this process resolved.
+static RESOLVED: RwLock<Secrets> = RwLock::new(Secrets::new());
+
+/// Secrets by their values.
+#[derive(Default)]
+pub struct Secrets {
+    values: VecDeque<Zeroizing<String>>,
+    /// Each of their forms, the longest first: one that holds another is replaced before it.
+    forms: Vec<Zeroizing<String>>,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secrets({})", self.values.len())
+    }
+}
+
+impl Secrets {
+    /// Returns none.
+    pub const fn new() -> Self {
+        Self { values: VecDeque::new(), forms: Vec::new() }
+    }
+
+    /// Remembers a value. One of less than four bytes is passed over.
+    pub fn learn(&mut self, value: &str) {
+        if value.len() < SHORTEST || self.knows(value) {
+            return;
+        }
+        if self.values.len() >= MOST {
+            self.values.pop_front();
+            self.forms = self.values.iter().flat_map(|value| forms(value)).collect();
+        }
+        self.values.push_back(Zeroizing::new(value.to_owned()));
+        self.forms.extend(forms(value));
+        self.forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.forms.dedup();
+    }
+
+    fn knows(&self, value: &str) -> bool {
+        self.values.iter().any(|known| known.as_str() == value)
+    }
+
+    /// Returns a text without the values, plain, as JSON writes them in a text, percent-encoded, and in base64.
+    pub fn hidden_in<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.forms.iter().fold(Cow::Borrowed(text), |text, form| match text.contains(form.as_str()) {
+            true => Cow::Owned(text.replace(form.as_str(), HIDDEN)),
+            false => text,
+        })
+    }
+}
+
+/// Returns the forms in which a value may come again.
+fn forms(value: &str) -> Vec<Zeroizing<String>> {
+    let json = serde_json::Value::from(value).to_string();
+    let json = json.trim_start_matches('"').strip_suffix('"').unwrap_or(&json).to_owned();
+    let ascii: String = json.chars().map(ascii).collect();
+    let percent = utf8_percent_encode(value, RESERVED).to_string();
+    let mut forms = vec![
+        value.to_owned(),
+        json.replace('/', "\\/"),
+        ascii.replace('/', "\\/"),
+        json,
+        ascii,
+        utf8_percent_encode(value, NON_ALPHANUMERIC).to_string(),
+        percent.replace("%20", "+"),
+        percent,
+    ];
+    forms.extend([STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD].map(|base64| base64.encode(value)));
+    forms.into_iter().map(Zeroizing::new).collect()
+}
+
+/// Returns a character as JSON writes it in ASCII.
+fn ascii(c: char) -> String {
+    if c.is_ascii() {
+        return c.to_string();
+    }
+    c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}
+
+/// Has [`super::redact`] take a value out of each text from now on: whoever reads a secret calls it.
+pub fn learn(value: &str) {
+    if RESOLVED.read().unwrap_or_else(PoisonError::into_inner).knows(value) {
+        return;
+    }
+    RESOLVED.write().unwrap_or_else(PoisonError::into_inner).learn(value);
+}
+
+/// Returns a text without the secrets that this process resolved.
+pub(super) fn hidden_in(text: &str) -> Cow<'_, str> {
+    RESOLVED.read().unwrap_or_else(PoisonError::into_inner).hidden_in(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_found_in_each_form_and_nothing_else_is_touched() {
+        let mut secrets = Secrets::new();
+        secrets.learn("s3cr3t/ä \"x\"");
+        for form in [
+            "s3cr3t/ä \"x\"",
+            "s3cr3t/ä \\\"x\\\"",
+            "s3cr3t\\/ä \\\"x\\\"",
+            "s3cr3t/\\u00e4 \\\"x\\\"",
+            "s3cr3t%2F%C3%A4%20%22x%22",
+            "s3cr3t%2F%C3%A4+%22x%22",
+            &STANDARD.encode("s3cr3t/ä \"x\""),
+            &URL_SAFE_NO_PAD.encode("s3cr3t/ä \"x\""),
+        ] {
+            assert_eq!(secrets.hidden_in(&format!("<{form}>")), "<***>");
+        }
+        assert!(matches!(secrets.hidden_in("s3cr3t"), Cow::Borrowed("s3cr3t")));
+        secrets.learn("eu");
+        assert_eq!(secrets.hidden_in("eu"), "eu");
+        assert_eq!(format!("{secrets:?}"), "Secrets(1)");
+    }
+
+    #[test]
+    fn a_value_inside_of_another_leaves_nothing_of_it() {
+        let mut secrets = Secrets::new();
+        secrets.learn("hunter");
+        secrets.learn("hunter22");
+        assert_eq!(secrets.hidden_in("hunter22 hunter"), "*** ***");
+    }
+
+    #[test]
+    fn the_first_of_too_many_is_forgotten() {
+        let mut secrets = Secrets::new();
+        for n in 0..=MOST {
+            secrets.learn(&format!("value-{n}-x"));
+        }
+        assert_eq!(secrets.hidden_in("value-0-x"), "value-0-x");
+        assert_eq!((secrets.hidden_in("value-1-x"), secrets.hidden_in("value-1000-x")), ("***".into(), "***".into()));
+    }
+
+    #[test]
+    fn what_was_resolved_is_hidden_by_the_one_function() {
+        learn("r3s0lved-in-this-process");
+        assert_eq!(super::super::redact("at https://u:p@h/?k=r3s0lved-in-this-process"), "at https://***@h/?k=***");
+    }
+}

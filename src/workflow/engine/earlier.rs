@@ -1,0 +1,38 @@
+//! What steps answered in another process or another run, as their rows have it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::runs::StepState;
+use crate::store::runs::steps::{self, Step};
+
+/// What a step answered before, or would have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The step's id.
+    pub step: String,
+    /// What it answered.
+    pub output: Value,
+    /// The JSON pointers of the secrets that were taken out of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_out: Vec<String>,
+}
+
+/// Returns what the steps of these rows answered that succeeded.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn answers(db: &Db<'_>, rows: &[Step]) -> Result<Vec<Earlier>> {
+    let answered = rows.iter().filter(|row| row.state == StepState::Succeeded).map(|row| {
+        let output = steps::output(db, row)?.unwrap_or_else(|| "null".to_owned());
+        let taken_out = row.secrets.as_deref().unwrap_or_default();
+        Ok(Earlier {
+            step: row.name.clone(),
+            output: serde_json::from_str(&output).unwrap_or_default(),
+            taken_out: serde_json::from_str(taken_out).unwrap_or_default(),
+        })
+    });
+    answered.collect()
+}

@@ -1,0 +1,85 @@
+//! The arguments that a provider is asked with.
+
+use serde_json::{Map, Value};
+
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context};
+use crate::workflow::binding::{self, Source, Wanted};
+use crate::workflow::check::Sound;
+use crate::workflow::commands::{Reachable, reachable};
+use crate::workflow::definition::{Input, OnMissing};
+use crate::workflow::expression::{Outcome, Path, Root, Scope, Template, value_at};
+use crate::workflow::output;
+use crate::workflow::source::Commands;
+use crate::workflow::spec::ProviderContract;
+
+/// Returns the arguments, as the input binds them: to values of other inputs, and to what is written out. Answers of steps are not
+/// known before the run.
+///
+/// # Errors
+/// `E_INPUTS_REQUIRED` where an argument has no value and may not be left out; `E_TERMINAL_REQUIRED` where a person has to give it, and
+/// there is none.
+pub(super) fn arguments(
+    context: &Context,
+    sound: &Sound,
+    input: &Input,
+    contract: &ProviderContract,
+    inputs: &Map<String, Value>,
+) -> Result<Map<String, Value>> {
+    let definition = &sound.definition;
+    let contracts: Vec<_> =
+        sound.specs.iter().zip(&definition.steps).map(|(spec, step)| output::contract(spec, step)).collect();
+    let contracts: Vec<_> = contracts.iter().map(|contract| Some(&**contract)).collect();
+    let scope = Given { inputs, commands: reachable(context) };
+    let mut with = Map::new();
+    for arg in binding::args(contract, &input.provider_args) {
+        let bound = binding::bind(definition, input, contract, arg, &[], &contracts);
+        let value = match &bound.source {
+            Some(Source::Input(index, segments)) => {
+                let value = inputs.get(&definition.inputs.list[*index].id);
+                value.and_then(|value| value_at(value, segments)).cloned()
+            }
+            Some(Source::Literal(value)) => Some(value.clone()),
+            Some(Source::Template(text)) => match Template::read(text).0.fill(&scope) {
+                Outcome::Known(value) => Some(value),
+                Outcome::Missing | Outcome::Unknown => None,
+            },
+            Some(Source::Step(..)) | None => None,
+        };
+        let is_required = Wanted::of(contract, arg).is_some_and(|wanted| wanted.required);
+        let value = match (value, bound.on_missing) {
+            (Some(value), _) => value,
+            (None, OnMissing::Skip) => continue,
+            (None, OnMissing::Prompt) if is_required || input.provider_args.contains_key(arg) => {
+                let question = format!("Value of '{arg}' for {}:", contract.id);
+                (context.line)(Body::Text(String::new()), &question)?.into()
+            }
+            (None, OnMissing::Unsaid | OnMissing::Prompt) if !is_required => continue,
+            (None, _) => {
+                let from = bound.source.map_or_else(String::new, |source| format!(", {}", source.shown(definition)));
+                let why = format!("{} cannot be asked before its '{arg}'{from} is known", contract.id);
+                return Err(Error::new(Code::InputsRequired, why));
+            }
+        };
+        with.insert(arg.to_owned(), value);
+    }
+    Ok(with)
+}
+
+/// What is known before a run: values of inputs, and the project's variables.
+struct Given<'a> {
+    inputs: &'a Map<String, Value>,
+    commands: Reachable<'a>,
+}
+
+impl Scope for Given<'_> {
+    fn look(&self, path: &Path) -> Outcome {
+        let found = match &path.root {
+            Root::Input(name) => self.inputs.get(name).cloned(),
+            Root::Env(name) => self.commands.variable(name).ok().flatten().map(Value::from),
+            Root::Step(_) | Root::Secret(_) => None,
+        };
+        let found = found.and_then(|value| value_at(&value, &path.segments).cloned());
+        found.map_or(Outcome::Unknown, Outcome::Known)
+    }
+}

@@ -1,0 +1,152 @@
+//! What providers answered, for a while: by command, arguments and project.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value};
+
+use crate::clock::Millis;
+use crate::error::{Code, Result};
+use crate::op::Context;
+use crate::store::projects;
+use crate::workflow::kept::Kept;
+use crate::workflow::spec::CommandSpec;
+
+/// How many answers are kept.
+const MOST: usize = 256;
+
+/// What was asked: the database, the project, the command with the hash of what is said of it, and the arguments.
+pub(super) type Key = (PathBuf, String, String, String, String);
+
+/// An answer, and when it came; nothing while the first one is fetched.
+type Answer = Mutex<Option<(Millis, Arc<Vec<Value>>)>>;
+
+static ANSWERS: Kept<Key, Answer> = Kept::new(MOST);
+
+/// How an answer that came before is used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    /// For how many milliseconds it is used again.
+    pub(super) ttl: Millis,
+    /// Whether an older one is better than none.
+    pub(super) or_older: bool,
+}
+
+/// Returns what an answer is kept by.
+///
+/// # Errors
+/// `E_NOT_FOUND` for a project that is named; `E_STORAGE` and its like.
+pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Key> {
+    let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
+    let project = project.map(|project| project.name).unwrap_or_default();
+    let mut with = Value::Object(with.clone());
+    with.sort_all_objects();
+    Ok((context.database().to_owned(), project, spec.id.clone(), spec.hash(), with.to_string()))
+}
+
+/// Returns the answer of a key, and fetches it where there is none or it is too old. Who asks for the same meanwhile waits for it, and
+/// asks nobody.
+///
+/// # Errors
+/// What `fetch` answers.
+pub(super) fn get(
+    key: Key,
+    now: Millis,
+    asked: Asked,
+    fetch: impl FnOnce() -> Result<Vec<Value>>,
+) -> Result<Arc<Vec<Value>>> {
+    get_of(&ANSWERS, key, now, asked, fetch)
+}
+
+fn get_of<K: PartialEq>(
+    answers: &Kept<K, Answer>,
+    key: K,
+    now: Millis,
+    asked: Asked,
+    fetch: impl FnOnce() -> Result<Vec<Value>>,
+) -> Result<Arc<Vec<Value>>> {
+    let answer = answers.or_keep(key, Mutex::default());
+    let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+    // What came after now, by a clock that went back, is as good as gone.
+    if let Some((at, elements)) = &*answer
+        && (*at..at.saturating_add(asked.ttl)).contains(&now)
+    {
+        return Ok(Arc::clone(elements));
+    }
+    match (fetch(), &*answer) {
+        (Ok(elements), _) => {
+            let elements = Arc::new(elements);
+            *answer = Some((now, Arc::clone(&elements)));
+            Ok(elements)
+        }
+        (Err(error), Some((_, older))) if asked.or_older && error.code() != Code::Cancelled => {
+            tracing::warn!(%error, "a provider failed; what it answered before is used");
+            Ok(Arc::clone(older))
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::error::Error;
+
+    const ASKED: Asked = Asked { ttl: 60_000, or_older: false };
+
+    #[test]
+    fn x18_an_answer_is_used_again_for_its_time_and_256_are_kept() {
+        let answers: Kept<usize, Answer> = Kept::new(MOST);
+        let fetches = AtomicUsize::new(0);
+        let get = |key: usize, now: Millis, asked: Asked| {
+            get_of(&answers, key, now, asked, || {
+                fetches.fetch_add(1, Ordering::Relaxed);
+                Ok(vec![json!(key)])
+            })
+            .unwrap();
+            fetches.load(Ordering::Relaxed)
+        };
+        assert_eq!((get(0, 0, ASKED), get(0, 59_999, ASKED), get(0, 60_000, ASKED)), (1, 1, 2));
+        // Another time, and a clock that went back.
+        assert_eq!((get(0, 60_500, Asked { ttl: 100, ..ASKED }), get(0, 100, ASKED)), (3, 4));
+        for key in 1..=MOST {
+            get(key, 100, ASKED);
+        }
+        assert_eq!(get(MOST, 100, ASKED), 4 + MOST);
+        assert_eq!(get(0, 100, ASKED), 5 + MOST);
+    }
+
+    #[test]
+    fn one_fetch_serves_all_who_ask_meanwhile() {
+        let (answers, fetches): (Kept<u8, Answer>, _) = (Kept::new(MOST), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    get_of(&answers, 1, 0, ASKED, || {
+                        fetches.fetch_add(1, Ordering::Relaxed);
+                        std::thread::sleep(std::time::Duration::from_millis(20));
+                        Ok(vec![json!(1)])
+                    })
+                    .unwrap()
+                });
+            }
+        });
+        assert_eq!(fetches.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn an_older_answer_is_used_where_the_input_says_so() {
+        let answers: Kept<u8, Answer> = Kept::new(MOST);
+        let fails = |code| move || Err(Error::new(code, "no"));
+        get_of(&answers, 1, 0, ASKED, || Ok(vec![json!(1)])).unwrap();
+        let older = Asked { or_older: true, ..ASKED };
+        assert_eq!(*get_of(&answers, 1, 90_000, older, fails(Code::HttpFailed)).unwrap(), [json!(1)]);
+        assert!(get_of(&answers, 1, 90_000, ASKED, fails(Code::HttpFailed)).is_err());
+        assert!(get_of(&answers, 1, 90_000, older, fails(Code::Cancelled)).is_err());
+        assert!(get_of(&answers, 2, 90_000, older, fails(Code::HttpFailed)).is_err());
+    }
+}

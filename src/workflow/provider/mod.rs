@@ -1,0 +1,123 @@
+//! What a provider offers as values of an input: its list is fetched, page after page, and kept for a while.
+//!
+//! It is asked where a person at a shell runs something, and nowhere else: a search, a check and a plan ask nobody.
+
+mod bound;
+mod cache;
+mod choices;
+mod pages;
+
+use serde_json::{Map, Value};
+
+use super::binding;
+use super::check::{Slot, Sound};
+use super::commands::reachable;
+use super::definition::{Input, OnError};
+use super::expression::{Node, Root};
+use super::resolve::require;
+use super::source::Commands;
+use super::spec::CommandSpec;
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+
+pub use choices::Choice;
+
+/// For how many seconds an answer is used again, unless the input says otherwise.
+const USUAL_TTL: u32 = 60;
+
+/// What a person may choose from.
+#[derive(Debug)]
+pub enum Offer {
+    /// The input has no provider.
+    None,
+    /// These values of the provider of this id.
+    Values(String, Vec<Choice>),
+    /// Nothing, for this reason: they write the value themselves.
+    Unknown(String),
+}
+
+/// Returns what the provider of an input offers, where `inputs` have these values.
+///
+/// # Errors
+/// `E_CANCELLED`; where the input's `on_error` is `fail`, what kept the provider from being asked; `E_TERMINAL_REQUIRED` where a person
+/// has to give an argument of it, and there is none; `E_STORAGE` and its like.
+pub fn offer(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Value>) -> Result<Offer> {
+    let Some(input) = sound.definition.inputs.get(name) else { return Ok(Offer::None) };
+    let Some(provider) = &input.provider else { return Ok(Offer::None) };
+    let elements = fetched(context, sound, input, provider, inputs);
+    match elements {
+        Ok((spec, elements)) => {
+            let found = choices::of(&elements, input, &spec.output_contract, &wanted_by(sound, name));
+            Ok(match found {
+                Some(choices) => Offer::Values(spec.id.clone(), choices),
+                None => Offer::Unknown(format!("nothing says which field of {} is the value", spec.id)),
+            })
+        }
+        Err(error) if input.on_error == OnError::Fail || error.code() == Code::Cancelled => Err(error),
+        Err(error) => Ok(Offer::Unknown(error.public_message().to_owned())),
+    }
+}
+
+/// Returns the inputs that have to be known before the provider of an input can be asked.
+pub fn needs<'s>(sound: &'s Sound, name: &str) -> Vec<&'s str> {
+    let definition = &sound.definition;
+    let Some(input) = definition.inputs.get(name) else { return Vec::new() };
+    let stated = input.provider_args.values().filter_map(|value| binding::stated(definition, value));
+    let bound = stated.filter_map(|binding| match binding.source {
+        Some(binding::Source::Input(index, _)) => Some(index),
+        _ => None,
+    });
+    let said = |name: &String| definition.inputs.list.iter().position(|named| named.id == *name);
+    let indexes = bound.chain(input.depends_on.iter().filter_map(said));
+    indexes.map(|index| definition.inputs.list[index].id.as_str()).collect()
+}
+
+/// Fetches the elements of an input's provider, or takes those that it answered before.
+fn fetched(
+    context: &Context,
+    sound: &Sound,
+    input: &Input,
+    provider: &str,
+    inputs: &Map<String, Value>,
+) -> Result<(std::sync::Arc<CommandSpec>, std::sync::Arc<Vec<Value>>)> {
+    let commands = reachable(context);
+    let spec = require(&commands, provider)?;
+    let contract = commands
+        .provider(&spec.id)?
+        .ok_or_else(|| Error::new(Code::InvalidArgument, format!("{} does not answer a list", spec.id)))?;
+    let with = bound::arguments(context, sound, input, &contract, inputs)?;
+    let asked = cache::Asked {
+        ttl: i64::from(input.cache_ttl_sec.unwrap_or(USUAL_TTL)) * 1_000,
+        or_older: input.on_error == OnError::Cached,
+    };
+    let key = cache::key(context, &spec, &with)?;
+    let elements = cache::get(key, context.clock.now(), asked, || pages::elements(context, &spec, &with))?;
+    Ok((spec, elements))
+}
+
+/// Returns what is taken where an input is an argument of a step, what is preferred first.
+fn wanted_by(sound: &Sound, name: &str) -> Vec<String> {
+    let mut tags = Vec::new();
+    for used in sound.uses.iter().filter(|used| used.is_whole) {
+        let Slot::With(step, arg) = &used.slot else { continue };
+        let is_it = used.template.alone().is_some_and(|expression| match &expression.node {
+            Node::Path(path) => path.segments.is_empty() && matches!(&path.root, Root::Input(input) if input == name),
+            _ => false,
+        });
+        if is_it {
+            let (prefer, accepts) = taken(&sound.specs[*step], arg);
+            tags.extend(prefer.into_iter().chain(accepts).cloned());
+        }
+    }
+    tags
+}
+
+fn taken<'s>(spec: &'s CommandSpec, arg: &str) -> (Option<&'s String>, &'s [String]) {
+    let flag = spec.flags.iter().find(|flag| flag.name == arg);
+    let placeholder = spec.positionals.iter().find(|placeholder| placeholder.name == arg);
+    match (placeholder, flag) {
+        (Some(placeholder), _) => (placeholder.prefer.as_ref(), &placeholder.accepts),
+        (None, Some(flag)) => (flag.prefer.as_ref(), &flag.accepts),
+        (None, None) => (None, &[]),
+    }
+}

@@ -1,0 +1,77 @@
+//! Defaults that earlier runs left: looked up when something is run, and a part of its plan from then on.
+
+use serde_json::{Map, Value};
+
+use crate::error::Result;
+use crate::op::Context;
+use crate::redact::HIDDEN;
+use crate::store::projects;
+use crate::store::runs::{self, Run};
+use crate::store::{Db, Store};
+use crate::workflow::definition::{DefaultValue, Definition, InputType, NamedInput, Origin};
+use crate::workflow::expression::value_at;
+use crate::workflow::{given, output};
+
+/// Returns the values that inputs have by earlier runs and that are not given: of the last run of the same workflow that succeeded,
+/// or of the answer of another one's. What is no value of the input any more, or was a secret, is none.
+///
+/// # Errors
+/// `E_NOT_FOUND` for a project that is named; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn of_runs(context: &Context, definition: &Definition, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+    let is_asked = |named: &&NamedInput| {
+        let origin = named.input.default.as_ref().map(|default| default.from);
+        matches!(origin, Some(Origin::History | Origin::WorkflowOutput))
+            && named.input.r#type != InputType::Secret
+            && !given.contains_key(&named.id)
+    };
+    let asked: Vec<&NamedInput> = definition.inputs.list.iter().filter(is_asked).collect();
+    if asked.is_empty() {
+        return Ok(Map::new());
+    }
+    let store: &Store = &context.store;
+    let found = store.read(|db| {
+        let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(Vec::new()) };
+        let values = asked.iter().map(|named| {
+            let Some(default) = &named.input.default else { return Ok(None) };
+            let value = value(db, project.id, &definition.workflow, &named.id, default)?;
+            Ok(value.map(|value| (named.id.clone(), value)))
+        });
+        values.collect::<Result<Vec<_>>>()
+    })?;
+    let fits = |(name, value): &(String, Value)| {
+        let only = Map::from_iter([(name.clone(), value.clone())]);
+        !holds_hidden(value) && given::taken(definition, &only).is_ok()
+    };
+    Ok(found.into_iter().flatten().filter(fits).collect())
+}
+
+fn value(db: &Db<'_>, project: i64, own: &str, input: &str, default: &DefaultValue) -> Result<Option<Value>> {
+    let last = |workflow: &str| runs::last_succeeded(db, project, workflow);
+    match (default.from, default.output()) {
+        (Origin::History, _) => {
+            let Some(run) = last(own)? else { return Ok(None) };
+            Ok(definition(db, &run)?["inputs"].get(input).cloned())
+        }
+        (Origin::WorkflowOutput, Some((workflow, path))) => {
+            let Some(run) = last(workflow)? else { return Ok(None) };
+            let Some(answer) = runs::output(db, &run)? else { return Ok(None) };
+            let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
+            Ok(value_at(&answer, &output::segments(path)).filter(|value| !value.is_null()).cloned())
+        }
+        _ => Ok(None),
+    }
+}
+
+fn definition(db: &Db<'_>, run: &Run) -> Result<Value> {
+    Ok(serde_json::from_str(&runs::definition(db, run)?).unwrap_or_default())
+}
+
+/// Whether something was taken out of a value.
+fn holds_hidden(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(HIDDEN),
+        Value::Array(values) => values.iter().any(holds_hidden),
+        Value::Object(fields) => fields.values().any(holds_hidden),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

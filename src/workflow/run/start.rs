@@ -1,0 +1,22 @@
+//! A plan is run: a person consents, the run begins, and the work on it goes on.
+
+use std::time::Instant;
+
+use super::plan::Plan;
+use super::{changes, gates, reply};
+use crate::consent::nonce::Held;
+use crate::error::Result;
+use crate::op::{Context, Reply};
+use crate::workflow::engine::{Asked, begin};
+
+/// Runs a plan, once a person has consented to it; answers at `until` at the latest how far it is.
+///
+/// # Errors
+/// As [`gates::consent`], [`begin`] and [`reply::carry`].
+pub fn start(context: &Context, plan: Plan, held: Held<'_>, until: Instant) -> Result<Reply> {
+    let consent = gates::consent(context, &plan, held)?;
+    let record = changes::record(&plan);
+    let asked = Asked { program: &plan.program, definition: &record, plan_hash: &plan.hash };
+    let begun = begin(context, asked, &consent)?;
+    reply::carry(context, plan, begun, until)
+}

@@ -1,0 +1,96 @@
+//! One step of a workflow is run alone: what others answered is given, or was answered in an earlier run.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::effects;
+use super::plan::{self, Looked, Plan};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::workflow::check::{Slot, Sound};
+use crate::workflow::engine::earlier::Earlier;
+use crate::workflow::engine::program::Program;
+use crate::workflow::expression::{Root, value_at};
+
+/// The one step that is run.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// Its id.
+    pub step: String,
+    /// What other steps answered.
+    pub earlier: Vec<Earlier>,
+}
+
+/// Plans one step of a workflow.
+///
+/// # Errors
+/// As [`plan::of_text`]; `E_NOT_FOUND` where there is no such step; `E_INPUTS_REQUIRED` with the inputs and the answers that it refers
+/// to and that nobody gave, whose details are `inputs_required` and `outputs_required`.
+pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone: &Alone) -> Result<Plan> {
+    let outputs: Map<String, Value> =
+        alone.earlier.iter().map(|earlier| (earlier.step.clone(), earlier.output.clone())).collect();
+    let Looked { sound, planned, inputs, project } = plan::looked(context, text, inputs, outputs.clone())?;
+    let Some(index) = sound.definition.step(&alone.step) else {
+        let workflow = &sound.definition.workflow;
+        let what = format!("The workflow {workflow} has no step '{}'", alone.step.escape_debug());
+        let names = sound.definition.steps.iter().map(|step| step.id.as_str());
+        return Err(Error::new(Code::NotFound, what).suggest(&alone.step, names, ""));
+    };
+    unless_missing(&sound, index, &planned.inputs, &outputs)?;
+    let definition = json!({
+        "workflow": sound.definition,
+        "inputs": inputs,
+        "step": alone.step,
+        "earlier": alone.earlier,
+    });
+    let whole = Program::of_workflow(&sound, planned.inputs, planned.env);
+    let program = whole.of_step(&alone.step, alone.earlier.clone());
+    let decides = json!({ "definition": definition, "inputs": program.inputs, "env": program.env });
+    Ok(Plan {
+        summary: format!("Run the step {} of the workflow {}", alone.step, sound.definition.workflow),
+        effects: effects::of(&program),
+        may_be_confirmed: false,
+        hash: plan::hash(&decides, [&*sound.specs[index]], &project),
+        definition,
+        program,
+        project,
+    })
+}
+
+/// Refuses a step that refers to what nobody gave.
+fn unless_missing(sound: &Sound, step: usize, inputs: &Map<String, Value>, outputs: &Map<String, Value>) -> Result<()> {
+    let (mut no_input, mut no_output) = (BTreeSet::new(), BTreeSet::new());
+    for used in sound.uses.iter().filter(|used| used.slot.step() == Some(step)) {
+        for path in used.paths() {
+            match &path.root {
+                Root::Input(name) if !inputs.contains_key(name) => {
+                    let is_required = sound.definition.inputs.get(name).is_some_and(|input| input.is_required());
+                    if is_required {
+                        no_input.insert(name.clone());
+                    }
+                }
+                // What it answers itself is known by the time that it is looked at.
+                Root::Step(id) if *id == sound.definition.steps[step].id => {}
+                Root::Step(id) => {
+                    let found = outputs.get(id).and_then(|output| value_at(output, &path.segments));
+                    // In a condition what an answer lacks is null, as it is in a whole run.
+                    let is_lax = matches!(used.slot, Slot::If(_) | Slot::Until(_)) && outputs.contains_key(id);
+                    if found.is_none() && !is_lax {
+                        no_output.insert(path.to_string());
+                    }
+                }
+                Root::Input(_) | Root::Env(_) | Root::Secret(_) => {}
+            }
+        }
+    }
+    if no_input.is_empty() && no_output.is_empty() {
+        return Ok(());
+    }
+    let named = no_input.iter().map(|name| format!("inputs.{name}")).chain(no_output.iter().cloned());
+    let named = named.collect::<Vec<_>>().join(", ");
+    let why = format!("The step {} needs values for {named}", sound.definition.steps[step].id);
+    Err(Error::new(Code::InputsRequired, why)
+        .with_details(json!({ "inputs_required": no_input, "outputs_required": no_output }))
+        .hint("give them with `inputs` and `step_outputs`, or name an earlier `run` that has them"))
+}

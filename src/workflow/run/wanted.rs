@@ -1,0 +1,109 @@
+//! Which workflow is run, and which of its steps: a text, a saved one, a draft's, or that of an earlier run.
+
+use serde_json::{Map, Value};
+
+use super::plan::{self, Plan};
+use super::step::{self, Alone};
+use crate::error::{Code, Error, Result};
+use crate::op::Context;
+use crate::store::runs::{self, Run, steps};
+use crate::store::workflows;
+use crate::store::{Db, blobs};
+use crate::workflow::draft;
+use crate::workflow::engine::earlier::{Earlier, answers};
+use crate::workflow::saved::model;
+
+/// What is run.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The workflow's text.
+    pub text: String,
+    /// The values of its inputs.
+    pub inputs: Map<String, Value>,
+    /// The one step, where it is not all of them.
+    pub alone: Option<Alone>,
+}
+
+/// Returns the text of a saved workflow.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_NO_PROJECT`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn saved(context: &Context, name: &str) -> Result<String> {
+    context.read(|db, project| model::stored(db, workflows::get(db, project, name)?.blob))
+}
+
+/// Returns the text of a draft that waits for a person.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_NO_PROJECT`; `E_DRAFT_STALE` where it was decided; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn drafted(context: &Context, id: &str) -> Result<String> {
+    context.read(|db, project| draft::waiting_text(db, project, id))
+}
+
+impl Wanted {
+    /// Returns all of a text.
+    pub fn of_text(text: String, inputs: Map<String, Value>) -> Self {
+        Self { text, inputs, alone: None }
+    }
+
+    /// Returns one step of this text. `outputs` are answers of others, which go before those of an earlier `run`.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` where the run is one of a single command; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn step(self, context: &Context, step: &str, outputs: Map<String, Value>, run: Option<&Run>) -> Result<Self> {
+        let before = run.map(|run| context.store.read(|db| of_run(db, run))).transpose()?;
+        let (of_run, mut earlier) = before.unwrap_or_default();
+        earlier.retain(|earlier| !outputs.contains_key(&earlier.step));
+        let given = outputs.into_iter().map(|(step, output)| Earlier { step, output, taken_out: Vec::new() });
+        earlier.extend(given);
+        let text = if self.text.is_empty() { of_run.text } else { self.text };
+        let mut inputs = of_run.inputs;
+        inputs.extend(self.inputs);
+        Ok(Self { text, inputs, alone: Some(Alone { step: step.to_owned(), earlier }) })
+    }
+
+    /// Plans it.
+    ///
+    /// # Errors
+    /// As [`plan::of_text`] and [`step::of_text`].
+    pub fn plan(&self, context: &Context) -> Result<Plan> {
+        match &self.alone {
+            Some(alone) => step::of_text(context, &self.text, self.inputs.clone(), alone),
+            None => plan::of_text(context, &self.text, self.inputs.clone()),
+        }
+    }
+}
+
+/// Returns what an earlier run was made of, and what its steps answered.
+fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
+    let definition: Value = serde_json::from_str(&runs::definition(db, run)?).unwrap_or_default();
+    let Some(workflow) = definition.get("workflow") else {
+        let why = format!("Run {} is one of a single command, which has no steps", run.uuid);
+        return Err(Error::new(Code::InvalidArgument, why).hint("`mcpkg workflow runs` lists runs of workflows too"));
+    };
+    let mut earlier: Vec<Earlier> = serde_json::from_value(definition["earlier"].clone()).unwrap_or_default();
+    let own = answers(db, &steps::of(db, run.id)?)?;
+    earlier.retain(|earlier| !own.iter().any(|own| own.step == earlier.step));
+    earlier.extend(own);
+    let inputs = definition["inputs"].as_object().cloned().unwrap_or_default();
+    Ok((Wanted::of_text(workflow.to_string(), inputs), earlier))
+}
+
+/// Plans anew what a run was made of, as its commands are now.
+///
+/// # Errors
+/// As [`plan::of_command`] and [`Wanted::plan`]; `E_DAMAGED` where its definition is none.
+pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
+    let inputs = definition["inputs"].as_object();
+    match (definition["command"].as_str(), definition["with"].as_object(), definition.get("workflow"), inputs) {
+        (Some(id), Some(with), _, _) => plan::of_command(context, id, with.clone()),
+        (_, _, Some(workflow), Some(inputs)) => {
+            let alone = definition["step"].as_str().map(|step| Alone {
+                step: step.to_owned(),
+                earlier: serde_json::from_value(definition["earlier"].clone()).unwrap_or_default(),
+            });
+            Wanted { alone, ..Wanted::of_text(workflow.to_string(), inputs.clone()) }.plan(context)
+        }
+        _ => Err(blobs::damaged_value("what a run was to do is no definition")),
+    }
+}

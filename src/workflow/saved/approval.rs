@@ -1,0 +1,41 @@
+//! Which texts of workflows a person on this machine approved, of a draft or by saving them at a terminal. What somebody else's
+//! database brings, or a program saved, is none of them.
+
+use serde_json::{Value, json};
+
+use crate::approved::Kind;
+use crate::disk;
+use crate::error::Result;
+use crate::hex;
+use crate::op::{Confirmation, Context};
+
+/// Keeps it that a person at this terminal wrote or read a workflow's text; without one, nothing. Of the texts that it had before
+/// none is approved any more.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn approve(context: &Context, project: &str, name: &str, text: &str) -> Result<()> {
+    if context.confirmation != Confirmation::Ask {
+        return Ok(());
+    }
+    let (approved, own) = (&context.approved, digest(project, text));
+    let note = json!({ "database": context.database().display().to_string(), "project": project, "workflow": name });
+    for (sha256, earlier) in approved.all(Kind::Workflow)? {
+        if earlier == note && sha256 != own {
+            approved.withdraw(Kind::Workflow, &sha256)?;
+        }
+    }
+    approved.put(Kind::Workflow, &own, &note)
+}
+
+/// Whether a person on this machine approved a text for a project.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn is_approved(context: &Context, project: &str, text: &str) -> Result<bool> {
+    Ok(context.approved.get(Kind::Workflow, &digest(project, text))?.is_some())
+}
+
+fn digest(project: &str, text: &str) -> String {
+    hex::encode(&disk::sha256(Value::from(vec![project, text]).to_string().as_bytes()))
+}

@@ -1,0 +1,173 @@
+//! What is run: a saved workflow, a draft, or one step with answers that are given or were answered before.
+
+use serde_json::{Value, json};
+
+use super::{Ground, code, execute, with_nonce};
+use crate::support::{Client, at_a_terminal, skipped};
+
+/// An app, a database for it, and a look at both.
+pub const TEXT: &str = "\
+workflow: app_with_db
+inputs:
+  region: { type: string }
+  plan: { type: string }
+steps:
+  - id: create_app
+    run: hosting:apps:create
+    with: { name: web, region: '${{ inputs.region }}' }
+  - id: add_db
+    run: hosting:databases:create
+    with: { plan: '${{ inputs.plan }}', app_id: '${{ steps.create_app.output.id }}' }
+  - id: look
+    run: hosting:apps:info
+    if: steps.add_db.output.id
+    with: { app_id: '${{ steps.create_app.output.id }}' }
+final_output: ${{ steps.look.output.name }}
+";
+
+/// Has a call approved, and makes it.
+#[track_caller]
+fn approved(ground: &Ground, client: &mut Client, arguments: &Value) -> Value {
+    let asked = execute(client, arguments.clone());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    ground.approve(&asked);
+    execute(client, with_nonce(arguments, &asked))
+}
+
+fn saved(ground: &Ground) {
+    ground.scratch.file("app.yaml", TEXT);
+    ground.scratch.ok(&["workflow", "import", "app.yaml"]);
+}
+
+#[test]
+fn a_saved_workflow_and_a_draft_are_run_by_their_names() {
+    let ground = Ground::new();
+    saved(&ground);
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let inputs = json!({ "region": "eu", "plan": "small" });
+    let arguments = json!({ "workflow": "app_with_db", "inputs": inputs });
+    let done = approved(&ground, &mut client, &arguments);
+    assert_eq!((&done["state"], &done["final_output"]), (&json!("succeeded"), &json!("web")), "{done}");
+    let (text, failed) = client.call("propose_workflow", json!({ "yaml": TEXT.replace("name: web", "name: api") }));
+    assert!(!failed, "{text}");
+    let proposed: Value = serde_json::from_str(&text).expect("JSON");
+    let id = proposed["id"].as_str().expect("an id").to_owned();
+    let draft = json!({ "draft": id, "inputs": inputs });
+    let done = approved(&ground, &mut client, &draft);
+    assert_eq!(done["final_output"], "api", "{done}");
+    assert_eq!(ground.api.apps(), 2);
+    // What a person rejected is not run any more.
+    ground.scratch.ok(&["draft", "reject", &id]);
+    assert_eq!(code(&execute(&mut client, draft)), "E_DRAFT_STALE");
+    let near = execute(&mut client, json!({ "workflow": "app_with_d" }));
+    assert_eq!(code(&near), "E_NOT_FOUND", "{near}");
+    client.finish();
+}
+
+#[test]
+fn one_step_runs_with_answers_that_are_given() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let step = |more: Value| {
+        let mut arguments = json!({ "yaml": TEXT, "step": "add_db" });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        arguments
+    };
+    let missing = execute(&mut client, step(json!({})));
+    let details = &missing["error"]["details"];
+    assert_eq!(code(&missing), "E_INPUTS_REQUIRED", "{missing}");
+    // Of the inputs only those that the step uses.
+    assert_eq!(details["inputs_required"], json!(["plan"]), "{missing}");
+    assert_eq!(details["outputs_required"], json!(["steps.create_app.output.id"]), "{missing}");
+    let given = json!({ "inputs": { "plan": "small" }, "step_outputs": { "create_app": { "id": "app-9" } } });
+    let done = approved(&ground, &mut client, &step(given));
+    assert_eq!(done["final_output"]["app_id"], "app-9", "{done}");
+    assert_eq!((done["steps"].as_array().map(Vec::len), ground.changes()), (Some(1), 1), "{done}");
+    let lacking = json!({ "inputs": { "plan": "small" }, "step_outputs": { "create_app": { "name": "web" } } });
+    assert_eq!(code(&execute(&mut client, step(lacking))), "E_INPUTS_REQUIRED");
+    for (wrong, why) in
+        [(json!({ "step": "add_d" }), "E_NOT_FOUND"), (json!({ "step_outputs": { "gone": {} } }), "E_INVALID_ARGUMENT")]
+    {
+        assert_eq!(code(&execute(&mut client, step(wrong.clone()))), why, "{wrong}");
+    }
+    client.finish();
+    let run = ground.run();
+    assert_eq!(run["name"], "app_with_db/add_db");
+}
+
+#[test]
+fn one_step_runs_with_the_answers_of_an_earlier_run() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let whole = json!({ "yaml": TEXT, "inputs": { "region": "eu", "plan": "small" } });
+    let done = approved(&ground, &mut client, &whole);
+    let run = done["run"].as_str().expect("an id").to_owned();
+    let before = ground.changes();
+    let again = approved(&ground, &mut client, &json!({ "run": run, "step": "look" }));
+    assert_eq!(again["final_output"]["name"], "web", "{again}");
+    assert_eq!(ground.changes(), before);
+    // What is given goes before what was answered.
+    let other = json!({ "run": run, "step": "look", "step_outputs": { "create_app": { "id": "gone" } } });
+    assert_eq!(code(&approved(&ground, &mut client, &other)), "E_STEP_FAILED");
+    client.finish();
+    // The shell's twin asks, and a command has no steps.
+    let mut command = ground.scratch.command();
+    command.args(["workflow", "run", "--step", "look", "--of", &run]);
+    let Some((shown, ended_well)) = at_a_terminal(&command, "y\n") else {
+        return skipped("there is no script of util-linux");
+    };
+    assert!(ended_well && shown.contains("Run the step look of the workflow app_with_db?"), "{shown}");
+    let shell = ground.scratch.run(&["workflow", "run", "--of", &run]);
+    assert_eq!(shell.status, 2, "{shell}");
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    for wrong in [
+        json!({}),
+        json!({ "workflow": "a", "yaml": TEXT }),
+        json!({ "workflow": "a", "draft": "b" }),
+        json!({ "command": "hosting:apps:list", "inputs": {} }),
+        json!({ "command": "hosting:apps:list", "step": "a" }),
+        json!({ "command": "hosting:apps:list", "run": "x", "step": "a" }),
+        json!({ "yaml": TEXT, "args": {} }),
+        json!({ "yaml": TEXT, "step_outputs": {} }),
+        json!({ "yaml": TEXT, "run": "x" }),
+        json!({ "run": "x", "inputs": {} }),
+        json!({ "step": "a" }),
+    ] {
+        assert_eq!(code(&execute(&mut client, wrong.clone())), "E_INVALID_ARGUMENT", "{wrong}");
+    }
+    client.finish();
+    assert_eq!(ground.changes(), 0);
+}
+
+#[test]
+fn a_secret_that_was_answered_to_another_run_is_not_sent_as_stars() {
+    let ground = Ground::new();
+    let text = "\
+workflow: w
+steps:
+  - id: token
+    run: hosting:apps:info
+    with: { app_id: app-1 }
+  - id: use
+    run: hosting:apps:create
+    with: { name: '${{ steps.token.output.token }}', region: eu }
+";
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    ground.api.trouble([crate::support::api::Trouble::Status(
+        200,
+        vec![("content-type", "application/json".to_owned())],
+        "{\"id\": \"app-1\", \"token\": \"s3cr3t-of-the-answer\"}",
+    )]);
+    let done = approved(&ground, &mut client, &json!({ "yaml": text }));
+    let run = done["run"].as_str().expect("an id").to_owned();
+    assert_eq!(ground.api.apps(), 1, "{done}");
+    let lost = approved(&ground, &mut client, &json!({ "run": run, "step": "use" }));
+    assert_eq!((code(&lost), &lost["error"]["details"]["code"]), ("E_STEP_FAILED", &json!("E_SECRET_LOST")), "{lost}");
+    assert_eq!(ground.api.apps(), 1);
+    client.finish();
+}

@@ -1,0 +1,98 @@
+//! Each step is told as it ends: by progress and by log messages, over stdio and over HTTP.
+
+use serde_json::{Value, json};
+
+use super::steps::TEXT;
+use super::{Ground, code, execute, with_nonce};
+use crate::support::{Client, Http, http};
+
+fn arguments() -> Value {
+    json!({ "yaml": TEXT, "inputs": { "region": "eu", "plan": "small" } })
+}
+
+/// What a client was told: the messages of progress with their numbers, and of the log.
+#[derive(Default)]
+struct Told {
+    progress: Vec<(String, f64)>,
+    log: Vec<String>,
+}
+
+impl Told {
+    fn hear(&mut self, message: &Value) {
+        let params = &message["params"];
+        match message["method"].as_str() {
+            Some("notifications/progress") => {
+                assert_eq!(params["progressToken"], "t");
+                let said = params["message"].as_str().unwrap_or_default().to_owned();
+                self.progress.push((said, params["progress"].as_f64().expect("a number")));
+            }
+            Some("notifications/message") => self.log.extend(params["data"].as_str().map(str::to_owned)),
+            _ => {}
+        }
+    }
+
+    #[track_caller]
+    fn tells_each_step(&self) {
+        let steps: Vec<&str> = self.progress.iter().map(|(said, _)| said.as_str()).collect();
+        for step in ["create_app", "add_db", "look"] {
+            let line = format!("step {step}: succeeded");
+            assert!(steps.iter().any(|said| said.contains(&line)), "{step}: {steps:?}");
+            assert!(self.log.contains(&line), "{step}: {:?}", self.log);
+        }
+        assert!(self.progress.is_sorted_by(|before, after| before.1 < after.1), "{:?}", self.progress);
+        assert!(
+            self.log.iter().any(|line| line.starts_with("run ") && line.ends_with(": succeeded")),
+            "{:?}",
+            self.log
+        );
+    }
+}
+
+#[test]
+fn each_step_is_told_over_stdio() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    client.result("logging/setLevel", json!({ "level": "info" }));
+    let asked = execute(&mut client, arguments());
+    ground.approve(&asked);
+    let call = json!({
+        "name": "execute",
+        "arguments": with_nonce(&arguments(), &asked),
+        "_meta": { "progressToken": "t" },
+    });
+    let id = client.post("tools/call", call);
+    let answer = client.answer(&json!(id));
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    let mut told = Told::default();
+    client.seen.iter().for_each(|message| told.hear(message));
+    told.tells_each_step();
+    client.finish();
+}
+
+#[test]
+fn each_step_is_told_over_http() {
+    let ground = Ground::new();
+    let server = Http::start(&ground.scratch, &["--port", "0"]);
+    let session = server.session("/mcp", "2025-11-25");
+    let post = |method: &str, params: Value| {
+        let events = server.open(&http::in_session("/mcp", &session, method, params));
+        let mut told = Told::default();
+        loop {
+            let message = events.message();
+            told.hear(&message);
+            if message.get("id").is_some() {
+                return (message, told);
+            }
+        }
+    };
+    post("logging/setLevel", json!({ "level": "info" }));
+    let call =
+        |arguments: Value| json!({ "name": "execute", "arguments": arguments, "_meta": { "progressToken": "t" } });
+    let (asked, _) = post("tools/call", call(arguments()));
+    let asked = asked["result"]["structuredContent"].clone();
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    ground.approve(&asked);
+    let (answer, told) = post("tools/call", call(with_nonce(&arguments(), &asked)));
+    assert_eq!(answer["result"]["structuredContent"]["state"], "succeeded", "{answer}");
+    told.tells_each_step();
+}

@@ -1,0 +1,105 @@
+//! A consent that a person widened: to all reads of one catalog, for who asked, for a time.
+
+use mcpkg::approved::Kind;
+use mcpkg::consent::widened;
+use mcpkg::store::consents;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{Ground, code, create, execute};
+use crate::support::Client;
+
+const HOUR: i64 = 60 * 60_000;
+
+fn list() -> Value {
+    json!({ "command": "hosting:apps:list" })
+}
+
+/// A person widens the consent to what was asked.
+fn widen(ground: &Ground, asked: &Value, span: i64) -> Uuid {
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    let id = Uuid::parse_str(id).expect("an id");
+    let person = ground.person();
+    let request = person.store.read(|db| consents::get(db, id)).expect("rows").expect("a request");
+    widened::widen(&person, &request, "hosting", span).expect("it is widened");
+    id
+}
+
+#[test]
+fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, list());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "never by default: {asked}");
+    let id = widen(&ground, &asked, HOUR);
+    let done = execute(&mut client, list());
+    assert_eq!((code(&done), &done["final_output"]), ("ok", &json!([])), "{done}");
+    assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_REQUIRED");
+    let text = "workflow: w\nsteps:\n  - id: a\n    run: hosting:apps:list\n  - id: b\n    run: mcpkg:prompt:list\n";
+    assert_eq!(code(&execute(&mut client, json!({ "yaml": text }))), "E_CONSENT_REQUIRED", "not of that catalog alone");
+    let trail = ground.scratch.ok(&["events"]);
+    assert!(trail.contains("consent.widen") && trail.contains("consent.reads"), "{trail}");
+    // Another asker, another project, another address: each is asked about.
+    ground.scratch.ok(&["project", "create", "other"]);
+    let mut other = Client::start(&ground.scratch, &["--project", "other"]).shake_hands("2025-06-18");
+    assert_eq!(code(&execute(&mut other, list())), "E_CONSENT_REQUIRED");
+    other.finish();
+    ground.scratch.ok(&["consent", "deny", &id.to_string()]);
+    assert_eq!(code(&execute(&mut client, list())), "E_CONSENT_DENIED", "it is taken back");
+    client.finish();
+}
+
+#[test]
+fn it_ends_by_the_clock_and_with_the_address() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, list());
+    widen(&ground, &asked, HOUR);
+    assert_eq!(code(&execute(&mut client, list())), "ok");
+    // As if the hour were over, and as if the clock had gone back before it began.
+    let approved = ground.scratch.approved();
+    let (sha256, note) = approved.all(Kind::Reads).expect("records").pop().expect("one");
+    let now = ground.person().clock.now();
+    for (begins, ends) in [(now - 2 * HOUR, now - HOUR), (now + HOUR, now + 2 * HOUR)] {
+        let mut moved = note.clone();
+        (moved["approved_at"], moved["expires_at"]) = (json!(begins), json!(ends));
+        approved.put(Kind::Reads, &sha256, &moved).expect("a record");
+        assert_eq!(code(&execute(&mut client, list())), "E_CONSENT_REQUIRED");
+    }
+    approved.put(Kind::Reads, &sha256, &note).expect("a record");
+    assert_eq!(code(&execute(&mut client, list())), "ok");
+    ground.scratch.ok(&["catalog", "set", "hosting", "--base-url", "http://127.0.0.1:9/api/v1", "--yes"]);
+    assert_eq!(code(&execute(&mut client, list())), "E_CONSENT_REQUIRED");
+    client.finish();
+}
+
+#[test]
+fn only_a_person_at_a_terminal_widens_and_for_a_day_at_most() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, list());
+    client.finish();
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    let approve = ["consent", "approve", id, "--reads", "hosting", "--for", "1h"];
+    for yes in [&[][..], &["--yes"]] {
+        let refused = ground.scratch.run(&[&approve[..], yes].concat());
+        assert!(refused.status != 0 && refused.stderr.contains("there is no --yes for it"), "{refused}");
+    }
+    for half in [&approve[..5], &[&approve[..3], &["--for", "1h"]].concat(), &[&approve[..6], &["soon"]].concat()] {
+        assert_eq!(ground.scratch.run(half).status, 2, "{half:?}");
+    }
+    assert!(ground.scratch.approved().all(Kind::Reads).expect("records").is_empty());
+    let person = ground.person();
+    let uuid = Uuid::parse_str(id).expect("an id");
+    let request = person.store.read(|db| consents::get(db, uuid)).expect("rows").expect("a request");
+    assert!(widened::widen(&person, &request, "hosting", 25 * HOUR).is_err());
+    assert!(widened::widen(&person, &request, "gone", HOUR).is_err());
+    assert!(widened::widen(&ground.scratch.context(), &request, "hosting", HOUR).is_err());
+    let mut command = ground.scratch.command();
+    command.args(approve);
+    let Some((shown, ended_well)) = crate::support::at_a_terminal(&command, "y\n") else {
+        return crate::support::skipped("there is no script of util-linux");
+    };
+    assert!(ended_well && shown.contains("for 1h to whatever user reads from 'hosting'"), "{shown}");
+    assert_eq!(ground.scratch.approved().all(Kind::Reads).expect("records").len(), 1);
+}
