@@ -506,6 +506,13 @@ fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<(
 }
 
 #[test]
+fn ctrl_c_at_a_question_gives_up() {
+    let scratch = Scratch::with_project();
+    let Some(()) = interrupted(&scratch, &["project", "delete", "p"], "[y/N]") else { return skipped(NO_SCRIPT) };
+    scratch.ok(&["project", "show", "p"]);
+}
+
+#[test]
 fn an_import_ends_at_ctrl_c_and_imports_nothing() {
     let scratch = Scratch::with_project();
     for n in 0..6_000 {

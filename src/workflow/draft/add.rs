@@ -86,7 +86,7 @@ impl Operation for Add {
         let sentence = format!("Proposed workflow '{}' in project '{}' as draft {uuid}", kept.draft.name, kept.project);
         let (id, name) = (tail(uuid), &kept.draft.name);
         let of_base = kept.draft.base.map(|base| format!(", made from revision {}", base.revision)).unwrap_or_default();
-        let reply = Reply::sentence(sentence, kept.data()).warn(model::lines(&said.findings));
+        let reply = Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings));
         Ok(reply.hint(format!(
             "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; `mcpkg draft approve {id}` takes it"
         )))

@@ -62,7 +62,7 @@ impl Operation for Edit {
         let (workflow, findings) = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
         let sentence = format!("Updated workflow '{}' in project '{project}'", workflow.name);
         let reply = Reply::sentence(sentence, with(data(&project, &workflow), &findings));
-        Ok(reply.warn(model::lines(&findings)))
+        Ok(reply.warn(model::warnings(&findings)))
     }
 }
 
