@@ -21,7 +21,8 @@ steps:
     with: { plan: small, app_id: app-1 }
   - id: second
     run: hosting:databases:create
-    with: { plan: large, app_id: '${{ steps.first.output.id }}' }
+    depends_on: [first]
+    with: { plan: large, app_id: app-1 }
 ";
 
 /// Has the first of two steps meet a trouble, and ends the server meanwhile; returns the run.

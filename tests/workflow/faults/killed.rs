@@ -7,7 +7,7 @@ use super::{approved, attempts, execute_or_die, requests_noted};
 use crate::faults::{assert_sound, error_code, under_strace};
 use crate::support::api::Trouble;
 use crate::support::{Client, Ran, Saved, eventually, finds, kill_stride, skipped};
-use crate::workflow::runs::Ground;
+use crate::workflow::runs::{Ground, code};
 
 const THIRTY: &str = include_str!("thirty.yaml");
 
@@ -48,8 +48,19 @@ impl Thirty {
     }
 
     /// Runs it in a server, which may be killed meanwhile; returns whether the run came to its end.
+    #[track_caller]
     fn run_in(&self, mut client: Client) -> bool {
-        client.try_shake_hands("2025-06-18") && execute_or_die(&mut client, self.arguments.clone()).is_some()
+        if !client.try_shake_hands("2025-06-18") {
+            return false;
+        }
+        let Some(mut done) = execute_or_die(&mut client, self.arguments.clone()) else { return false };
+        if code(&done) == "E_CONSENT_PENDING" {
+            // It was killed while it used the consent up: that takes another approval.
+            self.ground.approve(&done);
+            done = execute_or_die(&mut client, self.arguments.clone()).expect("an answer");
+        }
+        assert_eq!(code(&done), "ok", "{done}");
+        true
     }
 
     /// How often the API was asked for the one request of a step.
@@ -203,7 +214,7 @@ fn a_run_that_is_killed_in_any_request_sends_nothing_twice() {
     assert!(thirty.run_in(Client::start(&thirty.ground.scratch, &[])));
     thirty.check("nothing killed it");
     let requests = thirty.ground.api.seen().len();
-    assert!(requests >= 28, "only {requests}");
+    assert!(requests >= 25, "only {requests}");
     for n in (0..requests).step_by(kill_stride()) {
         thirty.again();
         // The API does what it was asked for, and nobody hears of it.
@@ -224,7 +235,7 @@ fn a_run_that_is_killed_again_and_again_comes_to_its_end() {
     }
     let thirty = Thirty::new();
     let scratch = &thirty.ground.scratch;
-    let inject = "fsync:signal=SIGKILL:when=5";
+    let inject = "fsync:signal=SIGKILL:when=9";
     let mut server = under_strace(scratch, inject).expect("there is a strace");
     assert!(!thirty.run_in(Client::spawn(server.arg("serve"))), "it is killed");
     let id = thirty.run().expect("it was begun")["run"].as_str().expect("an id").to_owned();
@@ -235,6 +246,6 @@ fn a_run_that_is_killed_again_and_again_comes_to_its_end() {
         killed.set(killed.get() + usize::from(ran.stdout.is_empty()));
         ran
     });
-    assert!(*killed.get_mut() >= 14, "only {killed:?} were killed");
+    assert!(*killed.get_mut() >= 8, "only {killed:?} were killed");
     thirty.check("killed again and again");
 }
