@@ -29,6 +29,10 @@ tools:
 workspace *OPTIONS:
     bash tests/e2e/workspace.sh {{OPTIONS}}
 
+# The story of workflows from an API's document to a run that was killed and ended, by agents and a person at a terminal
+workflows:
+    bash tests/e2e/workflow.sh
+
 # A big API of somebody else's, imported: GitHub's, from npm
 catalog:
     bash tests/e2e/catalog.sh

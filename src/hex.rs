@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use uuid::Uuid;
+
 /// Returns bytes as lower-case hex digits, two for each.
 pub fn encode(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
@@ -9,6 +11,12 @@ pub fn encode(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+/// Returns the end of an id, by which people name it.
+pub fn tail(id: Uuid) -> String {
+    let id = id.simple().to_string();
+    id[id.len() - 12..].to_owned()
 }
 
 /// Returns the bytes that lower-case hex digits stand for; `None` for any other text.

@@ -116,7 +116,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     context.shows_data = globals.json;
     context.progress = output.progress();
     context.emit = output.emitter();
-    context.ask = output.asker(globals.yes);
+    context.ask = output.asker(globals.yes, &context.cancelled);
     context.line = output.line_reader();
     context.confirmation = output::confirmation(globals.yes);
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
@@ -126,7 +126,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     if entry.effect == Effect::Destroy {
         call.look(&context)?;
         if existed {
-            output.confirm(Body::Several(Vec::new()), call.question(), globals.yes)?;
+            output.confirm(Body::Several(Vec::new()), call.question(), globals.yes, &context.cancelled)?;
         }
     }
     let command = call.command().to_owned();

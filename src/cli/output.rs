@@ -1,13 +1,16 @@
 //! Writing to the terminal: data on stdout, everything else on stderr, and a closed pipe is no failure.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice as Stream};
 use anstyle::{AnsiColor, Style};
 use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::globals::Globals;
 use crate::error::{Code, Error, Result};
@@ -19,6 +22,9 @@ const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const BOLD: Style = Style::new().bold();
+
+/// The time between two looks at whether the person gave up in place of an answer.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Where a command's answers go, and how they look.
 #[derive(Clone, Copy)]
@@ -144,7 +150,13 @@ impl Output {
     }
 
     /// Shows what would be done and asks on a terminal; without one only `--yes` confirms.
-    pub(super) fn confirm(&self, preview: Body, question: &str, yes: bool) -> Result<()> {
+    pub(super) fn confirm(
+        &self,
+        preview: Body,
+        question: &str,
+        yes: bool,
+        cancelled: &CancellationToken,
+    ) -> Result<()> {
         if yes {
             return Ok(());
         }
@@ -166,10 +178,13 @@ impl Output {
             }
         }
         self.note(&format!("{question} [y/N] "));
-        let mut answer = String::new();
-        std::io::stdin()
-            .read_line(&mut answer)
-            .map_err(|error| refused(format!("No answer could be read: {error}")))?;
+        let answer = match typed(cancelled) {
+            None => {
+                self.note("\n");
+                return Err(Error::new(Code::Cancelled, "Given up; nothing was changed"));
+            }
+            Some(answer) => answer.map_err(|error| refused(format!("No answer could be read: {error}")))?,
+        };
         match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
             _ => Err(refused("Not confirmed; nothing was changed".to_owned())),
@@ -202,9 +217,9 @@ impl Output {
     }
 
     /// Returns what asks before something is written.
-    pub(super) fn asker(&self, yes: bool) -> Arc<Ask> {
-        let output = *self;
-        Arc::new(move |preview, question| output.confirm(preview, question, yes))
+    pub(super) fn asker(&self, yes: bool, cancelled: &CancellationToken) -> Arc<Ask> {
+        let (output, cancelled) = (*self, cancelled.clone());
+        Arc::new(move |preview, question| output.confirm(preview, question, yes, &cancelled))
     }
 
     /// Returns what asks the person at the terminal for a line of text; what it shows goes to stderr.
@@ -255,6 +270,24 @@ impl Output {
     /// Writes styled text to stderr; there is nowhere to tell that this failed.
     fn note(&self, text: &str) {
         let _ = AutoStream::new(std::io::stderr().lock(), stream(self.color)).write_all(text.as_bytes());
+    }
+}
+
+/// Returns the line that the person types; nothing where they give up in place of an answer.
+fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
+    let (sender, line) = mpsc::channel();
+    // No signal ends a read that waits: where the person gives up, the process ends without it.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let _ = sender.send(std::io::stdin().read_line(&mut line).map(|_| line));
+    });
+    loop {
+        match line.recv_timeout(LOOK) {
+            Ok(line) => return Some(line),
+            Err(RecvTimeoutError::Timeout) if cancelled.is_cancelled() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Some(Ok(String::new())),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::request::{self, effects};
 use super::{GROUP, in_time, widened};
 use crate::clock::{Millis, rfc3339, span};
 use crate::error::{Code, Error, Result};
+use crate::hex::tail;
 use crate::op::{Body, Confirmation, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Table};
 use crate::store::catalogs;
 use crate::store::consents::{self, Request, State};
@@ -54,7 +55,7 @@ impl Operation for List {
         let found = context.store.read(|db| consents::list(db, open, &Page::all()))?.rows;
         let row = |request: &Request| {
             vec![
-                request.uuid.to_string(),
+                tail(request.uuid),
                 request.operation.clone(),
                 request.caller.clone(),
                 request.project.clone(),

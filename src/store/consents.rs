@@ -278,15 +278,15 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Says that a person approved a request, which is then good until `expires_at`; returns whether it waited for that, or
-/// was denied before.
+/// Says that a person approved a request, which is then good until `expires_at`; returns whether it waited for that, was
+/// denied before, or was approved and not used: a use of it that was cut off takes another approval.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Result<bool> {
     let sql = sql!(
         "UPDATE consent SET state = 'approved', decided_at = ?2, expires_at = ?3
-         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'denied') AND expires_at > ?2"
+         WHERE uuid = ?1 AND needs = 'person' AND state IN ('pending', 'denied', 'approved') AND expires_at > ?2"
     );
     Ok(db.run(sql, params![uuid, now, expires_at])? == 1)
 }

@@ -183,7 +183,7 @@ impl Store {
     /// Takes the right to work on a run; `None` where another process, or another thread of this one, has it.
     ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
+    /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where the lock file cannot be made.
     pub fn hold_run(&self, run: Uuid) -> Result<Option<RunHolder>> {
         let path = run_lock(self.file(), run);
         let mut looks = 0;

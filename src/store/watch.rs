@@ -79,6 +79,14 @@ impl Watch {
     }
 }
 
+/// Returns what tells the content of a database from one that was restored in its place.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn generation(db: &Db<'_>) -> Result<String> {
+    db.single(sql!("SELECT value FROM setting WHERE key = 'generation'"), params![], |row| row.get(0))
+}
+
 fn position(db: &Db<'_>) -> Result<Position> {
     let sql =
         sql!("SELECT (SELECT value FROM setting WHERE key = 'generation'), (SELECT coalesce(max(seq), 0) FROM event)");

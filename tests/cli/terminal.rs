@@ -268,6 +268,7 @@ fn requests_for_consent_say_what_and_who() {
         Ok(shown) => shown,
         Err(why) => return skipped(why),
     };
+    let shown = Regex::new(r"\b[0-9a-f]{12}\b").expect("a pattern").replace_all(&shown, "xxxxxxxxxxxx").into_owned();
     assert_snapshot!(shown, @r#"
     --- 40
     ID                          OPERATION  …
@@ -503,6 +504,13 @@ fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<(
     assert_eq!(status, 130, "{shown}");
     assert!(shown.contains(awaited) && shown.to_lowercase().contains("given up"), "{shown}");
     Some(())
+}
+
+#[test]
+fn ctrl_c_at_a_question_gives_up() {
+    let scratch = Scratch::with_project();
+    let Some(()) = interrupted(&scratch, &["project", "delete", "p"], "[y/N]") else { return skipped(NO_SCRIPT) };
+    scratch.ok(&["project", "show", "p"]);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn imports_go_down_only() {
             // What `content/mod.rs` names for other domains.
             // A key says which tools its clients list.
             "access" => &["op", "store", "error", "clock", "redact", "content::names", "operations", "DOMAINS"],
-            "consent" => &["op", "approved", "store", "error", "clock", "disk"],
+            "consent" => &["op", "approved", "store", "error", "clock", "disk", "hex"],
             "deploy" => &[
                 "op",
                 "mcp_servers",

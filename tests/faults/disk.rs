@@ -66,7 +66,7 @@ fn f05_a_write_that_fails_once_changes_nothing_and_the_next_one_works() {
 }
 
 /// Fills the file system below the scratch folder to the last byte.
-fn fill(scratch: &Scratch, name: &str) -> std::path::PathBuf {
+pub(crate) fn fill(scratch: &Scratch, name: &str) -> std::path::PathBuf {
     use std::io::Write;
     let path = scratch.path().join(name);
     let mut file = std::fs::File::create(&path).expect("a file");

@@ -23,10 +23,13 @@ use std::process::Command;
 use mcpkg::store::page::Page;
 use mcpkg::store::prompts;
 
+pub(crate) use disk::fill;
+pub(crate) use versions::faketime;
+
 use crate::support::{Ran, Scratch, finds};
 
 /// The real binary under strace, which does `inject` to its system calls, such as `fsync:error=EIO:when=3`.
-fn under_strace(scratch: &Scratch, inject: &str) -> Option<Command> {
+pub(crate) fn under_strace(scratch: &Scratch, inject: &str) -> Option<Command> {
     let words = strace(inject)?;
     Some(scratch.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>()))
 }
@@ -52,14 +55,14 @@ fn content_of(name: &str, size: usize) -> String {
 
 /// `mcpkg check --deep` finds nothing.
 #[track_caller]
-fn assert_sound(scratch: &Scratch) {
+pub(crate) fn assert_sound(scratch: &Scratch) {
     let checked = scratch.ok(&["check", "--deep"]);
     assert!(checked.contains("is sound"), "{checked}");
 }
 
 /// The command fails with `code` and exit status 1.
 #[track_caller]
-fn assert_refused(scratch: &Scratch, arguments: &[&str], code: &str) {
+pub(crate) fn assert_refused(scratch: &Scratch, arguments: &[&str], code: &str) {
     let ran = scratch.run(&[&["--json"], arguments].concat());
     assert_eq!(ran.status, 1, "{ran}");
     assert!(fails(&ran, code), "not {code}: {ran}");
@@ -71,7 +74,7 @@ fn fails(ran: &Ran, code: &str) -> bool {
 }
 
 /// The code with which a command with `--json` failed.
-fn error_code(ran: &Ran) -> Option<String> {
+pub(crate) fn error_code(ran: &Ran) -> Option<String> {
     // A server says it on standard error.
     let of_server = || ran.stderr.find("{\n").map(|at| &ran.stderr[at..]);
     let json = if ran.stdout.is_empty() { of_server()? } else { &ran.stdout };

@@ -4,16 +4,15 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 
 use mcpkg::clock::Clock;
 use mcpkg::op::Context;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use super::{assert_refused, assert_sound, error_code, under_strace};
-use crate::support::{Mount, Random, Scratch, eventually, skipped};
+use crate::support::{Mount, Random, Saved, Scratch, eventually, skipped};
 use crate::tools::homes::{Homes, TOOL, installed, run};
 use crate::tools::trusting;
 
@@ -82,38 +81,6 @@ fn leftovers(folder: &Path) -> Vec<String> {
         }
     }
     found
-}
-
-/// A copy of folders, to begin again from.
-struct Saved {
-    copies: Vec<(std::path::PathBuf, TempDir)>,
-}
-
-impl Saved {
-    fn of(folders: &[&Path]) -> Self {
-        let copy = |folder: &&Path| {
-            let to = tempfile::tempdir().expect("a folder");
-            copy(folder, to.path());
-            (folder.to_path_buf(), to)
-        };
-        Self { copies: folders.iter().map(copy).collect() }
-    }
-
-    fn restore(&self) {
-        for (folder, copied) in &self.copies {
-            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-                let path = entry.path();
-                let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-                gone.expect("it goes");
-            }
-            copy(copied.path(), folder);
-        }
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    let status = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
-    assert!(status.success());
 }
 
 /// Runs a command again and again, each time killed at another of its system calls: it is wholly done or not at all, and the

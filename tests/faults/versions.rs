@@ -196,7 +196,7 @@ fn f18_a_clock_that_goes_back_changes_no_order() {
 }
 
 /// The library that gives a process another clock, where the machine has it.
-fn faketime() -> Option<String> {
+pub(crate) fn faketime() -> Option<String> {
     let libraries =
         ["/usr/lib/x86_64-linux-gnu/faketime", "/usr/lib/aarch64-linux-gnu/faketime", "/usr/lib64/faketime"];
     let mut libraries = libraries.iter().map(|folder| format!("{folder}/libfaketime.so.1"));

@@ -43,6 +43,10 @@ pub enum Trouble {
     Large(usize),
     /// JSON that is none, called JSON.
     NoJson,
+    /// The answer, so much later.
+    Late(Duration),
+    /// The work is done, and then nothing comes for as long as the client waits.
+    Unheard,
 }
 
 /// A request that came.
@@ -59,7 +63,8 @@ pub struct Seen {
 #[derive(Default)]
 struct State {
     seen: Vec<Seen>,
-    trouble: VecDeque<Trouble>,
+    /// What comes in the place of the next answers; nothing where one is as it should be.
+    trouble: VecDeque<Option<Trouble>>,
     apps: Vec<Value>,
     databases: Vec<(Value, u64)>,
     keys: HashMap<String, Value>,
@@ -132,7 +137,19 @@ impl Api {
 
     /// Answers the next requests so, in this order.
     pub fn trouble(&self, trouble: impl IntoIterator<Item = Trouble>) {
-        self.state().trouble.extend(trouble);
+        self.state().trouble.extend(trouble.into_iter().map(Some));
+    }
+
+    /// Answers so after `count` requests more.
+    pub fn trouble_after(&self, count: usize, trouble: Trouble) {
+        let mut state = self.state();
+        state.trouble.extend((0..count).map(|_| None));
+        state.trouble.push_back(Some(trouble));
+    }
+
+    /// Forgets all that came, and all that was made of it.
+    pub fn reset(&self) {
+        *self.state() = State::default();
     }
 
     /// Answers 401 from now on where `Authorization` is another.
@@ -163,7 +180,7 @@ impl Api {
 async fn connection(mut stream: TcpStream, tls: Option<TlsAcceptor>, state: Arc<Mutex<State>>) {
     let garbage = {
         let mut state = state.lock().expect("nobody panicked");
-        let is_next = matches!(state.trouble.front(), Some(Trouble::Garbage));
+        let is_next = matches!(state.trouble.front(), Some(Some(Trouble::Garbage)));
         is_next.then(|| state.trouble.pop_front())
     };
     if garbage.is_some() {
@@ -198,18 +215,17 @@ async fn answer(request: Request<Incoming>, state: Arc<Mutex<State>>) -> Result<
         let mut state = state.lock().expect("nobody panicked");
         let line = format!("{} {path}", head.method);
         state.seen.push(Seen { line, headers: headers.clone(), body: body.to_vec() });
-        state.trouble.pop_front()
+        state.trouble.pop_front().flatten()
     };
+    let work = || state.lock().expect("nobody panicked").answer(head.method.as_str(), &path, &headers, &body);
     match trouble {
-        Some(trouble) => troubled(trouble).await,
-        None => {
-            let mut state = state.lock().expect("nobody panicked");
-            Ok(state.answer(head.method.as_str(), &path, &headers, &body))
-        }
+        Some(trouble) => troubled(trouble, work).await,
+        None => Ok(work()),
     }
 }
 
-async fn troubled(trouble: Trouble) -> Result<Answer, io::Error> {
+/// Answers as a trouble says; `work` does what was asked for.
+async fn troubled(trouble: Trouble, work: impl FnOnce() -> Answer) -> Result<Answer, io::Error> {
     let pieces =
         |pieces: Vec<Result<Frame<Bytes>, io::Error>>| BodyExt::boxed(StreamBody::new(tokio_stream::iter(pieces)));
     let json = |length: usize, body| {
@@ -218,6 +234,15 @@ async fn troubled(trouble: Trouble) -> Result<Answer, io::Error> {
     };
     match trouble {
         Trouble::Stall => std::future::pending().await,
+        Trouble::Unheard => {
+            drop(work());
+            std::future::pending().await
+        }
+        Trouble::Late(by) => {
+            let answer = work();
+            tokio::time::sleep(by).await;
+            Ok(answer)
+        }
         Trouble::Drop | Trouble::Garbage => Err(io::Error::other("the connection ends")),
         Trouble::Status(status, headers, body) => {
             let mut response = Response::builder().status(status);

@@ -1,6 +1,7 @@
 //! Contract 004: commands and workflows.
 
 mod catalogs;
+mod faults;
 mod index;
 pub(crate) mod plugins;
 mod phase2;

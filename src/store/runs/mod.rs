@@ -171,6 +171,18 @@ pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
+/// Whether a row is still that run of this database: it was not deleted, and no backup was restored over it.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn stands(db: &Db<'_>, run: i64, uuid: Uuid, generation: &str) -> Result<bool> {
+    let sql = sql!(
+        "SELECT 1 FROM run JOIN setting ON setting.key = 'generation' AND setting.value = ?3
+          WHERE run.id = ?1 AND run.uuid = ?2"
+    );
+    Ok(db.one(sql, params![run, uuid, generation], |_| Ok(()))?.is_some())
+}
+
 /// Returns a page of the runs of a project, or of those without one, the newest first; it begins after the run whose id is
 /// `page.after`.
 ///

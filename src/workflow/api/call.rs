@@ -230,6 +230,7 @@ pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
         Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not answer '{what}' in time")),
         Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was given up before {host} answered")),
         Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))
+            .with_details(json!({ "host": host, "sent": true }))
             .hint("`mcpkg catalog set NAME --max-answer 64` takes up to 64 MiB"),
         _ => Error::new(Code::HttpFailed, format!("{host} cannot be asked for '{what}': {failure}"))
             .with_details(json!({ "host": host, "sent": !failure.is_unsent() })),

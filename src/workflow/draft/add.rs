@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kept::{Kept, base_at, base_of, short};
+use super::kept::{Kept, base_at, base_of};
 use super::said::Said;
 use crate::error::{Code, Error, Result};
+use crate::hex::tail;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Rate, Reply, Shape};
 use crate::store::Db;
 use crate::store::drafts::{self, Base};
@@ -83,9 +84,9 @@ impl Operation for Add {
             Ok(kept)
         })?;
         let sentence = format!("Proposed workflow '{}' in project '{}' as draft {uuid}", kept.draft.name, kept.project);
-        let (id, name) = (short(uuid), &kept.draft.name);
+        let (id, name) = (tail(uuid), &kept.draft.name);
         let of_base = kept.draft.base.map(|base| format!(", made from revision {}", base.revision)).unwrap_or_default();
-        let reply = Reply::sentence(sentence, kept.data()).warn(model::lines(&said.findings));
+        let reply = Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings));
         Ok(reply.hint(format!(
             "`mcpkg draft diff {id}` shows what it changes of '{name}'{of_base}; `mcpkg draft approve {id}` takes it"
         )))

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::kept::{Kept, overtaken, shown};
 use crate::error::{Code, Error, Result};
+use crate::hex::tail;
 use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::drafts;
 use crate::store::workflows::{self, Action, Change, Workflow};
@@ -55,7 +56,7 @@ impl Operation for Approve {
         let (model, checked) = Model::checked(context, &kept.text)?;
         if checked.sound.is_none() {
             let error = model::faulty(&format!("Draft {}", kept.draft.uuid), &checked.findings);
-            return Err(error.hint(format!("`mcpkg draft edit {}` mends them", super::kept::short(kept.draft.uuid))));
+            return Err(error.hint(format!("`mcpkg draft edit {}` mends them", tail(kept.draft.uuid))));
         }
         let number = kept.draft.base.map_or(1, |base| base.revision + 1);
         let question = format!("Make it revision {number} of workflow '{}'?", kept.draft.name);

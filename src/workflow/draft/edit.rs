@@ -61,7 +61,7 @@ impl Operation for Edit {
         }
         let (kept, said) = keep(context, &kept, edited).map_err(|error| editor::keep(file, error))?;
         let sentence = format!("Edited draft {uuid} of workflow '{}'", kept.draft.name);
-        Ok(Reply::sentence(sentence, kept.data()).warn(model::lines(&said.findings)))
+        Ok(Reply::sentence(sentence, kept.data()).warn(model::warnings(&said.findings)))
     }
 }
 

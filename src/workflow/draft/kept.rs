@@ -7,6 +7,7 @@ use crate::clock::rfc3339;
 use crate::consent::request::plain;
 use crate::diff;
 use crate::error::{Code, Error, Result};
+use crate::hex::tail;
 use crate::store::drafts::{self, Draft, State};
 use crate::store::page::Page;
 use crate::store::projects::Project;
@@ -100,7 +101,7 @@ impl Kept {
         Err(Error::new(Code::DraftStale, why)
             .hint(format!(
                 "`mcpkg draft edit {}` shows what was changed, and proposes the draft anew",
-                short(self.draft.uuid)
+                tail(self.draft.uuid)
             ))
             .with_details(details))
     }
@@ -177,12 +178,6 @@ pub(super) fn shown(text: &str) -> String {
     text.lines().map(|line| plain(line) + "\n").collect()
 }
 
-/// Returns the end of an id, which names a draft.
-pub(super) fn short(id: Uuid) -> String {
-    let id = id.simple().to_string();
-    id[id.len() - 12..].to_owned()
-}
-
 /// Returns the failure of a draft that a person decided already.
 pub(super) fn decided(draft: &Draft) -> Error {
     let by = draft.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
@@ -197,7 +192,7 @@ pub(super) fn overtaken(id: Uuid) -> Error {
         Code::DraftStale,
         format!("Draft {id} was edited or decided by somebody else meanwhile; nothing was changed"),
     )
-    .hint(format!("`mcpkg draft show {}` shows what became of it", short(id)))
+    .hint(format!("`mcpkg draft show {}` shows what became of it", tail(id)))
     .with_details(json!({ "draft": id.to_string() }))
 }
 

@@ -4,9 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::kept::{data, short};
+use super::kept::data;
 use crate::clock::rfc3339;
 use crate::error::Result;
+use crate::hex::tail;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table, cell};
 use crate::store::drafts::{self, Draft};
 use crate::workflow::answer::VERSION;
@@ -50,7 +51,7 @@ impl Operation for List {
         })?;
         let row = |draft: &Draft| {
             vec![
-                short(draft.uuid),
+                tail(draft.uuid),
                 draft.name.clone(),
                 draft.state.word().to_owned(),
                 draft.base.map(|base| base.revision.to_string()).unwrap_or_default(),

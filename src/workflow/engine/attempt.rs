@@ -66,7 +66,7 @@ impl Drive<'_> {
             started_at: context.clock.now(),
         };
         let run = self.run;
-        let last = context.store.write(|db| {
+        let last = self.note(|db| {
             let last = attempts::last(db, run, place)?;
             begun.number = last.as_ref().map_or(0, |last| last.begun.number) + 1;
             attempts::begin(db, run, &begun)?;

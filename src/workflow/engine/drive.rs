@@ -9,13 +9,13 @@ use super::program::{Program, place};
 use super::sealed::Known;
 use super::stop::{Signal, Stop};
 use super::values::Values;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::redact::redacted;
 use crate::store::events::{self, NewEvent};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, State, StepState, steps};
-use crate::store::{Db, RunHolder};
+use crate::store::{Db, RunHolder, watch};
 
 /// The work on a run.
 pub struct Drive<'a> {
@@ -27,6 +27,8 @@ pub struct Drive<'a> {
     pub run: i64,
     /// The run's id.
     pub uuid: Uuid,
+    /// What tells the database from one that is restored in its place.
+    pub generation: String,
     /// The name of its project.
     pub project: Option<&'a str>,
     /// What is known so far.
@@ -61,19 +63,24 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
         let rows = steps::of(db, found.id)?;
         let earlier = answers(db, &rows)?;
         let project = runs::project_name(db, &found)?;
-        Ok(Some((found, rows, earlier, project)))
+        Ok(Some((found, rows, earlier, project, watch::generation(db)?)))
     })?;
     // Its project was deleted meanwhile, and the run with it.
-    let Some((found, rows, earlier, project)) = found else { return Ok(()) };
+    let Some((found, rows, earlier, project, generation)) = found else { return Ok(()) };
     let known = Known::default();
     let mut values = Values::of(program, &context.cancelled)?;
     earlier.into_iter().for_each(|earlier| values.restore(earlier));
     let stop = Stop::default();
     let project = project.as_deref();
     let (run, uuid) = (found.id, found.uuid);
-    let mut drive = Drive { context, program, run, uuid, project, values, known, rows, stop: &stop };
+    let mut drive = Drive { context, program, run, uuid, generation, project, values, known, rows, stop: &stop };
     let worked = stop.watched(context, found.id, || drive.work());
-    let is_over = context.store.read(|db| Ok(runs::get(db, uuid)?.is_none_or(|run| run.state.is_over())));
+    let generation = &drive.generation;
+    let is_over = context.store.read(|db| {
+        let found = runs::get(db, uuid)?;
+        Ok(found.is_none_or(|run| run.state.is_over()) || !runs::stands(db, run, uuid, generation)?)
+    });
+    // Of one that was restored nobody knows what it did since the backup: a resume asks anew.
     if is_over.is_ok_and(|is_over| is_over) {
         begin::forget(context, uuid, &found.plan_hash);
     }
@@ -82,8 +89,23 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
 }
 
 impl Drive<'_> {
+    /// Notes something of the run in one transaction.
+    ///
+    /// # Errors
+    /// `E_RUN_STATE` where the run was deleted meanwhile, or the database restored; `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`,
+    /// `E_STORAGE`.
+    pub fn note<T>(&self, what: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.context.store.write(|db| match runs::stands(db, self.run, self.uuid, &self.generation)? {
+            true => what(db),
+            false => Err(Error::new(
+                Code::RunState,
+                format!("Run {} was deleted while it was under way, or the database was restored", self.uuid),
+            )),
+        })
+    }
+
     fn work(&mut self) -> Result<()> {
-        self.context.store.write(|db| runs::start(db, self.run))?;
+        self.note(|db| runs::start(db, self.run))?;
         for seq in 0..self.program.steps.len() {
             if self.rows[seq].state.is_over() {
                 continue;
@@ -115,7 +137,7 @@ impl Drive<'_> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         let now = self.context.clock.now();
         let outcome = if matches!(state, StepState::Succeeded | StepState::Skipped) { "ok" } else { "E_STEP_FAILED" };
-        self.context.store.write(|db| {
+        self.note(|db| {
             before(db)?;
             steps::end(db, self.run, place(seq), state, reason.as_deref(), now)?;
             self.event(db, Some(seq), outcome)
@@ -147,7 +169,7 @@ impl Drive<'_> {
         };
         let outcome = if state == State::Succeeded { "ok" } else { "E_STEP_FAILED" };
         let now = self.context.clock.now();
-        self.context.store.write(|db| {
+        self.note(|db| {
             if let Some(output) = &output {
                 runs::set_output(db, self.run, output)?;
             }
@@ -177,7 +199,7 @@ impl Drive<'_> {
             Signal::End => (State::Interrupted, "the process that worked on it ended"),
         };
         let now = self.context.clock.now();
-        self.context.store.write(|db| {
+        self.note(|db| {
             if state == State::Canceled {
                 steps::give_up(db, self.run, now)?;
             }
@@ -192,7 +214,7 @@ impl Drive<'_> {
     fn uncertain(&mut self, seq: usize) -> Result<()> {
         let reason = format!("whether step '{}' did its work is not known", self.program.steps[seq].id);
         let now = self.context.clock.now();
-        self.context.store.write(|db| {
+        self.note(|db| {
             runs::set_state(db, self.run, State::Uncertain, Some(&reason), now)?;
             self.event(db, None, "E_STEP_UNCERTAIN")
         })

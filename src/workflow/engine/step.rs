@@ -174,7 +174,7 @@ impl Drive<'_> {
                 Ok(Some(Next::Step))
             }
             Round::Again(next_at) => {
-                self.context.store.write(|db| {
+                self.note(|db| {
                     attempts::end(db, run, place, number, ended)?;
                     steps::wait(db, run, place, next_at)?;
                     runs::set_waiting(db, run, true)
@@ -211,7 +211,7 @@ impl Drive<'_> {
             Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
             Some(signal) if !is_uncertain => {
                 let (ended, _) = self.ended(seq, &Err(failed), Some("it was cut off"));
-                self.context.store.write(|db| {
+                self.note(|db| {
                     attempts::end(db, run, place, number, &ended)?;
                     steps::end(db, run, place, StepState::Pending, None, ended.ended_at)
                 })?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{RUNS, named};
 use crate::clock::rfc3339;
 use crate::error::Result;
+use crate::hex::tail;
 use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 use crate::store::page::Page;
 use crate::store::projects;
@@ -96,7 +97,7 @@ impl Runs {
         let seen: Vec<(&Run, State)> = seen.map(|run| (run, report::state(&context.store, run))).collect();
         let row = |(run, state): &(&Run, State)| {
             vec![
-                run.uuid.to_string(),
+                tail(run.uuid),
                 cell(&run.name).into_owned(),
                 state.word().to_owned(),
                 rfc3339(run.created_at),

@@ -66,7 +66,7 @@ impl Operation for Edit {
         approval::approve(context, &project, &workflow.name, &text)?;
         let sentence = format!("Updated workflow '{}' in project '{project}'", workflow.name);
         let reply = Reply::sentence(sentence, with(data(&project, &workflow), &findings));
-        Ok(reply.warn(model::lines(&findings)))
+        Ok(reply.warn(model::warnings(&findings)))
     }
 }
 

@@ -214,7 +214,7 @@ impl File {
 
     /// What a person should know: what was mended, and what is found in the text.
     fn told(&self) -> impl Iterator<Item = String> {
-        let found = model::lines(&self.findings).into_iter().map(|line| format!("{}:{line}", self.path));
+        let found = model::warnings(&self.findings).into_iter().map(|line| format!("{}:{line}", self.path));
         self.notes.iter().map(|note| format!("{}: {note}", self.path)).chain(found)
     }
 }

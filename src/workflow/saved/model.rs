@@ -120,13 +120,19 @@ pub fn without_secrets(findings: &[Finding]) -> Result<()> {
 
 /// Returns a line for each finding, as compilers write them.
 pub fn lines(findings: &[Finding]) -> Vec<String> {
-    let line = |found: &Finding| {
-        let word = if found.severity == Severity::Error { "error" } else { "warning" };
-        let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        let (line, column) = (found.span.line, found.span.column);
-        format!("{line}:{column}: {word}: {} [{}]{hint}", found.message, found.code.name())
-    };
-    findings.iter().map(line).collect()
+    findings.iter().map(|found| line(found, "warning: ")).collect()
+}
+
+/// As [`lines`], for a reply that says of each that it is a warning.
+pub fn warnings(findings: &[Finding]) -> Vec<String> {
+    findings.iter().map(|found| line(found, "")).collect()
+}
+
+fn line(found: &Finding, warning: &str) -> String {
+    let word = if found.severity == Severity::Error { "error: " } else { warning };
+    let hint = found.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+    let (line, column) = (found.span.line, found.span.column);
+    format!("{line}:{column}: {word}{} [{}]{hint}", found.message, found.code.name())
 }
 
 /// Returns the text of a workflow, written in the one form that it has, as a file.

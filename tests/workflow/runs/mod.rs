@@ -30,8 +30,13 @@ pub struct Ground {
 
 impl Ground {
     pub fn new() -> Self {
+        Self::on(Scratch::new())
+    }
+
+    /// As [`Ground::new`], in a folder that is there.
+    pub fn on(scratch: Scratch) -> Self {
         let api = Api::start();
-        let scratch = Scratch::with_project();
+        scratch.ok(&["project", "create", "p"]);
         let document = format!("{}/tests/fixtures/api/hosting.json", env!("CARGO_MANIFEST_DIR"));
         scratch.ok(&["catalog", "import", &document, "--prefix", "hosting", "--base-url", &api.base()]);
         Self { api, scratch }

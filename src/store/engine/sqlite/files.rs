@@ -72,6 +72,7 @@ pub(super) fn sync(path: &Path) -> Result<()> {
 pub(in crate::store) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::StorageFull => Code::DiskFull,
+        ErrorKind::ReadOnlyFilesystem => Code::ReadOnly,
         _ => Code::Unavailable,
     };
     Error::new(code, format!("Cannot open the database at `{}`: {error}", path.display()))

@@ -17,7 +17,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 /// Opens a lock file, made with mode 0600 where it is not there.
 ///
 /// # Errors
-/// `E_DB_UNAVAILABLE`, `E_DISK_FULL`.
+/// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL`.
 pub(in crate::store) fn open_lock_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);

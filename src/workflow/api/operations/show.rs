@@ -62,14 +62,15 @@ impl Operation for Show {
                 (None, false) => "patched".to_owned(),
                 (None, true) => String::new(),
             };
-            let texts = [&*spec.id, &row.method, &row.path, effect_word(spec.effect), &note];
+            let request = format!("{} {}", row.method, row.path);
+            let texts = [&*spec.id, effect_word(spec.effect), &request, &note];
             cells.push(texts.map(|text| cell(text).into_owned()).to_vec());
         }
         let mut data = catalog.data();
         data["approved"] = json!(approval::is_approved(context, &catalog)?);
         let facts: String = data.as_object().into_iter().flatten().map(|(key, value)| line(key, value)).collect();
         data["commands"] = Value::Array(commands);
-        let columns = &["ID", "METHOD", "PATH", "EFFECT", "NOTE"];
+        let columns = &["ID", "EFFECT", "REQUEST", "NOTE"];
         let table = Table { columns, rows: cells, empty: "It has no command".to_owned() };
         Ok(Reply::new(Body::Several(vec![Body::Text(facts), Body::Table(table)]), data))
     }

@@ -1,0 +1,40 @@
+//! A copy of folders, to begin again from.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// A copy of folders, to begin again from.
+pub struct Saved {
+    copies: Vec<(PathBuf, TempDir)>,
+}
+
+impl Saved {
+    /// Copies what stands in folders.
+    pub fn of(folders: &[&Path]) -> Self {
+        let copy = |folder: &&Path| {
+            let to = tempfile::tempdir().expect("a folder");
+            copy(folder, to.path());
+            (folder.to_path_buf(), to)
+        };
+        Self { copies: folders.iter().map(copy).collect() }
+    }
+
+    /// Puts it back in the place of what stands there now.
+    pub fn restore(&self) {
+        for (folder, copied) in &self.copies {
+            for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+                let path = entry.path();
+                let gone = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+                gone.expect("it goes");
+            }
+            copy(copied.path(), folder);
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
+    assert!(status.success());
+}

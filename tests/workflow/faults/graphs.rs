@@ -1,0 +1,115 @@
+//! Random graphs of steps: each runs once, after all that it needs, and what needs a step that failed is left out.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::approved;
+use crate::support::api::Trouble;
+use crate::support::{Client, Random};
+use crate::workflow::runs::{Ground, execute};
+
+const GRAPHS: usize = 16;
+
+/// A step: what it needs, by the places of other steps in the text.
+#[derive(Debug, Default)]
+struct Step {
+    needs: BTreeSet<usize>,
+}
+
+/// Returns random steps without circles, in an order of the text that says nothing of it.
+fn random_steps(random: &mut Random) -> Vec<Step> {
+    let count = 3 + random.below(8);
+    let mut places: Vec<usize> = (0..count).collect();
+    for n in (1..count).rev() {
+        places.swap(n, random.below(n + 1));
+    }
+    let mut steps: Vec<Step> = (0..count).map(|_| Step::default()).collect();
+    for later in 1..count {
+        for earlier in 0..later {
+            if random.below(3) == 0 {
+                steps[places[later]].needs.insert(places[earlier]);
+            }
+        }
+    }
+    steps
+}
+
+/// Writes them as a workflow; what a step needs is said, or follows from what it uses.
+fn written(steps: &[Step], random: &mut Random) -> String {
+    let mut text = "workflow: graph\nsteps:\n".to_owned();
+    for (place, step) in steps.iter().enumerate() {
+        let (said, used): (Vec<usize>, Vec<usize>) = step.needs.iter().partition(|_| random.below(2) == 0);
+        let _ =
+            writeln!(text, "  - id: s{place}\n    run: hosting:apps:update\n    with: {{ app_id: s{place}, name: x }}");
+        if !used.is_empty() {
+            let used: Vec<String> = used.iter().map(|need| format!("steps.s{need}.output")).collect();
+            let _ = writeln!(text, "    if: {}", used.join(" && "));
+            // Where something is said, all of it is.
+            let all: Vec<String> = step.needs.iter().map(|need| format!("s{need}")).collect();
+            let _ =
+                writeln!(text, "    depends_on: [{}]", if said.is_empty() { String::new() } else { all.join(", ") });
+        } else if !said.is_empty() {
+            let said: Vec<String> = said.iter().map(|need| format!("s{need}")).collect();
+            let _ = writeln!(text, "    depends_on: [{}]", said.join(", "));
+        }
+    }
+    text
+}
+
+/// Returns the steps in their order: of those that have all they need, the first of the text.
+fn ordered(steps: &[Step]) -> Vec<usize> {
+    let mut done: Vec<usize> = Vec::new();
+    while done.len() < steps.len() {
+        let ready = |place: &usize| !done.contains(place) && steps[*place].needs.iter().all(|need| done.contains(need));
+        let next = (0..steps.len()).find(ready).expect("there is no circle");
+        done.push(next);
+    }
+    done
+}
+
+#[test]
+fn random_graphs_run_in_a_legal_order() {
+    let mut random = Random::new();
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    for _ in 0..GRAPHS {
+        let steps = random_steps(&mut random);
+        let text = written(&steps, &mut random);
+        // One of the requests fails, or none.
+        let failing = random.below(steps.len() + 2);
+        let (mut states, mut sent) = (vec!["pending"; steps.len()], Vec::new());
+        for place in ordered(&steps) {
+            states[place] = match steps[place].needs.iter().all(|need| states[*need] == "succeeded") {
+                false => "skipped",
+                true => {
+                    sent.push(place);
+                    if sent.len() == failing + 1 { "failed" } else { "succeeded" }
+                }
+            };
+        }
+        let mut arguments = approved(&ground, &mut client, &text, &json!({}));
+        arguments["wait_s"] = json!(20);
+        ground.api.reset();
+        if failing < sent.len() {
+            ground.api.trouble_after(failing, Trouble::Status(500, Vec::new(), "{}"));
+        }
+        let done = execute(&mut client, arguments);
+        let run = match done["run"].as_str() {
+            Some(id) => id.to_owned(),
+            None => done["error"]["details"]["run"].as_str().expect("an id").to_owned(),
+        };
+        let told = ground.scratch.json(&["workflow", "runs", &run]);
+        let lines: Vec<String> = ground.api.seen().into_iter().map(|seen| seen.line).collect();
+        let expected: Vec<String> = sent.iter().map(|place| format!("PATCH /api/v1/apps/s{place}")).collect();
+        assert_eq!(lines, expected, "{text}");
+        for step in told["steps"].as_array().expect("steps") {
+            let place: usize = step["id"].as_str().expect("an id")[1..].parse().expect("a place");
+            assert_eq!(step["state"], states[place], "s{place} of\n{text}\n{step}");
+        }
+        let ended: Value = told["state"].clone();
+        assert_eq!(ended, if failing < sent.len() { "failed" } else { "succeeded" }, "{text}");
+    }
+    client.finish();
+}
