@@ -3,6 +3,7 @@
 mod answer;
 pub mod api;
 pub mod binding;
+pub mod canonical;
 pub mod check;
 pub mod commands;
 mod completions;
