@@ -33,22 +33,30 @@ mod downloads;
 mod gate;
 #[path = "speed/ground.rs"]
 mod ground;
+#[path = "speed/hosting.rs"]
+mod hosting;
 #[path = "load/hour.rs"]
 mod hour;
 #[path = "speed/http.rs"]
 mod http;
 #[path = "speed/imports.rs"]
 mod imports;
+#[path = "speed/latency.rs"]
+mod latency;
 #[path = "load/mixed.rs"]
 mod mixed;
 #[path = "speed/peer.rs"]
 mod peer;
 #[path = "speed/process.rs"]
 mod process;
+#[path = "speed/questions.rs"]
+mod questions;
 #[path = "speed/references.rs"]
 mod references;
 #[path = "speed/requests.rs"]
 mod requests;
+#[path = "speed/runs.rs"]
+mod runs;
 #[path = "speed/sandbox.rs"]
 mod sandbox;
 #[path = "speed/sources.rs"]
@@ -156,7 +164,10 @@ fn measure(quick: bool, filter: &str) {
     catalogs::measure(&data, &effort, &mut table);
     tools::measure(&data, &effort, &mut table);
     commands::measure(&data, &effort, &mut table);
+    latency::measure(&data, &effort, &mut table);
+    questions::measure(&data, &mut table);
     workflows::measure(&effort, &mut table);
+    runs::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
     #[cfg(feature = "gate-onnx")]

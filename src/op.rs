@@ -21,6 +21,7 @@ mod watching;
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -275,7 +276,7 @@ pub struct Reply {
     pub body: Body,
     /// For programs: `--json`, structuredContent.
     pub data: Value,
-    /// The data of an agent's list as JSON, where it was written straight from rows; `data` is null then.
+    /// The data as the JSON that an agent gets, where it was written as that; `data` is null then.
     pub json: Option<String>,
     /// What is known besides, for `_meta` of a tool's result: a key and its value.
     pub meta: Option<(&'static str, Value)>,
@@ -372,6 +373,19 @@ impl Reply {
     pub fn new(body: Body, data: Value) -> Self {
         let (hints, warnings, details) = Default::default();
         Self { body, data, json: None, meta: None, hints, warnings, details, differs: false, failed: false }
+    }
+
+    /// Returns a reply with data: for the shell as a value, for an agent as the JSON that it gets.
+    ///
+    /// # Errors
+    /// `E_INTERNAL` where the data cannot be written as JSON.
+    pub fn written(context: &Context, body: Body, data: &impl Serialize) -> Result<Self> {
+        let unwritable = |error| Error::internal("an answer cannot be written as JSON").with_source(error);
+        if context.is_shell() {
+            return Ok(Self::new(body, serde_json::to_value(data).map_err(unwritable)?));
+        }
+        let json = serde_json::to_string(data).map_err(unwritable)?;
+        Ok(Self { json: Some(json), ..Self::new(body, Value::Null) })
     }
 
     /// Returns what programs get of it as one value: its data, else its text.

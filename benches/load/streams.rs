@@ -44,7 +44,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
         ours: Value::Memory(opened.max(all.resident())),
         off: None,
         reference: Some(Value::Memory(one.resident())),
-        bar: Bar::MiB(100.0),
+        bar: Bar::Bytes(100 << 20),
     });
     let [one, all] = times.each_mut().map(|times| Value::Time(median(times)));
     table.push(Row { what: REACHED.to_owned(), ours: all, off: None, reference: Some(one), bar: Bar::Times(20.0) });

@@ -1,16 +1,16 @@
-//! Import of a big OpenAPI document, as a process: GitHub's, where `tests/e2e/catalog.sh` fetched it, else one of its size.
+//! Import of a big OpenAPI document, as a process: GitHub's, where npm has it, else one of its size.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::Instant;
 
 use serde_json::{Map, Value as Json, json};
 
 use crate::Effort;
 use crate::data::Data;
-use crate::peer::mcpkg;
-use crate::process::in_turn;
+use crate::hosting;
+use crate::process::{in_turn, timed};
 use crate::table::{Bar, Row, Table, Value};
 
 const IMPORT: &str = "catalog import of a document of 13 MB, as a process, against serde_json reading it";
@@ -21,18 +21,13 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         return;
     }
     let (document, empty) = (document(data), data.empty("catalogs.db"));
-    let database = data.path("catalog.db");
+    let database = data.path("catalogs-imported.db");
     let [ours, reference] = in_turn(effort.samples(10) * effort.rounds, || {
         for ending in ["", "-wal", "-shm"] {
             let _ = fs::remove_file(format!("{}{ending}", database.display()));
         }
         fs::copy(&empty, &database).expect("a copy of the empty database");
-        let mut command = mcpkg(&database);
-        command.env("XDG_STATE_HOME", data.path("state")).args(["catalog", "import", "-q", "--prefix", "big"]);
-        let begun = Instant::now();
-        let status = command.arg(&document).stdout(Stdio::null()).status().expect("mcpkg starts");
-        let ours = begun.elapsed();
-        assert!(status.success(), "the import failed");
+        let ours = timed(&mut hosting::importing(data, &database, &document, "big"));
         let begun = Instant::now();
         let bytes = fs::read(&document).expect("the document");
         let read: Json = serde_json::from_slice(&bytes).expect("JSON");
@@ -44,16 +39,28 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     table.push(Row { what: IMPORT.to_owned(), ours, off: None, reference, bar: Bar::Times(10.0) });
 }
 
-/// Returns the path of the document.
-fn document(data: &Data) -> PathBuf {
-    let outside = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/outside/octokit/api.github.com.json");
-    if outside.exists() {
-        return outside;
+/// Returns the path of GitHub's own document, which comes from npm; nothing, and why, where it cannot be had.
+pub fn github() -> Option<PathBuf> {
+    let script = ". tests/support/outside.sh; need_github_api; echo \"$document\"";
+    let mut bash = Command::new("bash");
+    bash.args(["-euc", script]).current_dir(env!("CARGO_MANIFEST_DIR"));
+    let output = bash.output().map_err(|error| println!("skipped: GitHub's own document: {error}")).ok()?;
+    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let path = PathBuf::from(&said);
+    if !path.is_file() {
+        println!("{said}: GitHub's own document");
+        return None;
     }
-    println!("skipped: GitHub's own document, since tests/e2e/catalog.sh did not fetch it; one of its size stands in");
-    let path = data.path("big.json");
-    fs::write(&path, made().to_string()).expect("a document");
-    path
+    Some(path)
+}
+
+/// Returns the path of GitHub's document, else of one of its size.
+fn document(data: &Data) -> PathBuf {
+    github().unwrap_or_else(|| {
+        let path = data.path("big.json");
+        fs::write(&path, made().to_string()).expect("a document");
+        path
+    })
 }
 
 /// Makes a document of 1,200 operations and 13 MB: most of it words and examples, as in GitHub's.

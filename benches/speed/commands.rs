@@ -1,5 +1,5 @@
-//! The index of commands: a search in the library and over stdio, and a command's spec, each against the least that could
-//! answer it.
+//! The index of commands: a search in the library and over stdio, a command's spec, and what many commands cost a server, each
+//! against the least that could answer it.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -9,20 +9,17 @@ use mcpkg::clock::Clock;
 use mcpkg::op::Context;
 use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
-use mcpkg::workflow::commands::reachable;
-use mcpkg::workflow::index::{Found, Index, search};
-use mcpkg::workflow::source::Brief;
-use mcpkg::workflow::spec::CommandEffect;
+use mcpkg::workflow::commands::{Reachable, SOURCES, reachable};
+use mcpkg::workflow::index::{Found, Index};
 use memchr::memmem;
 use serde_json::{Value as Json, json};
 
 use crate::Effort;
 use crate::data::{self, Data};
-use crate::peer::{Peer, line};
+use crate::hosting;
+use crate::peer::{Peer, line, mcpkg};
+use crate::process::{first_answer, in_turn};
 use crate::table::{Bar, Row, Table, Value, median};
-
-/// How many commands an index has.
-const COMMANDS: usize = 5_000;
 
 /// What is searched for.
 const WORDS: [&str; 3] = ["create", "app", "postgres"];
@@ -31,20 +28,42 @@ const WORDS: [&str; 3] = ["create", "app", "postgres"];
 const PAGE: usize = 20;
 
 const LIBRARY: &str = "search of three words over 5000 commands: p50";
-const STDIO: &str = "tools/call search_commands over mcpkg's own, anew: p50";
+const STDIO: &str = "tools/call search_commands over 5000 commands, anew: p50";
+const SIZE: &str = "tools/call search_commands: an answer of 20 hits";
 const SPEC: &str = "tools/call get_command_spec, anew: p50";
+const START: &str = "start to first answer, 5000 commands in the database";
+const MEMORY: &str = "resident after 100 searches, 5000 commands in the database";
 
 /// Measures the rows of the index of commands.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
-    if table.wants(LIBRARY) {
-        library(effort, table);
+    if ![LIBRARY, STDIO, SIZE, SPEC, START, MEMORY].iter().any(|row| table.wants(row)) {
+        return;
     }
-    if table.wants(STDIO) || table.wants(SPEC) {
-        let database = data.empty("commands.db");
-        let store = Store::open(&database).expect("the database opens");
-        let context = Context::shell(store, Selection::default());
+    let database = hosting::database(data);
+    let store = Store::open(&database).expect("the database opens");
+    let context = Context::shell(store, Selection::default());
+    if table.wants(LIBRARY) {
+        library(&context, effort, table);
+    }
+    if table.wants(STDIO) || table.wants(SIZE) {
         over_stdio(data, &context, effort, table);
+    }
+    if table.wants(SPEC) {
         spec(&context, effort, table);
+    }
+    if table.wants(START) {
+        let without = data.empty("without-start.db");
+        let [ours, reference] = in_turn(effort.samples(50) * effort.rounds, || {
+            [&database, &without].map(|database| {
+                let mut command = mcpkg(database);
+                command.arg("serve");
+                first_answer(command)
+            })
+        });
+        row(table, START, ours, reference, 1.1);
+    }
+    if table.wants(MEMORY) {
+        memory(data, &context, table);
     }
 }
 
@@ -75,44 +94,23 @@ fn in_turns(
     std::array::from_fn(|which| median(&mut rounds[1..].iter().map(|round| round[which]).collect::<Vec<_>>()))
 }
 
-/// Commands as the description of a large API has them.
-fn briefs() -> Vec<Brief> {
-    const ACTIONS: [(&str, &str); 5] =
-        [("list", "List"), ("info", "Show"), ("create", "Create"), ("update", "Change"), ("delete", "Delete")];
-    const THINGS: [&str; 10] =
-        ["app", "addon", "pipeline", "database", "domain", "release", "dyno", "key", "webhook", "collaborator"];
-    (0..COMMANDS)
-        .map(|n| {
-            let (action, verb) = ACTIONS[n % ACTIONS.len()];
-            let (thing, of) = (THINGS[n / 5 % THINGS.len()], THINGS[n / 50 % THINGS.len()]);
-            let plan = if n.is_multiple_of(97) { " with a postgres plan" } else { "" };
-            Brief {
-                id: format!("hosting:{of}s:{thing}s-{}:{action}", n / 500),
-                summary: format!("{verb} a {thing} of a {of} in region {}{plan}", n % 37),
-                words: format!("{of}_id {thing} region name limit page_{}", n % 11),
-                aliases: Vec::new(),
-                effect: CommandEffect::Read,
-                deprecated: false,
-                lists: action == "list",
-            }
-        })
-        .collect()
-}
-
-fn texts(briefs: &[Brief]) -> Vec<String> {
-    briefs.iter().map(|brief| format!("{} {} {}", brief.id, brief.summary, brief.words)).collect()
+/// What is looked at of each command: its id, its summary and the names of its arguments.
+fn texts(context: &Context) -> Vec<String> {
+    let briefs = SOURCES.iter().flat_map(|source| source.briefs(context).expect("its commands"));
+    briefs.map(|brief| format!("{} {} {}", brief.id, brief.summary, brief.words)).collect()
 }
 
 /// Looks for each word in each text, as the plainest search does.
-fn look(texts: &[String], words: &[&str]) -> usize {
-    let finders: Vec<_> = words.iter().map(memmem::Finder::new).collect();
+fn look(texts: &[String]) -> usize {
+    let finders = WORDS.map(memmem::Finder::new);
     let has = |text: &&String| finders.iter().filter(|finder| finder.find(text.as_bytes()).is_some()).count() > 0;
     texts.iter().filter(has).count()
 }
 
 /// The first page of what was found.
-fn page(index: &Index, query: &str) -> usize {
-    let mut found = search(&[index], query, |_| true);
+fn page(commands: &Reachable<'_>, indexes: &[Arc<Index>]) -> usize {
+    let query = WORDS.join(" ");
+    let mut found = commands.search(indexes, black_box(&query), |_| true);
     let page = PAGE.min(found.len());
     if found.len() > page {
         found.select_nth_unstable_by(page, Found::order);
@@ -122,18 +120,18 @@ fn page(index: &Index, query: &str) -> usize {
     found.len()
 }
 
-fn library(effort: &Effort, table: &mut Table) {
-    let briefs = briefs();
-    let texts = texts(&briefs);
-    let (index, query) = (Index::new(briefs), WORDS.join(" "));
-    assert!(page(&index, &query) == PAGE && look(&texts, &WORDS) > PAGE, "the search finds something");
-    let ours = || page(&index, black_box(&query));
-    let [ours, reference] = in_turns(effort, effort.samples(200), ours, || look(black_box(&texts), &WORDS));
+fn library(context: &Context, effort: &Effort, table: &mut Table) {
+    let (texts, commands) = (texts(context), reachable(context));
+    let indexes = commands.indexes(None).expect("an index");
+    assert!(texts.len() >= hosting::COMMANDS, "{} commands", texts.len());
+    assert!(page(&commands, &indexes) == PAGE && look(&texts) > PAGE, "the search finds something");
+    let ours = || page(&commands, &indexes);
+    let [ours, reference] = in_turns(effort, effort.samples(200), ours, || look(black_box(&texts)));
     row(table, LIBRARY, ours, reference, 1.0);
 }
 
 /// What calls a tool; each request differs from all before.
-fn calls(tool: &'static str, arguments: Json) -> impl FnMut() -> Vec<u8> {
+pub fn calls(tool: &'static str, arguments: Json) -> impl FnMut() -> Vec<u8> {
     let mut number = 1_000_000;
     move || {
         number += 1;
@@ -143,19 +141,20 @@ fn calls(tool: &'static str, arguments: Json) -> impl FnMut() -> Vec<u8> {
 }
 
 fn over_stdio(data: &Data, context: &Context, effort: &Effort, table: &mut Table) {
+    let texts = texts(context);
+    let (mut ours, mut other) = (Peer::serve(context.database(), true), Peer::serve(&data.usual(), true));
+    let mut call = calls("search_commands", json!({ "query": WORDS.join(" ") }));
+    let answer: Json = serde_json::from_slice(ours.ask(&call())).expect("JSON");
+    let found = &answer["result"]["structuredContent"];
+    assert!(found["results"].as_array().is_some_and(|hits| hits.len() == PAGE), "the search failed: {answer}");
+    let size = Value::Memory(found.to_string().len() as u64);
+    table.push(Row { what: SIZE.to_owned(), ours: size, off: None, reference: None, bar: Bar::Bytes(4 << 10) });
     if !table.wants(STDIO) {
         return;
     }
-    let indexes: Vec<Arc<Index>> = reachable(context).indexes(None).expect("an index");
-    let texts: Vec<String> = indexes.iter().flat_map(|index| texts(index.briefs())).collect();
-    let words = ["create", "prompt", "postgres"];
-    let (mut ours, mut other) = (Peer::serve(context.database(), true), Peer::serve(&data.usual(), true));
-    let mut call = calls("search_commands", json!({ "query": words.join(" ") }));
-    let answer = String::from_utf8_lossy(ours.ask(&call())).into_owned();
-    assert!(answer.contains("mcpkg:prompt:create"), "the search failed: {answer}");
     let ping = line(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}"#);
     let reference = || {
-        let found = look(black_box(&texts), &words);
+        let found = look(black_box(&texts));
         found + other.ask(&ping).len()
     };
     let [ours, reference] = in_turns(effort, effort.samples(500), || ours.ask(&call()).len(), reference);
@@ -163,11 +162,8 @@ fn over_stdio(data: &Data, context: &Context, effort: &Effort, table: &mut Table
 }
 
 fn spec(context: &Context, effort: &Effort, table: &mut Table) {
-    if !table.wants(SPEC) {
-        return;
-    }
     let mut ours = Peer::serve(context.database(), true);
-    let mut call = calls("get_command_spec", json!({ "id": "mcpkg:prompt:list" }));
+    let mut call = calls("get_command_spec", json!({ "id": hosting::COMMAND }));
     let answer = ours.ask(&call()).to_vec();
     let told = String::from_utf8_lossy(&answer);
     assert!(told.contains("\"isError\":false"), "there is no such command: {told}");
@@ -179,4 +175,18 @@ fn spec(context: &Context, effort: &Effort, table: &mut Table) {
     let (ours_once, reference_once) = (|| ours.ask(&call()).len(), || other.ask(&get()).len());
     let [ours, reference] = in_turns(effort, effort.samples(2000), ours_once, reference_once);
     row(table, SPEC, ours, reference, 1.5);
+}
+
+/// Measures what a server has in memory that searched a hundred times, against one whose database has no such commands.
+fn memory(data: &Data, context: &Context, table: &mut Table) {
+    let [ours, reference] = [context.database(), &data.empty("without-memory.db")].map(|database| {
+        let mut server = Peer::serve(database, true);
+        let mut call = calls("search_commands", json!({ "query": WORDS.join(" ") }));
+        for _ in 0..100 {
+            server.ask(&call());
+        }
+        Value::Memory(server.resident())
+    });
+    let (what, bar) = (MEMORY.to_owned(), Bar::BytesMore(24 << 20));
+    table.push(Row { what, ours, off: None, reference: Some(reference), bar });
 }

@@ -216,7 +216,7 @@ fn growth(data: &Data, table: &mut Table) {
         ours: Value::Memory((size() - before) / 10),
         off: None,
         reference: None,
-        bar: Bar::MiB((3 * CHANGED + (64 << 10)) as f64 / f64::from(1 << 20)),
+        bar: Bar::Bytes(3 * CHANGED as u64 + (64 << 10)),
     });
 }
 

@@ -63,13 +63,13 @@ fn memory(data: &Data, table: &mut Table) {
         }
         (idle, peer.resident())
     });
-    for (what, ours, off, bar) in [(READS, ours.1, off.1, 48.0), (IDLE, ours.0, off.0, 16.0)] {
+    for (what, ours, off, bar) in [(READS, ours.1, off.1, 48 << 20), (IDLE, ours.0, off.0, 16 << 20)] {
         table.push(Row {
             what: what.to_owned(),
             ours: Value::Memory(ours),
             off: Some(Value::Memory(off)),
             reference: None,
-            bar: Bar::MiB(bar),
+            bar: Bar::Bytes(bar),
         });
     }
 }

@@ -32,7 +32,8 @@ pub fn replay(file: &Path) {
     lines(|_, output| output.write_all(&answer));
 }
 
-/// Answers each POST with the content of `file`, as a handler of axum that reads its body; prints its address.
+/// Answers each POST with the content of `file`, as a handler of axum that reads its body, and GETs of a thing and of a download
+/// with the same; prints its address.
 pub fn handler(file: &Path) {
     let answer = Bytes::from(std::fs::read(file).expect("the answer to give can be read"));
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
@@ -41,9 +42,12 @@ pub fn handler(file: &Path) {
         println!("{}", json!({ "address": listener.local_addr().expect("an address").to_string() }));
         let whole = answer.clone();
         let handle = async move |_: Bytes| ([(CONTENT_TYPE, "application/json")], answer);
+        let thing = whole.clone();
+        let one = async move || ([(CONTENT_TYPE, "application/json")], thing);
         let download = async move || ([(CONTENT_TYPE, "application/gzip")], whole);
         let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("no delay"));
-        let routes = Router::new().route("/mcp", post(handle)).route("/download", get(download));
+        let routes = Router::new().route("/mcp", post(handle)).route("/things/{thing}", get(one));
+        let routes = routes.route("/download", get(download));
         axum::serve(listener, routes).await.expect("it serves");
     });
 }

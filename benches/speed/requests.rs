@@ -321,6 +321,6 @@ fn peak(data: &Data, table: &mut Table) {
         ours: Value::Memory(ours),
         off: Some(Value::Memory(off)),
         reference: None,
-        bar: Bar::MiB(48.0),
+        bar: Bar::Bytes(48 << 20),
     });
 }

@@ -23,8 +23,12 @@ pub enum Bar {
     Times(f64),
     /// At least so many times the reference.
     AtLeast(f64),
-    /// At most so many MiB.
-    MiB(f64),
+    /// At most so many bytes.
+    Bytes(u64),
+    /// At most so many bytes more than the reference.
+    BytesMore(u64),
+    /// At least so often.
+    Reaches(usize),
     /// Never.
     Never,
     /// No bar: for comparison.
@@ -80,7 +84,7 @@ impl Value {
     fn number(self) -> f64 {
         match self {
             Value::Time(time) => time.as_secs_f64(),
-            Value::Memory(bytes) => bytes as f64 / f64::from(1 << 20),
+            Value::Memory(bytes) => bytes as f64,
             Value::Rate(rate) => rate,
             Value::Count(count) => count as f64,
         }
@@ -97,7 +101,8 @@ impl fmt::Display for Value {
         match self {
             Value::Time(time) if *time < Duration::from_millis(1) => write!(f, "{:.1} us", self.number() * 1e6),
             Value::Time(_) => write!(f, "{:.2} ms", self.number() * 1e3),
-            Value::Memory(_) => write!(f, "{:.1} MiB", self.number()),
+            Value::Memory(bytes) if *bytes < 1 << 20 => write!(f, "{:.1} KiB", self.number() / 1024.0),
+            Value::Memory(_) => write!(f, "{:.1} MiB", self.number() / f64::from(1 << 20)),
             Value::Rate(rate) => write!(f, "{rate:.0}/s"),
             Value::Count(count) => write!(f, "{count}"),
         }
@@ -114,7 +119,11 @@ impl Row {
         match self.bar {
             Bar::Times(bar) => Some(self.ratio().is_some_and(|ratio| ratio <= bar)),
             Bar::AtLeast(bar) => Some(self.ratio().is_some_and(|ratio| ratio >= bar)),
-            Bar::MiB(bar) => Some(self.ours.number() <= bar),
+            Bar::Bytes(bar) => Some(self.ours.number() <= bar as f64),
+            Bar::BytesMore(bar) => {
+                Some(self.reference.is_some_and(|reference| self.ours.number() <= reference.number() + bar as f64))
+            }
+            Bar::Reaches(bar) => Some(self.ours.number() >= bar as f64),
             Bar::Never => Some(self.ours.number() == 0.0),
             Bar::None => None,
         }
@@ -129,7 +138,9 @@ impl Row {
         let bar = match self.bar {
             Bar::Times(bar) => format!("<= {bar}"),
             Bar::AtLeast(bar) => format!(">= {bar}"),
-            Bar::MiB(bar) => format!("<= {bar} MiB"),
+            Bar::Bytes(bar) => format!("<= {}", Value::Memory(bar)),
+            Bar::BytesMore(bar) => format!("<= {} more", Value::Memory(bar)),
+            Bar::Reaches(bar) => format!(">= {bar}"),
             Bar::Never => "0".to_owned(),
             Bar::None => nothing(),
         };

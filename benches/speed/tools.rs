@@ -409,7 +409,7 @@ fn big(ground: &Ground, table: &mut Table) {
         std::thread::sleep(Duration::from_millis(1));
     };
     assert!(status.success(), "the install failed");
-    row(table, BIG, Value::Memory(peak), None, Bar::MiB(64.0));
+    row(table, BIG, Value::Memory(peak), None, Bar::Bytes(64 << 20));
 }
 
 fn memory(ground: &Ground, effort: &Effort, table: &mut Table) {

@@ -45,6 +45,11 @@ impl Web {
         Self { child, address }
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Connects to it.
     pub fn connect(&self) -> Connection {
         let stream = TcpStream::connect(self.address).expect("the server takes a connection");

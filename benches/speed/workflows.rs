@@ -1,5 +1,6 @@
 //! The text of workflows: checked, planned and written, against a reader of YAML that does no more than read.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ const RENDER: &str = "workflow: render 500 steps, against validate";
 const COMMANDS: &str = "workflow: validate 500 steps with 5,000 commands, against 500 commands";
 
 /// So many commands.
-struct Many(Vec<Arc<CommandSpec>>);
+struct Many(HashMap<String, Arc<CommandSpec>>);
 
 impl Many {
     fn new(count: usize) -> Self {
@@ -38,16 +39,15 @@ impl Many {
             });
             Arc::new(serde_json::from_value(spec).expect("a spec"))
         };
-        let mut specs: Vec<Arc<CommandSpec>> = (0..count).map(spec).collect();
-        specs.sort_by(|a, b| a.id.cmp(&b.id));
-        Self(specs)
+        let specs = (0..count).map(spec);
+        Self(specs.map(|spec: Arc<CommandSpec>| (spec.id.clone(), spec)).collect())
     }
 }
 
 impl Commands for Many {
     fn resolve(&self, typed: &str) -> Result<Resolved> {
-        let found = self.0.binary_search_by(|spec| spec.id.as_str().cmp(typed));
-        Ok(found.map_or(Resolved::None(Vec::new()), |index| Resolved::One(Arc::clone(&self.0[index]))))
+        let found = self.0.get(typed).map(Arc::clone);
+        Ok(found.map_or(Resolved::None(Vec::new()), Resolved::One))
     }
 
     fn provider(&self, _: &str) -> Result<Option<Arc<ProviderContract>>> {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::cursor;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Reply};
+use crate::op::{Context, Reply};
 use crate::store::blobs::damaged_value;
 use crate::store::page::{Page, Slice};
 use crate::store::prompts::Argument;
@@ -97,15 +97,6 @@ pub fn arguments(json: Option<&str>) -> Result<Vec<Argument>> {
 /// Returns a reply's data.
 pub(super) fn serialize(value: &impl Serialize) -> Result<Value> {
     serde_json::to_value(value).map_err(unwritable)
-}
-
-/// Returns a reply with data: for the shell as a value, for an agent as the JSON that it gets.
-pub(super) fn reply(context: &Context, body: Body, data: &impl Serialize) -> Result<Reply> {
-    if context.is_shell() {
-        return Ok(Reply::new(body, serialize(data)?));
-    }
-    let json = serde_json::to_string(data).map_err(unwritable)?;
-    Ok(Reply { json: Some(json), ..Reply::new(body, Value::Null) })
 }
 
 /// Returns the failure of a reply that cannot be written as JSON.

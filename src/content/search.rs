@@ -4,7 +4,7 @@ use memchr::memmem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{GROUP, answer};
+use super::GROUP;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
 use crate::store::blobs::{self, Verify};
@@ -127,7 +127,7 @@ impl Operation for Search {
             })
             .collect();
         let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
-        answer::reply(context, Body::Table(table), &SearchResults { hits })
+        Reply::written(context, Body::Table(table), &SearchResults { hits })
     }
 }
 

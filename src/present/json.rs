@@ -59,10 +59,20 @@ impl Category {
     }
 }
 
+/// Returns what [`reply`] does, as text. What was written already is not read for it.
+pub(super) fn text(version: Option<&str>, reply: &Reply) -> String {
+    let written = reply.json.as_deref().filter(|_| reply.warnings.is_empty());
+    match (version, written.and_then(|written| written.strip_prefix('{')).filter(|rest| *rest != "}")) {
+        (Some(version), Some(rest)) => format!("{{\"schema_version\":{},{rest}", json!(version)),
+        _ => self::reply(version, reply).to_string(),
+    }
+}
+
 /// Returns a reply's data, which begins with the version where there is one.
 pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     let mut object = begin(version);
-    match &reply.data {
+    let written = reply.json.as_deref().and_then(|json| serde_json::from_str(json).ok());
+    match written.as_ref().unwrap_or(&reply.data) {
         Value::Object(data) => object.extend(data.clone()),
         Value::Null => {}
         other => drop(object.insert("value".to_owned(), other.clone())),
@@ -122,6 +132,21 @@ mod tests {
         assert_eq!(reply(Some("1.0"), &said).to_string(), r#"{"schema_version":"1.0","id":"apps:create"}"#);
         let warned = Reply::sentence("done", json!({})).warn(["slow".to_owned()]);
         assert_eq!(reply(None, &warned).to_string(), r#"{"warnings":["slow"]}"#);
+    }
+
+    #[test]
+    fn what_was_written_already_reads_as_its_data_would() {
+        for json in ["{}", r#"{"id":"apps:create","flags":[]}"#] {
+            for warnings in [vec![], vec!["slow".to_owned()]] {
+                let written = Reply { json: Some(json.to_owned()), ..Reply::sentence("done", Value::Null) };
+                let data = Reply::sentence("done", serde_json::from_str(json).unwrap());
+                let (written, data) = (written.warn(warnings.clone()), data.warn(warnings));
+                for version in [None, Some("1.0")] {
+                    assert_eq!(text(version, &written), reply(version, &data).to_string());
+                    assert_eq!(reply(version, &written), reply(version, &data));
+                }
+            }
+        }
     }
 
     #[test]

@@ -74,6 +74,14 @@ pub fn object(shape: Shape, command: &str, reply: &Reply) -> Value {
     }
 }
 
+/// Returns what [`object`] does, as text.
+pub fn text(shape: Shape, command: &str, reply: &Reply) -> String {
+    match shape {
+        Shape::Json(version) => json::text(version, reply),
+        shape => object(shape, command, reply).to_string(),
+    }
+}
+
 /// Returns a failure as one object, as the shape of what failed has it.
 pub fn failure(shape: Shape, command: &str, failed: &Error) -> Value {
     match shape {

@@ -4,6 +4,7 @@ mod answer;
 pub mod api;
 mod argument;
 pub mod binding;
+pub mod canonical;
 pub mod check;
 pub mod commands;
 mod completions;

@@ -1,7 +1,5 @@
 //! A definition as text: the same definition always gives the same bytes.
 
-use serde_json::Value;
-
 use super::definition::Definition;
 use crate::error::{Error, Result};
 
@@ -20,27 +18,4 @@ pub fn rendered(definition: &Definition) -> Result<String> {
         .map_err(|error| Error::internal("a workflow cannot be written as YAML").with_source(error))?;
     text.truncate(text.trim_end_matches('\n').len());
     Ok(text)
-}
-
-/// Returns a definition as a value whose keys are sorted, so that it has one form: what hashes and comparisons are made of.
-///
-/// # Errors
-/// `E_INTERNAL` where a value cannot be written.
-pub fn canonical(value: &impl serde::Serialize) -> Result<Value> {
-    let value = serde_json::to_value(value)
-        .map_err(|error| Error::internal("a workflow cannot be written as JSON").with_source(error))?;
-    Ok(sorted(value))
-}
-
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut fields: Vec<(String, Value)> =
-                fields.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            fields.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(fields.into_iter().collect())
-        }
-        Value::Array(values) => values.into_iter().map(sorted).collect(),
-        other => other,
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::answer::{Answer, VERSION, cursor, cut, data, is_short, limit, one, place};
+use super::answer::{Answer, VERSION, cursor, cut, is_short, limit, one, place};
 use super::commands::{Reachable, reachable};
 use super::completions::GROUPS;
 use super::index::{Found, Index, Rank};
@@ -177,7 +177,7 @@ impl Operation for Search {
             rows: hits.results.iter().map(row).collect(),
             empty: format!("No command has a word of '{}'", cell(&query)),
         };
-        let reply = Reply::new(Body::Table(table), data(&hits)?);
+        let reply = Reply::written(context, Body::Table(table), &hits)?;
         Ok(match &hits.next_cursor {
             Some(next) if context.is_shell() => {
                 reply.hint(format!("there are more: `--cursor {next}`, or a higher --limit"))

@@ -1,5 +1,7 @@
 //! `get_command_spec`, `mcpkg command show`.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -7,6 +9,7 @@ use serde_json::{Map, Value};
 use super::answer::{Answer, VERSION, data, is_short, one};
 use super::commands::reachable;
 use super::completions::IDS;
+use super::kept::Kept;
 use super::resolve::require;
 use super::spec::CommandSpec;
 use super::{GROUP, word};
@@ -45,6 +48,18 @@ pub enum Detail {
     Full,
 }
 
+/// What was told to agents last, as JSON.
+static TOLD: Kept<(Same, Detail), String> = Kept::new(64);
+
+/// A command that was read: read anew, it is another one.
+struct Same(Arc<CommandSpec>);
+
+impl PartialEq for Same {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// A command, and what tells whether it is still the same.
 #[derive(Serialize, JsonSchema)]
 pub struct Told {
@@ -77,8 +92,11 @@ impl Operation for Show {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let spec = require(&reachable(context), &self.id.join(" "))?;
-        let body = if context.is_shell() { people(&spec) } else { Body::Text(String::new()) };
-        Ok(Reply::new(body, told(&spec, self.detail)?))
+        if context.is_shell() {
+            return Ok(Reply::new(people(&spec), told(&spec, self.detail)?));
+        }
+        let json = TOLD.get((Same(Arc::clone(&spec)), self.detail), || Ok(told(&spec, self.detail)?.to_string()))?;
+        Ok(Reply { json: Some(String::clone(&json)), ..Reply::new(Body::Text(String::new()), Value::Null) })
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a command is: contract 004's `CommandSpec` and `ProviderContract`, whatever source it comes from.
 
+use std::sync::OnceLock;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
+use super::canonical;
 use crate::hex;
 
 /// One command: its arguments, what it answers, and what it does (contract 004, section 4).
@@ -62,6 +64,26 @@ pub struct CommandSpec {
     /// Why no step can run it, where none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
+    /// Its hash, once it was asked for.
+    #[serde(skip)]
+    pub hashed: Hashed,
+}
+
+/// The hash of a command that stays as it is. A clone has none, since it may be changed.
+#[derive(Debug, Default)]
+pub struct Hashed(OnceLock<String>);
+
+impl Clone for Hashed {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+/// Whether a hash was asked for is no difference between two commands.
+impl PartialEq for Hashed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 impl CommandSpec {
@@ -90,6 +112,7 @@ impl CommandSpec {
             deprecated: false,
             runnable: true,
             why_not: None,
+            hashed: Hashed::default(),
             id,
         }
     }
@@ -102,22 +125,11 @@ impl CommandSpec {
     /// Returns the SHA-256 of what is said of it, in hex: it differs whenever anything does, in whichever order objects are
     /// written. Of which arguments it is a provider is said of others.
     pub fn hash(&self) -> String {
-        let own = Self { provider_for: Vec::new(), ..self.clone() };
-        let canonical = serde_json::to_value(own).map(sorted).unwrap_or_default();
-        hex::encode(&Sha256::digest(canonical.to_string()))
-    }
-}
-
-/// Returns a value whose objects have their keys in order.
-fn sorted(value: Value) -> Value {
-    match value {
-        Value::Object(object) => {
-            let mut entries: Vec<_> = object.into_iter().map(|(key, value)| (key, sorted(value))).collect();
-            entries.sort_by(|a, b| a.0.cmp(&b.0));
-            Value::Object(entries.into_iter().collect())
-        }
-        Value::Array(values) => Value::Array(values.into_iter().map(sorted).collect()),
-        other => other,
+        let hashed = self.hashed.0.get_or_init(|| {
+            let own = Self { provider_for: Vec::new(), ..self.clone() };
+            canonical::digest(&own).map(|digest| hex::encode(&digest)).unwrap_or_default()
+        });
+        hashed.clone()
     }
 }
 

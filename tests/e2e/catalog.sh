@@ -4,22 +4,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/support/outside.sh
 
-for program in npm tar python3; do
-    command -v "$program" >/dev/null || skip "there is no $program"
-done
+command -v python3 >/dev/null || skip "there is no python3"
+need_github_api
 need_mcpkg
-
-package=@octokit/openapi@23.0.2
-document="$outside/octokit/api.github.com.json"
-if [ "$(cat "$outside/octokit/fetched" 2>/dev/null)" != "$package" ]; then
-    rm -rf "$outside/octokit" && mkdir -p "$outside/octokit"
-    (cd "$outside/octokit" && npm pack --silent --fetch-retries=1 --fetch-timeout=60000 "$package") >"$outside/octokit/pack.log" 2>&1 ||
-        skip "npm could not pack $package: $(tail -n 1 "$outside/octokit/pack.log")"
-    # One file of the archive, which has some 400 MB unpacked.
-    tar -xzOf "$outside/octokit"/*.tgz package/generated/api.github.com.json >"$document" || skip "the archive has no such file"
-    rm -f "$outside/octokit"/*.tgz
-    echo "$package" >"$outside/octokit/fetched"
-fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -50,6 +50,21 @@ need_python() {
     echo "$*" >"$outside/python/installed"
 }
 
+# need_github_api: sets `document` to the description of GitHub's REST API, 13 MB of OpenAPI.
+need_github_api() {
+    local package=@octokit/openapi@23.0.2
+    document="$outside/octokit/api.github.com.json"
+    if [ "$(cat "$outside/octokit/fetched" 2>/dev/null)" = "$package" ]; then return; fi
+    command -v npm >/dev/null || skip "there is no npm"
+    rm -rf "$outside/octokit" && mkdir -p "$outside/octokit"
+    (cd "$outside/octokit" && npm pack --silent --fetch-retries=1 --fetch-timeout=60000 "$package") >"$outside/octokit/pack.log" 2>&1 ||
+        skip "npm could not pack $package: $(tail -n 1 "$outside/octokit/pack.log")"
+    # One file of the archive, which has some 400 MB unpacked.
+    tar -xzOf "$outside/octokit"/*.tgz package/generated/api.github.com.json >"$document" || skip "the archive has no such file"
+    rm -f "$outside/octokit"/*.tgz
+    echo "$package" >"$outside/octokit/fetched"
+}
+
 # need_mcpkg: sets `mcpkg` to the binary under test: MCPKG_BIN, else a debug build.
 need_mcpkg() {
     if [ -z "${MCPKG_BIN:-}" ]; then

@@ -95,6 +95,6 @@ impl Operation for List {
             rows,
             empty: format!("Project '{project}' has no resources"),
         };
-        answer::reply(context, Body::Table(table), &Listed { resources, next_cursor })
+        Reply::written(context, Body::Table(table), &Listed { resources, next_cursor })
     }
 }

@@ -98,7 +98,7 @@ impl Operation for List {
             files: skill.files.len(),
         };
         let listed = Listed { skills: skills.iter().map(item).collect(), next_cursor };
-        answer::reply(context, Body::Table(table), &listed)
+        Reply::written(context, Body::Table(table), &listed)
     }
 }
 

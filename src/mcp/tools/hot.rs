@@ -85,10 +85,20 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     }
 }
 
-/// Appends what [`result`] returns. A text goes from the reply to the output without a copy between.
+/// Appends what [`result`] returns. A text goes from the reply to the output without a copy between, and one object that stands
+/// there twice is written once.
 fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, out: &mut Vec<u8>) {
     let reply = match outcome {
         Ok(reply) if entry.shape == Shape::Sentence && !matches!(reply.body, Body::Media(_)) => reply,
+        Ok(reply) if matches!(entry.shape, Shape::Json(_)) => {
+            let object = present::text(entry.shape, command, &reply);
+            out.reserve(2 * object.len() + object.len() / 4 + 256);
+            push_text(&object, era, out);
+            out.extend_from_slice(b",\"structuredContent\":");
+            out.extend_from_slice(object.as_bytes());
+            out.push(b'}');
+            return;
+        }
         outcome => {
             let mut result = result(&ResultForm::from(entry), command, outcome);
             if era == Era::Legacy {
@@ -101,10 +111,7 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
     };
     let present::Content::Text(text) = present::content(reply.body) else { return };
     out.reserve(text.len() + text.len() / 16 + 256);
-    era.open(out);
-    out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");
-    push_escaped(out, text.as_bytes());
-    out.extend_from_slice(b"\"}],\"isError\":false");
+    push_text(&text, era, out);
     if entry.structured {
         out.extend_from_slice(b",\"structuredContent\":");
         match &reply.json {
@@ -123,4 +130,12 @@ fn push(entry: &'static Entry, command: &str, outcome: Result<Reply>, era: Era, 
         out.push(b'}');
     }
     out.push(b'}');
+}
+
+/// Appends the beginning of a result that is no failure, with its text.
+fn push_text(text: &str, era: Era, out: &mut Vec<u8>) {
+    era.open(out);
+    out.extend_from_slice(b"\"content\":[{\"type\":\"text\",\"text\":\"");
+    push_escaped(out, text.as_bytes());
+    out.extend_from_slice(b"\"}],\"isError\":false");
 }

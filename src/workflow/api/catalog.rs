@@ -219,21 +219,28 @@ impl Catalog {
         Ok(spec)
     }
 
+    /// Whether a command can be run, as the document has it.
+    pub fn runs(&self, spec: &CommandSpec) -> bool {
+        spec.runnable && !matches!(self.served(spec), Some([own, base]) if !own.has_origin_of(&base))
+    }
+
     /// Says where a command is asked. One that the document has served elsewhere than the catalog is not run: its secrets are
     /// for their own origin alone.
     fn complete(&self, spec: &mut CommandSpec) {
-        let own = spec.base_url.take();
-        let url = |text: &Option<String>| text.as_deref().and_then(Url::parse);
-        match (url(&own), url(&self.base_url)) {
-            (Some(elsewhere), Some(base)) if !elsewhere.has_origin_of(&base) => {
+        match self.served(spec) {
+            Some([own, base]) if !own.has_origin_of(&base) => {
                 spec.runnable = false;
-                let why = format!("it is served by {}, and the catalog by {}", elsewhere.host(), base.host());
+                let why = format!("it is served by {}, and the catalog by {}", own.host(), base.host());
                 spec.why_not.get_or_insert(why);
-                spec.base_url = own;
             }
-            (Some(_), Some(_)) => spec.base_url = own,
-            (_, _) => spec.base_url.clone_from(&self.base_url),
+            Some(_) => {}
+            None => spec.base_url.clone_from(&self.base_url),
         }
+    }
+
+    /// Returns where the document has a command served, and where the catalog is, if both are known.
+    fn served(&self, spec: &CommandSpec) -> Option<[Url; 2]> {
+        Some([Url::parse(spec.base_url.as_deref()?)?, Url::parse(self.base_url.as_deref()?)?])
     }
 }
 

@@ -15,7 +15,7 @@ use super::violation::{Fault, Rule, Violation, invalid, placed};
 use crate::error::Result;
 use crate::http::Url;
 use crate::workflow::contracts;
-use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, Place, SourceKind};
+use crate::workflow::spec::{CommandEffect, CommandSpec, Hashed, Idempotency, Place, SourceKind};
 
 /// The most operations of a document.
 pub const MOST_OPERATIONS: usize = 20_000;
@@ -216,6 +216,7 @@ fn command<'d>(
         deprecated: value["deprecated"] == true,
         runnable: why_not.is_none(),
         why_not,
+        hashed: Hashed::default(),
     })
 }
 

@@ -5,19 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::effects::Effects;
 use super::scope::Before;
 use super::step::{self, PlannedStep};
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::workflow::canonical;
 use crate::workflow::check::{Checked, Sound, Use};
-use crate::workflow::definition::{InputType, Origin};
+use crate::workflow::definition::{Definition, InputType, Origin};
 use crate::workflow::expression::Root;
 use crate::workflow::finding::Finding;
 use crate::workflow::given;
-use crate::workflow::render::canonical;
 use crate::workflow::source::Commands;
 
 /// What is known before a run.
@@ -158,6 +157,18 @@ fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
     open.map(|named| named.id.clone()).collect()
 }
 
+/// All that decides what is done.
+#[derive(Serialize)]
+struct Decides<'a> {
+    definition: &'a Definition,
+    inputs: &'a Map<String, Value>,
+    env: &'a Map<String, Value>,
+    /// The hash of each command by its id.
+    specs: BTreeMap<&'a str, String>,
+    effects: &'a Effects,
+    project: Option<&'a str>,
+}
+
 /// Returns the SHA-256 of all that decides what is done. A secret counts by its reference.
 fn hash(
     sound: &Sound,
@@ -168,17 +179,13 @@ fn hash(
     debug_assert!(sound.definition.inputs.list.iter().all(|named| {
         named.input.r#type != InputType::Secret || inputs.get(&named.id).is_none_or(Value::is_string)
     }));
-    let mut specs = BTreeMap::new();
-    for spec in &sound.specs {
-        specs.insert(&spec.id, spec.hash());
-    }
-    let whole = canonical(&json!({
-        "definition": canonical(&sound.definition)?,
-        "inputs": inputs,
-        "env": env,
-        "specs": specs,
-        "effects": effects,
-        "project": project,
-    }))?;
-    Ok(hex::encode(&Sha256::digest(whole.to_string())))
+    let decides = Decides {
+        definition: &sound.definition,
+        inputs,
+        env,
+        specs: sound.specs.iter().map(|spec| (&*spec.id, spec.hash())).collect(),
+        effects,
+        project,
+    };
+    Ok(hex::encode(&canonical::digest(&decides)?))
 }

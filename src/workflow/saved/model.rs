@@ -1,19 +1,19 @@
 //! A text and what it says: the one place where saved texts are read, named and checked.
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::plural;
 use crate::store::workflows::{New, Summary};
 use crate::store::{Db, blobs, projects};
+use crate::workflow::canonical;
 use crate::workflow::check::{Checked, checked, shaped};
 use crate::workflow::commands::reachable;
 use crate::workflow::definition::{Definition, is_identifier};
 use crate::workflow::finding::{Finding, Kind, Severity, has_errors};
 use crate::workflow::plan::{Given, planned};
-use crate::workflow::render::{canonical, rendered};
+use crate::workflow::render::rendered;
 use crate::workflow::yaml;
 use crate::workflow::yaml::places::Places;
 
@@ -75,7 +75,7 @@ impl Model {
 /// Returns the SHA-256 of what a workflow says: of its JSON with sorted keys, without the version of the form.
 fn hash(definition: &Definition) -> Result<[u8; 32]> {
     let unversioned = Definition { schema_version: None, ..definition.clone() };
-    Ok(Sha256::digest(canonical(&unversioned)?.to_string()).into())
+    canonical::digest(&unversioned)
 }
 
 /// Returns the failure of a text that is none of a workflow.

@@ -1,6 +1,7 @@
 //! Where each value of a text stands, by JSON pointer.
 
 use std::collections::HashMap;
+use std::fmt::Write;
 
 use crate::workflow::span::Span;
 
@@ -173,9 +174,15 @@ impl Places {
 
 /// Returns a JSON pointer with one part more.
 pub fn below(pointer: &str, part: impl std::fmt::Display) -> String {
-    let part = part.to_string();
-    match part.contains(['~', '/']) {
-        true => format!("{pointer}/{}", part.replace('~', "~0").replace('/', "~1")),
-        false => format!("{pointer}/{part}"),
+    let mut below = String::with_capacity(pointer.len() + 24);
+    below.push_str(pointer);
+    below.push('/');
+    let start = below.len();
+    // Writing to a text does not fail.
+    let _ = write!(below, "{part}");
+    if below[start..].contains(['~', '/']) {
+        let part = below[start..].replace('~', "~0").replace('/', "~1");
+        below.replace_range(start.., &part);
     }
+    below
 }

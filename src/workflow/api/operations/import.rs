@@ -128,7 +128,7 @@ impl Operation for Import {
         let count = plural::count(rows.len(), "command");
         let version = Some(&catalog.version).filter(|version| !version.is_empty());
         let api = version.map_or_else(|| catalog.title.clone(), |version| format!("{} {version}", catalog.title));
-        let idle = not_runnable(&catalog, &rows)?;
+        let idle = not_runnable(&catalog, &imported);
         let mut data = catalog.data();
         data["commands"] = json!(rows.len());
         data["not_runnable"] = json!(idle);

@@ -162,9 +162,8 @@ fn left_out(violations: &[Violation]) -> Vec<String> {
 }
 
 /// Returns how many commands cannot be run.
-fn not_runnable(catalog: &Catalog, rows: &[CommandRow]) -> Result<usize> {
-    let specs = rows.iter().map(|row| catalog.command(row)).collect::<Result<Vec<_>>>()?;
-    Ok(specs.iter().filter(|spec| !spec.runnable).count())
+fn not_runnable(catalog: &Catalog, imported: &Imported) -> usize {
+    imported.commands.iter().filter(|command| !catalog.runs(&command.spec)).count()
 }
 
 /// Returns the rows of commands with what a person corrected of them before.
