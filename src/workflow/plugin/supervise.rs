@@ -81,7 +81,9 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
         if session.is_of(plugin) {
             return Ok(Arc::clone(session));
         }
+        // Two of one program may be in each other's way.
         session.end();
+        session.wait();
     }
     *held = None;
     if let Some(pause) = pause(context, plugin)? {

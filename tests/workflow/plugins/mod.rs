@@ -1,7 +1,7 @@
 //! Plugins: MCP servers that mcpkg runs itself. What they play stands in `tests/support/plugin.rs`.
 
+mod called;
 mod changes;
-mod commands;
 mod faults;
 mod network;
 mod shell;
