@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
-use crate::process::{Capture, Environment, Failure, Limits, Program};
+use crate::process::{Capture, Environment, Failure, Limits, Program, is_passed_on};
 use crate::redact;
 use crate::shell;
 
@@ -44,7 +44,10 @@ impl Secret {
             _ if trimmed.len() > LONGEST => Err(from.missing("it is longer than 64 KiB")),
             _ if trimmed.contains('\0') => Err(from.missing("it holds a NUL")),
             _ => {
-                redact::learn(trimmed);
+                // What every program is given is no secret, and stands in texts that have to be read.
+                if !matches!(from, Reference::Environment(name) if is_passed_on(name)) {
+                    redact::learn(trimmed);
+                }
                 Ok(Self(Zeroizing::new(trimmed.to_owned())))
             }
         }

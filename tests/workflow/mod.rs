@@ -3,8 +3,8 @@
 mod catalogs;
 mod faults;
 mod index;
-pub(crate) mod plugins;
 mod phase2;
+pub(crate) mod plugins;
 mod runs;
 pub(crate) mod saved;
 mod text;

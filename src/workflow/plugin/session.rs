@@ -13,7 +13,6 @@ use super::model::Plugin;
 use super::runtime::{Cut, Limits, runtime};
 use crate::error::{Code, Error, Result};
 use crate::redact::redact;
-use crate::secret::Secret;
 use crate::store::plugins;
 use crate::workflow::running::{Answered, Failed};
 
@@ -45,7 +44,7 @@ impl Session {
         let started = open(plugin, &keeping, limits).and_then(|connection| {
             let listing = listing::ask(&connection, limits).map_err(|broken| {
                 connection.close();
-                unavailable(plugin, &broken, connection.secrets())
+                unavailable(plugin, &broken)
             })?;
             keeping.tools(&listing)?;
             for left_out in &listing.left_out {
@@ -83,19 +82,18 @@ impl Session {
         let _used = Used::by(self);
         let result = self.connection.call(tool, arguments.clone(), limits);
         let result = result.map_err(|broken| self.failed(plugin, tool, &broken))?;
-        let secrets = self.connection.secrets().to_vec();
         if result.is_error == Some(true) {
-            let said = excerpt(&text(&result).unwrap_or_else(|| output(&result).to_string()), &secrets);
+            let said = excerpt(&text(&result).unwrap_or_else(|| output(&result).to_string()));
             let error = Error::new(Code::PluginFailed, format!("'{}:{tool}' failed: {said}", plugin.name()));
             return Err(Failed::known(error));
         }
-        Ok(Answered { secrets, ..Answered::of(output(&result)) })
+        Ok(Answered::of(output(&result)))
     }
 
     /// Returns the failure of a call, and ends what is of no use any more.
     fn failed(&self, plugin: &Plugin, tool: &str, broken: &Broken) -> Failed {
         let what = format!("{}:{tool}", plugin.name());
-        let why = excerpt(&broken.to_string(), self.connection.secrets());
+        let why = excerpt(&broken.to_string());
         let (code, message, may_be_done) = match broken {
             Broken::Unreached(_) | Broken::Ungreeted(_) => {
                 (Code::PluginUnavailable, format!("'{what}' was not called: {why}"), false)
@@ -143,7 +141,7 @@ impl Session {
             return false;
         }
         if !self.connection.is_open() {
-            self.broke(&excerpt(&self.connection.last_words(), self.connection.secrets()));
+            self.broke(&excerpt(&self.connection.last_words()));
             return false;
         }
         let is_used = self.calls.load(Ordering::Acquire) > 0;
@@ -224,12 +222,11 @@ impl Drop for Used<'_> {
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {
-        let resolved = connection::resolve(plugin, &limits.cancelled)?;
-        let secrets = resolved.secrets.clone();
-        Ok::<_, Error>((connection::open(runtime, resolved, era, &mark, limits), secrets))
+        let launch = connection::resolve(plugin, &limits.cancelled)?;
+        Ok::<_, Error>(connection::open(runtime, launch, era, &mark, limits))
     };
     let opened = match attempt(plugin.era)? {
-        (Err(Broken::Ungreeted(_)), _) => {
+        Err(Broken::Ungreeted(_)) => {
             // What ends at a word that it does not know may take the older one.
             let other = plugin.era.is_none().then_some(connection::Era::Handshake);
             attempt(other)?
@@ -237,32 +234,31 @@ pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Conne
         opened => opened,
     };
     match opened {
-        (Ok(connection), _) => {
+        Ok(connection) => {
             if plugin.era != Some(connection.era()) {
                 keeping.era(connection.era());
             }
             Ok(connection)
         }
-        (Err(broken), secrets) => Err(unavailable(plugin, &broken, &secrets)),
+        Err(broken) => Err(unavailable(plugin, &broken)),
     }
 }
 
 /// Returns the failure of a plugin that cannot be called.
-pub fn unavailable(plugin: &Plugin, broken: &Broken, secrets: &[Secret]) -> Error {
+pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
     let name = plugin.name();
     if let Broken::Cut(Cut::Cancelled) = broken {
         return Error::new(Code::Cancelled, format!("The plugin '{name}' was given up before it answered"));
     }
-    let why = excerpt(&broken.to_string(), secrets);
+    let why = excerpt(&broken.to_string());
     Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))
         .with_details(json!({ "plugin": name }))
         .hint(format!("`mcpkg mcp show {name}` shows what is run, `mcpkg plugin check {name}` tries it"))
 }
 
 /// Returns how a plugin's words begin, without secrets.
-fn excerpt(text: &str, secrets: &[Secret]) -> String {
-    let hidden = secrets.iter().fold(text.to_owned(), |text, secret| secret.hidden_in(&text));
-    let plain: String = redact(&hidden).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+fn excerpt(text: &str) -> String {
+    let plain: String = redact(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match plain.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &plain[..end]),
         None => plain,
@@ -320,9 +316,10 @@ mod tests {
     #[test]
     fn a_plugins_words_hold_no_secret_and_no_escape() {
         let secret =
-            Secret::new("hunter22".to_owned(), &crate::secret::Reference::Environment("T".to_owned())).unwrap();
-        let said = excerpt("\u{1b}[31mhunter22 at https://a:b@c/", std::slice::from_ref(&secret));
+            crate::secret::Secret::new("hunter22".to_owned(), &crate::secret::Reference::Environment("T".to_owned()))
+                .unwrap();
+        let said = excerpt(&format!("\u{1b}[31m{} at https://a:b@c/", secret.expose()));
         assert!(!said.contains("hunter22") && !said.contains('\u{1b}') && !said.contains("a:b"), "{said}");
-        assert_eq!(excerpt(&"x".repeat(400), &[]).chars().count(), EXCERPT + 1);
+        assert_eq!(excerpt(&"x".repeat(400)).chars().count(), EXCERPT + 1);
     }
 }

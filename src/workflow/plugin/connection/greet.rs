@@ -18,7 +18,7 @@ use super::child::Child;
 use super::era::Era;
 use super::handler::Handler;
 use super::heard::Heard;
-use super::launch::{Launch, Resolved};
+use super::launch::Launch;
 use super::link::Connection;
 use crate::http::{self, Url};
 use crate::process::Program;
@@ -35,7 +35,7 @@ const END: Duration = Duration::from_secs(5);
 /// See [`Broken`]; nothing of it runs on then.
 pub fn open(
     runtime: &'static Runtime,
-    resolved: Resolved,
+    launch: Launch,
     known: Option<Era>,
     mark: &str,
     limits: &Limits,
@@ -44,7 +44,7 @@ pub fn open(
     let handler = Handler { mark: mark.to_owned(), heard: Arc::clone(&heard) };
     let closing = CancellationToken::new();
     let greeting = Greeting { runtime, handler, known, closing: closing.clone(), limits };
-    let (served, child, url) = match resolved.launch {
+    let (served, child, url) = match launch {
         Launch::Program(program) => {
             let (served, child) = greeting.program(program)?;
             (served, Some(child), None)
@@ -57,7 +57,7 @@ pub fn open(
     let closed = CancellationToken::new();
     let peer = served.peer().clone();
     runtime.spawn(watch(served, closed.clone(), Arc::clone(&heard), era));
-    Ok(Connection { runtime, peer, closing, closed, child, url, heard, secrets: resolved.secrets, era })
+    Ok(Connection { runtime, peer, closing, closed, child, url, heard, era })
 }
 
 struct Greeting<'a> {

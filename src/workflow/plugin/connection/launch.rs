@@ -29,30 +29,21 @@ pub enum Launch {
     },
 }
 
-/// What is started or asked, and the secrets that it is given.
-pub struct Resolved {
-    /// What is started or asked.
-    pub launch: Launch,
-    /// What nothing that is kept or shown may hold.
-    pub secrets: Vec<Secret>,
-}
-
 /// Resolves the references of a plugin.
 ///
 /// # Errors
 /// `E_SECRET_MISSING`; `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
-pub fn resolve(plugin: &Plugin, cancelled: &CancellationToken) -> Result<Resolved> {
+pub fn resolve(plugin: &Plugin, cancelled: &CancellationToken) -> Result<Launch> {
     let definition = &plugin.server.definition;
-    let mut filling = Filling { plugin: plugin.name(), cancelled, secrets: Vec::new() };
-    let launch = match definition.transport {
-        Transport::Stdio => Launch::Program(filling.program(definition)?),
-        Transport::Http => filling.address(definition, plugin.reach())?,
+    let filling = Filling { plugin: plugin.name(), cancelled };
+    match definition.transport {
+        Transport::Stdio => filling.program(definition).map(Launch::Program),
+        Transport::Http => filling.address(definition, plugin.reach()),
         Transport::Sse => {
             let why = "it is spoken to by HTTP with server-sent events, which was given up";
-            return Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"));
+            Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"))
         }
-    };
-    Ok(Resolved { launch, secrets: filling.secrets })
+    }
 }
 
 /// Says why mcpkg cannot run a server, before anything of it is resolved; `None` where it can.
@@ -61,7 +52,7 @@ pub fn resolve(plugin: &Plugin, cancelled: &CancellationToken) -> Result<Resolve
 /// `E_INVALID_ARGUMENT` with the reason.
 pub fn check(name: &str, definition: &Definition) -> Result<()> {
     let never = CancellationToken::new();
-    let filling = Filling { plugin: name, cancelled: &never, secrets: Vec::new() };
+    let filling = Filling { plugin: name, cancelled: &never };
     if definition.transport == Transport::Sse {
         let why = "it is spoken to by HTTP with server-sent events, which was given up";
         return Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"));
@@ -84,11 +75,10 @@ pub fn check(name: &str, definition: &Definition) -> Result<()> {
 struct Filling<'a> {
     plugin: &'a str,
     cancelled: &'a CancellationToken,
-    secrets: Vec<Secret>,
 }
 
 impl Filling<'_> {
-    fn program(&mut self, definition: &Definition) -> Result<Program> {
+    fn program(&self, definition: &Definition) -> Result<Program> {
         let command = definition.command.as_ref().ok_or_else(|| self.refuse("it names no program"))?;
         let args = definition.args.iter().map(|arg| self.open(arg)).collect::<Result<Vec<_>>>()?;
         let folder = match &definition.cwd {
@@ -105,7 +95,7 @@ impl Filling<'_> {
         Ok(program)
     }
 
-    fn address(&mut self, definition: &Definition, reach: Reach) -> Result<Launch> {
+    fn address(&self, definition: &Definition, reach: Reach) -> Result<Launch> {
         let url = definition.url.as_ref().ok_or_else(|| self.refuse("it has no address"))?;
         let url = Url::parse(&self.filled(url)?)
             .ok_or_else(|| self.refuse("its address is none, or has a name and a password in it"))?;
@@ -154,8 +144,8 @@ impl Filling<'_> {
         Err(self.refuse(&why).hint("`mcpkg mcp set NAME --env VARIABLE` gives it to the program alone"))
     }
 
-    /// Returns a text with the values of its references, which are secrets from here on.
-    fn filled(&mut self, text: &Text) -> Result<Zeroizing<String>> {
+    /// Returns a text with the values of its references.
+    fn filled(&self, text: &Text) -> Result<Zeroizing<String>> {
         let mut filled = Zeroizing::new(String::new());
         for part in text.parts() {
             let secret = match part {
@@ -177,7 +167,6 @@ impl Filling<'_> {
                 }
             };
             filled.push_str(secret.expose());
-            self.secrets.push(secret);
         }
         Ok(filled)
     }

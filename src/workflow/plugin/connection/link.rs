@@ -15,7 +15,6 @@ use super::child::Child;
 use super::era::Era;
 use super::heard::Heard;
 use crate::http::Url;
-use crate::secret::Secret;
 use crate::workflow::plugin::runtime::{Limits, within};
 
 /// How long an answer is still read that was written before the end.
@@ -34,7 +33,6 @@ pub struct Connection {
     /// Where it is an address.
     pub(super) url: Option<Url>,
     pub(super) heard: Arc<Heard>,
-    pub(super) secrets: Vec<Secret>,
     pub(super) era: Era,
 }
 
@@ -138,11 +136,6 @@ impl Connection {
     /// How it was greeted.
     pub fn era(&self) -> Era {
         self.era
-    }
-
-    /// The secrets that it was given.
-    pub fn secrets(&self) -> &[Secret] {
-        &self.secrets
     }
 
     /// Has it end.

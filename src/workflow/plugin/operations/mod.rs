@@ -72,7 +72,7 @@ fn try_out(context: &Context, plugin: &Plugin) -> Result<Tried> {
     let listed = listing::ask(&connection, &limits);
     connection.close();
     connection.wait(session::END);
-    let listing = listed.map_err(|broken| session::unavailable(plugin, &broken, connection.secrets()))?;
+    let listing = listed.map_err(|broken| session::unavailable(plugin, &broken))?;
     Ok(Tried { listing, era: connection.era() })
 }
 
