@@ -133,6 +133,12 @@ pub fn holds_token(text: &str) -> bool {
     })
 }
 
+/// Whether a text holds a password, an access key, or a token of a well-known service: what is hidden where it is shown, and not
+/// stored.
+pub fn holds_secret(text: &str) -> bool {
+    redacted(text) != text || known_tokens(text).next().is_some()
+}
+
 /// Returns the words of a text that begin as the tokens of well-known services do, a JSON Web Token among them. An id or a
 /// digest is none, however random it looks.
 pub fn known_tokens(text: &str) -> impl Iterator<Item = &str> {

@@ -10,12 +10,12 @@ use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Repl
 use crate::plural;
 use crate::store::workflows::exposed::{self, Exposure};
 use crate::store::workflows::{self, Workflow};
-use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::check::Sound;
 use crate::workflow::completions::WORKFLOWS;
 use crate::workflow::saved::model::{self, Model};
 use crate::workflow::spec::{CommandEffect, SourceKind};
+use crate::workflow::{GROUP, word};
 
 /// Offer a workflow to agents as a tool
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -83,17 +83,9 @@ fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
     let gravest = sound.specs.iter().map(|spec| spec.effect).max().unwrap_or(CommandEffect::Read);
     Exposure {
         model_hash: workflow.summary.model_hash,
-        effect: word(gravest).to_owned(),
+        effect: word(gravest),
         open_world: sound.specs.iter().any(|spec| spec.source != SourceKind::Operations),
         exposed_at: context.clock.now(),
-    }
-}
-
-const fn word(effect: CommandEffect) -> &'static str {
-    match effect {
-        CommandEffect::Read => "read",
-        CommandEffect::Write => "write",
-        CommandEffect::Destroy => "destroy",
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Template {
     pub workflow: Map<String, Value>,
     /// Fixtures of the workflow by name, with parameters as well.
     #[serde(default)]
-    pub fixtures: BTreeMap<String, Value>,
+    pub fixtures: BTreeMap<String, Map<String, Value>>,
 }
 
 /// What a template is given.

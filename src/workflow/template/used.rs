@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::arguments::given;
@@ -13,17 +13,17 @@ use super::form::{Parameter, ParameterType, Template};
 use super::kept::{TEMPLATES, require};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape};
-use crate::workflow::GROUP;
-use crate::workflow::answer::{VERSION, data};
+use crate::workflow::answer::VERSION;
 use crate::workflow::check::checked;
 use crate::workflow::commands::{Reachable, reachable};
 use crate::workflow::definition::{Definition, NamedInput};
-use crate::workflow::finding::Finding;
 use crate::workflow::fixture::form::Fixture;
 use crate::workflow::render::rendered;
 use crate::workflow::resolve;
 use crate::workflow::saved::model;
 use crate::workflow::spec::CommandSpec;
+use crate::workflow::text::sample::{Sample, Sampled, sample, samples};
+use crate::workflow::{GROUP, answer};
 
 /// Make a workflow from a template
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -32,45 +32,15 @@ pub struct Use {
     #[arg(add = TEMPLATES)]
     name: String,
     /// Its parameters by name
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = said)]
-    #[serde(default, deserialize_with = "all_said")]
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = sample)]
+    #[serde(default, deserialize_with = "samples")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    parameters: Vec<Said>,
-}
-
-/// A parameter, and what it is given.
-#[derive(Clone, Debug)]
-struct Said {
-    name: String,
-    value: Typed,
-}
-
-/// How a value was given.
-#[derive(Clone, Debug)]
-enum Typed {
-    /// As JSON.
-    Json(Value),
-    /// On a command line, whose text is read as the parameter's type.
-    Text(String),
-}
-
-/// Takes a command line's `NAME=VALUE`.
-fn said(argument: &str) -> Result<Said> {
-    match argument.split_once('=') {
-        Some((name, value)) if !name.is_empty() => {
-            Ok(Said { name: name.to_owned(), value: Typed::Text(value.to_owned()) })
-        }
-        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' is not of the form NAME=VALUE"))),
-    }
-}
-
-fn all_said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Said>, D::Error> {
-    let given = Option::<Map<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(given.into_iter().map(|(name, value)| Said { name, value: Typed::Json(value) }).collect())
+    parameters: Vec<Sample>,
 }
 
 /// A workflow that was made
-#[derive(Serialize, JsonSchema)]
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is looked at")]
 pub struct Made {
     /// Its text
     yaml: String,
@@ -79,8 +49,7 @@ pub struct Made {
     /// What else was found
     warnings: Vec<Map<String, Value>>,
     /// Its fixtures by name, where the template has some
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    fixtures: BTreeMap<String, Value>,
+    fixtures: Option<Map<String, Value>>,
 }
 
 impl Operation for Use {
@@ -111,35 +80,29 @@ impl Operation for Use {
         let yaml = rendered(&definition)?;
         let findings = checked(&yaml, &commands)?.findings;
         let mut fixtures = BTreeMap::new();
-        for (name, value) in &template.fixtures {
-            if let Value::Object(content) = filling.fill(value) {
-                fixtures.insert(name.clone(), data(&Fixture::of(content)?)?);
-            }
+        for (name, content) in &template.fixtures {
+            let content = content.iter().map(|(key, value)| (key.clone(), filling.fill(value)));
+            fixtures.insert(name, Fixture::of(content.collect())?);
         }
-        let split = |errors: bool| {
-            let found =
-                findings.iter().filter(|found| (found.severity == crate::workflow::finding::Severity::Error) == errors);
-            found.map(object).collect::<Result<Vec<_>>>()
-        };
-        let made = Made { yaml: yaml.clone(), errors: split(true)?, warnings: split(false)?, fixtures };
-        let reply = Reply::new(Body::Text(yaml + "\n"), data(&made)?);
+        let found = model::split(&findings);
+        let mut data = json!({ "yaml": yaml, "errors": found["errors"], "warnings": found["warnings"] });
+        if !fixtures.is_empty() {
+            data["fixtures"] = answer::data(&fixtures)?;
+        }
+        let reply = Reply::new(Body::Text(yaml + "\n"), data);
         Ok(if context.is_shell() { reply.warn(model::lines(&findings)) } else { reply })
     }
-}
-
-fn object(found: &Finding) -> Result<Map<String, Value>> {
-    Ok(data(found)?.as_object().cloned().unwrap_or_default())
 }
 
 /// Returns the values of all parameters, and the inputs that their commands need.
 fn values(
     template: &Template,
     parameters: &[(&str, Parameter)],
-    said: Vec<Said>,
+    said: Vec<Sample>,
     commands: &Reachable<'_>,
 ) -> Result<(Map<String, Value>, Vec<NamedInput>)> {
     let mut values = Map::new();
-    for Said { name, value } in said {
+    for Sample { name, value } in said {
         let known = parameters.iter().find(|(known, _)| *known == name);
         let Some((_, parameter)) = known else {
             let what = format!("Template '{}' has no parameter '{}'", template.name, name.escape_debug());
@@ -151,8 +114,8 @@ fn values(
             ));
         };
         let value = match value {
-            Typed::Json(value) => value,
-            Typed::Text(text) => parameter.r#type.typed(&text),
+            Sampled::Json(value) => value,
+            Sampled::Typed(text) => parameter.r#type.typed(&text),
         };
         if !parameter.r#type.takes(&value) {
             let what = format!("The parameter '{name}' is {}", parameter.r#type.word());

@@ -1,11 +1,12 @@
 //! `mcpkg workflow plan`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::argument::{Object, Text, object, text};
-use crate::error::{Code, Error, Result};
+use super::sample::{Sample, Sampled, sample, samples};
+use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table};
 use crate::plural;
 use crate::store::projects;
@@ -46,37 +47,6 @@ pub(in crate::workflow) struct Known {
     /// Both together, or the name of a kept fixture
     #[arg(long, value_name = "NAME|FILE", value_parser = chosen, add = FIXTURES)]
     fixture: Option<Chosen>,
-}
-
-/// A value of an input.
-#[derive(Clone, Debug)]
-pub(super) struct Sample {
-    name: String,
-    value: Sampled,
-}
-
-/// How a value was given.
-#[derive(Clone, Debug)]
-enum Sampled {
-    /// As JSON.
-    Json(Value),
-    /// On a command line, whose text is read as the input's type.
-    Typed(String),
-}
-
-/// Takes a command line's `NAME=VALUE`.
-fn sample(argument: &str) -> Result<Sample> {
-    match argument.split_once('=') {
-        Some((name, value)) if !name.is_empty() => {
-            Ok(Sample { name: name.to_owned(), value: Sampled::Typed(value.to_owned()) })
-        }
-        _ => Err(Error::new(Code::InvalidArgument, format!("'{argument}' is not of the form NAME=VALUE"))),
-    }
-}
-
-fn samples<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Sample>, D::Error> {
-    let given = Option::<Map<String, Value>>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(given.into_iter().map(|(name, value)| Sample { name, value: Sampled::Json(value) }).collect())
 }
 
 /// What a workflow would do.

@@ -4,6 +4,7 @@ pub(in crate::workflow) mod argument;
 pub(in crate::workflow) mod dry_run;
 mod render;
 pub mod resource;
+pub(in crate::workflow) mod sample;
 mod validate;
 
 use crate::op::Entry;
