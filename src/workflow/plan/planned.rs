@@ -172,13 +172,16 @@ fn hash(
     for spec in &sound.specs {
         specs.insert(&spec.id, spec.hash());
     }
-    let whole = canonical(&json!({
+    let mut whole = json!({
         "definition": canonical(&sound.definition)?,
         "inputs": inputs,
-        "env": env,
         "specs": specs,
         "effects": effects,
         "project": project,
-    }))?;
+    });
+    if !env.is_empty() {
+        whole["env"] = json!(env);
+    }
+    let whole = canonical(&whole)?;
     Ok(hex::encode(&Sha256::digest(whole.to_string())))
 }
