@@ -4,8 +4,8 @@
 
 #![allow(deprecated, reason = "the newest revision gave up logging; the others have it")]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::RoleServer;
@@ -20,8 +20,15 @@ use tokio::task::JoinHandle;
 /// Messages that may wait for a client.
 const WAITING: usize = 64;
 
-/// The least time between two messages of progress.
+/// The least time between two messages of progress that say the same; what goes on to another step is told at once.
 const PACE: Duration = Duration::from_millis(100);
+
+/// The last message of progress that went out.
+struct Last {
+    at: Instant,
+    done: u64,
+    said: String,
+}
 
 /// The logger's name in log messages.
 const LOGGER: &str = "mcpkg";
@@ -58,20 +65,20 @@ impl Notes {
     pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<crate::op::Progress> {
         let Some(token) = request.meta.get_progress_token() else { return Arc::new(|_, _, _| {}) };
         let (sender, muted) = (self.sender.clone(), Arc::clone(&self.muted));
-        let begun = Instant::now();
-        // When the last message went out, in milliseconds since then; progress must grow from one to the next.
-        let last = AtomicU64::new(u64::MAX);
+        let last: Mutex<Option<Last>> = Mutex::default();
         Arc::new(move |what, done, total| {
             if muted.load(Ordering::Relaxed) {
                 return;
             }
-            let now = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let before = last.load(Ordering::Relaxed);
-            let early = before != u64::MAX && u128::from(now.saturating_sub(before)) < PACE.as_millis();
-            if early && (total == 0 || done < total) {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = last.as_ref().is_none_or(|last| {
+                last.at.elapsed() >= PACE || last.said != what && done > last.done || total > 0 && done >= total
+            });
+            if !is_due {
                 return;
             }
-            last.store(now, Ordering::Relaxed);
+            *last = Some(Last { at: Instant::now(), done, said: what.to_owned() });
+            drop(last);
             #[expect(clippy::cast_precision_loss, reason = "MCP counts progress in floating point")]
             let mut parameters = ProgressNotificationParam::new(token.clone(), done as f64).with_message(what);
             if total > 0 {

@@ -9,7 +9,7 @@ use super::drive::{Drive, Next};
 use super::program::{Planned, place};
 use super::stop::Signal;
 use crate::clock::Millis;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::{self, StepState, steps};
 use crate::workflow::commands;
@@ -52,7 +52,7 @@ impl Drive<'_> {
         });
         let (with, body) = match arguments {
             Ok(arguments) => arguments,
-            Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
+            Err(error) => return self.leave(seq, StepState::Failed, &said(&error)),
         };
         loop {
             if let Some(signal) = self.wait(seq)? {
@@ -232,6 +232,14 @@ impl Drive<'_> {
                 Ok(Next::Step)
             }
         }
+    }
+}
+
+/// What is said of a step that nothing was sent for: its message, and the code where that says more than that the step failed.
+fn said(error: &Error) -> String {
+    match error.code() {
+        Code::StepFailed => error.public_message().to_owned(),
+        _ => public(error),
     }
 }
 

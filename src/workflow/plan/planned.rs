@@ -162,6 +162,7 @@ fn required(sound: &Sound, inputs: &Map<String, Value>) -> Vec<String> {
 struct Decides<'a> {
     definition: &'a Definition,
     inputs: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
     env: &'a Map<String, Value>,
     /// The hash of each command by its id.
     specs: BTreeMap<&'a str, String>,

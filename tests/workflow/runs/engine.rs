@@ -85,6 +85,20 @@ fn steps_run_in_their_order_with_what_came_before() {
 }
 
 #[test]
+fn a_repeat_without_a_condition_does_not_repeat() {
+    let ground = Ground::new();
+    let text =
+        "workflow: w\nsteps:\n  - id: a\n    run: hosting:apps:list\n    repeat: { every: 10ms, max_attempts: 5 }\n";
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let arguments = json!({ "yaml": text });
+    let asked = execute(&mut client, arguments.clone());
+    ground.approve(&asked);
+    let done = execute(&mut client, with_nonce(&arguments, &asked));
+    assert_eq!((&done["state"], ground.api.seen().len()), (&json!("succeeded"), 1), "{done}");
+    client.finish();
+}
+
+#[test]
 fn a_failed_step_skips_what_needs_it_and_fails_the_run() {
     let ground = Ground::new();
     ground.api.trouble([Trouble::Status(500, Vec::new(), "{}")]);

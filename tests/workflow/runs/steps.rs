@@ -48,7 +48,10 @@ fn a_saved_workflow_and_a_draft_are_run_by_their_names() {
     let arguments = json!({ "workflow": "app_with_db", "inputs": inputs });
     let done = approved(&ground, &mut client, &arguments);
     assert_eq!((&done["state"], &done["final_output"]), (&json!("succeeded"), &json!("web")), "{done}");
-    let (text, failed) = client.call("propose_workflow", json!({ "yaml": TEXT.replace("name: web", "name: api") }));
+    let (text, failed) = client.call(
+        "propose_workflow",
+        json!({ "yaml": TEXT.replace("name: web", "name: api").replace("workflow: app_with_db", "workflow: other") }),
+    );
     assert!(!failed, "{text}");
     let proposed: Value = serde_json::from_str(&text).expect("JSON");
     let id = proposed["id"].as_str().expect("an id").to_owned();
@@ -153,6 +156,7 @@ steps:
   - id: token
     run: hosting:apps:info
     with: { app_id: app-1 }
+    output_contract: { fields: [{ name: token, type: string }] }
   - id: use
     run: hosting:apps:create
     with: { name: '${{ steps.token.output.token }}', region: eu }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::steps::TEXT;
 use super::{Ground, code, execute, with_nonce};
-use crate::support::{Client, Http, http};
+use crate::support::{Client, Http, Request, http};
 
 fn arguments() -> Value {
     json!({ "yaml": TEXT, "inputs": { "region": "eu", "plan": "small" } })
@@ -92,7 +92,12 @@ fn each_step_is_told_over_http() {
     let asked = asked["result"]["structuredContent"].clone();
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
     ground.approve(&asked);
-    let (answer, told) = post("tools/call", call(with_nonce(&arguments(), &asked)));
+    // Log messages belong to no request: they come on the session's own stream.
+    let log = server.open(&Request::new("GET", "/mcp").with("Mcp-Session-Id", &session));
+    let (answer, mut told) = post("tools/call", call(with_nonce(&arguments(), &asked)));
     assert_eq!(answer["result"]["structuredContent"]["state"], "succeeded", "{answer}");
+    while !told.log.iter().any(|line| line.starts_with("run ")) {
+        told.hear(&log.message());
+    }
     told.tells_each_step();
 }
