@@ -56,16 +56,16 @@ impl Operation for List {
         let row = |request: &Request| {
             vec![
                 tail(request.uuid),
-                request.operation.clone(),
-                request.caller.clone(),
-                request.project.clone(),
+                request.summary.clone(),
                 rfc3339(request.expires_at),
                 state(request, now).to_owned(),
-                request.summary.clone(),
+                request.caller.clone(),
+                request.project.clone(),
+                request.operation.clone(),
             ]
         };
         let table = Table {
-            columns: &["ID", "OPERATION", "ASKED BY", "PROJECT", "EXPIRES", "STATE", "WHAT"],
+            columns: &["ID", "WHAT", "EXPIRES", "STATE", "ASKED BY", "PROJECT", "OPERATION"],
             rows: found.iter().map(row).collect(),
             empty: "Nothing waits for consent".to_owned(),
         };
