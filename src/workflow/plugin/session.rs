@@ -224,7 +224,7 @@ impl Drop for Used<'_> {
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {
-        let resolved = connection::resolve(plugin, &limits.cancelled)?;
+        let resolved = connection::resolve(&plugin.server, plugin.reach(), &limits.cancelled)?;
         let secrets = resolved.secrets.clone();
         Ok::<_, Error>((connection::open(runtime, resolved, era, &mark, limits), secrets))
     };

@@ -11,8 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::http::{Reach, Url};
 use crate::process::{Environment, Program, is_passed_on};
 use crate::secret::{Reference, Secret};
-use crate::store::servers::{Definition, Part, Text, Transport};
-use crate::workflow::plugin::model::Plugin;
+use crate::store::servers::{Definition, Part, Server, Text, Transport};
 
 /// What is started or asked.
 pub enum Launch {
@@ -37,16 +36,16 @@ pub struct Resolved {
     pub secrets: Vec<Secret>,
 }
 
-/// Resolves the references of a plugin.
+/// Resolves the references of a server; `reach` says which addresses may be asked.
 ///
 /// # Errors
 /// `E_SECRET_MISSING`; `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
-pub fn resolve(plugin: &Plugin, cancelled: &CancellationToken) -> Result<Resolved> {
-    let definition = &plugin.server.definition;
-    let mut filling = Filling { plugin: plugin.name(), cancelled, secrets: Vec::new() };
+pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> Result<Resolved> {
+    let definition = &server.definition;
+    let mut filling = Filling { plugin: &server.name, cancelled, secrets: Vec::new() };
     let launch = match definition.transport {
         Transport::Stdio => Launch::Program(filling.program(definition)?),
-        Transport::Http => filling.address(definition, plugin.reach())?,
+        Transport::Http => filling.address(definition, reach)?,
         Transport::Sse => {
             let why = "it is spoken to by HTTP with server-sent events, which was given up";
             return Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"));
