@@ -365,6 +365,9 @@ fn every_command_keeps_to_the_schema() {
         &["plugin", "set", "toy", "--timeout", "30"],
         &["plugin", "check", "toy"],
         &["plugin", "remove", "toy", "--yes"],
+        // What is deployed later needs nobody's consent without them.
+        &["mcp", "remove", "toy", "--yes"],
+        &["mcp", "remove", "other", "--yes"],
     ] {
         run(step);
     }

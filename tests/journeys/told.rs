@@ -278,6 +278,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["catalog", "remove", "hosting", "--yes"],
         vec!["plugin", "import", &servers],
         vec!["plugin", "remove", "other", "--yes"],
+        vec!["mcp", "remove", "other", "--yes"],
         vec!["workflow", "import", &note],
         vec!["workflow", "import", &note],
         vec!["workflow", "edit", "keep_note"],

@@ -222,7 +222,7 @@ impl Drop for Used<'_> {
 pub fn open(plugin: &Plugin, keeping: &Keeping, limits: &Limits) -> Result<Connection> {
     let (runtime, mark) = (runtime()?, keeping.store.mark()?);
     let attempt = |era| {
-        let launch = connection::resolve(plugin, &limits.cancelled)?;
+        let launch = connection::resolve(&plugin.server, plugin.reach(), &limits.cancelled)?;
         Ok::<_, Error>(connection::open(runtime, launch, era, &mark, limits))
     };
     let opened = match attempt(plugin.era)? {

@@ -87,7 +87,7 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
     }
     *held = None;
     if let Some(pause) = pause(context, plugin)? {
-        let _ = within(runtime, limits, tokio::time::sleep(pause)).map_err(cut)?;
+        within(runtime, limits, async { tokio::time::sleep(pause).await }).map_err(cut)?;
     }
     let session = Arc::new(Session::start(plugin, keeping(context, plugin), limits)?);
     *held = Some(Arc::clone(&session));

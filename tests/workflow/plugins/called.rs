@@ -21,7 +21,7 @@ fn a_tool_is_found_without_a_start_and_run_with_consent() {
     let ground = Ground::new();
     let started = ground.play.logged("started").len();
     let found = ground.scratch.json(&["command", "search", "add note"]);
-    assert_eq!(found["commands"][0]["id"], "toy:add_note", "{found}");
+    assert_eq!(found["results"][0]["id"], "toy:add_note", "{found}");
     let spec = ground.scratch.json(&["command", "show", "toy:add_note"]);
     assert_eq!(
         (&spec["source"], &spec["effect"], &spec["idempotency"]),

@@ -109,7 +109,7 @@ fn one_that_never_starts_is_let_be_and_a_person_may_try() {
     assert!(
         failed.error.details().is_some_and(|details| details["retry_after_ms"].as_u64() > Some(3_000_000 - 600_000))
     );
-    let doctor = ground.scratch.run(&["doctor"]);
+    let doctor = ground.scratch.run(&["doctor", "--scope", "user"]);
     assert!(doctor.stdout.contains("'toy' failed ten times within an hour"), "{doctor}");
     fail((0..10).map(|n| now - 3_700_000 + n).collect());
     ground.play.now(&json!({ "tools": tools() }));

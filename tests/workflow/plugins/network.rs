@@ -16,7 +16,7 @@ fn tool_of(scratch: &Scratch, server: &Http, name: &str, more: Value) -> Result<
 #[test]
 fn another_mcpkg_is_a_plugin_in_both_eras() {
     let (here, there) = (Scratch::with_project(), Scratch::with_project());
-    there.run_with_input(&["prompt", "create", "hello", "--content", "-"], b"Hi");
+    there.ok(&["prompt", "create", "hello", "Hi"]);
     let server = Http::start(&there, &[]);
     let added = tool_of(&here, &server, "there", json!({})).expect("it is added");
     assert_eq!((&added["state"], &added["transport"]), (&json!("well"), &json!("http")));

@@ -35,7 +35,8 @@ fn a_plugin_is_listed_changed_and_removed() {
         .iter()
         .filter_map(|event| event["kind"].as_str().filter(|kind| kind.starts_with("plugin")).map(str::to_owned))
         .collect();
-    assert_eq!(kinds, ["plugin.add", "plugin.set", "plugin.remove"]);
+    // The second one was refused.
+    assert_eq!(kinds, ["plugin.add", "plugin.set", "plugin.set", "plugin.remove"]);
 }
 
 #[test]
@@ -56,15 +57,15 @@ fn names_are_one_name_space_with_catalogs() {
     // A server that takes such a name later has no commands, and `doctor` says why.
     ground.scratch.ok(&["mcp", "set", "toy", "--rename", "other"]);
     assert!(
-        ground.scratch.json(&["command", "search", "note"])["commands"]
+        ground.scratch.json(&["command", "search", "note"])["results"]
             .as_array()
             .expect("a list")
             .iter()
             .all(|found| found["id"] != "other:add_note")
     );
-    assert!(ground.scratch.run(&["doctor"]).stdout.contains("'other' has no commands"));
+    assert!(ground.scratch.run(&["doctor", "--scope", "user"]).stdout.contains("'other' has no commands"));
     ground.scratch.ok(&["mcp", "set", "other", "--rename", "toy"]);
-    assert_eq!(ground.scratch.json(&["command", "search", "add note"])["commands"][0]["id"], "toy:add_note");
+    assert_eq!(ground.scratch.json(&["command", "search", "add note"])["results"][0]["id"], "toy:add_note");
 }
 
 #[test]
@@ -78,7 +79,19 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     } });
     scratch.file("mcp.json", file.to_string());
     let ran = scratch.run(&["plugin", "import", "mcp.json"]);
-    insta::assert_snapshot!(ran.to_string(), @"");
+    insta::assert_snapshot!(ran.to_string(), @r"
+    status: 0
+    --- stdout
+    Took over 2 plugins of `mcp.json`
+    --- stderr
+    warning: server 'files': it is switched off, and stays so: `mcpkg mcp set NAME --enabled true`
+    warning: server 'files': the text of env TOKEN was not kept; set the variable TOKEN to it
+    warning: server 'files': its key `tags` was left
+    warning: server 'docs': `baseUrl` is read as `url`
+    warning: 'Old' was left: 'Old' is no name of a plugin
+    warning: 'leaky' was left: MCP server 'leaky' cannot be a plugin: its command line takes the variable TOKEN, and every user of the machine can read what a program is started with
+    hint: nothing was started: `mcpkg plugin check` at a terminal shows each of them and asks
+    ");
     let listed = scratch.json(&["plugin", "list"]);
     let states: Vec<_> =
         listed["plugins"].as_array().expect("a list").iter().map(|one| (&one["name"], &one["state"])).collect();

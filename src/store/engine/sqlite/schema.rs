@@ -34,8 +34,8 @@ const KNOWN: [&str; SCHEMA_VERSION as usize] = [
     "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
     "e1ef065634483e1bca7a7ab117a288a66c558fcf13a4b3f39a25e69b0bae4955",
     "545f429b39c105a7144ca59f3689a9658aeeeaaf8edb6c8905ce8a9942cade89",
-    "PLUGINS",
-    "PHASE2",
+    "c91a23671c5c992b3ad4bd078b7c9794402af2182228f10509324db04c0dd879",
+    "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
 ];
 
 /// The migrations in their order, each with its name: a history tells by both what was done.

@@ -91,7 +91,10 @@ impl Greeting<'_> {
         });
         let broken = match greeted {
             Ok(Some(Ok(served))) => return Ok((served, child)),
-            Ok(Some(Err(ClientInitializeError::ConnectionClosed(_)))) | Ok(None) => None,
+            Ok(Some(Err(
+                ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. },
+            )))
+            | Ok(None) => None,
             Ok(Some(Err(error))) => Some(ungreeted(&error)),
             Err(cut) => Some(Broken::Cut(cut)),
         };

@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ErrorCode, ErrorData, ExperimentalCapabilities, Implementation, JsonObject,
-    ListRootsResult, ProtocolVersion,
+    ClientCapabilities, ErrorCode, ErrorData, ExperimentalCapabilities, Implementation, InitializeRequestParams,
+    JsonObject, ListRootsResult, ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ClientHandler, RoleClient};
@@ -25,11 +25,11 @@ pub struct Handler {
 }
 
 impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientConfig {
+    fn get_info(&self) -> InitializeRequestParams {
         let mut capabilities = ClientCapabilities::default();
         let mark = JsonObject::from_iter([("database".to_owned(), self.mark.as_str().into())]);
         capabilities.experimental = Some(ExperimentalCapabilities::from([(PLUGIN_OF.to_owned(), mark)]));
-        ClientConfig::new(capabilities, Implementation::new("mcpkg", env!("CARGO_PKG_VERSION")))
+        InitializeRequestParams::new(capabilities, Implementation::new("mcpkg", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(ProtocolVersion::V_2025_11_25)
     }
 

@@ -90,7 +90,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         ready!(Pin::new(&mut self.from).poll_read(context, into))?;
-        Poll::Ready(self.look(&into.filled()[before..]))
+        let looked = self.look(&into.filled()[before..]);
+        if looked.is_err() {
+            into.set_filled(before);
+        }
+        Poll::Ready(looked)
     }
 }
 

@@ -11,8 +11,7 @@ use crate::error::{Code, Error, Result};
 use crate::http::{Reach, Url};
 use crate::process::{Environment, Program, is_passed_on};
 use crate::secret::{Reference, Secret};
-use crate::store::servers::{Definition, Part, Text, Transport};
-use crate::workflow::plugin::model::Plugin;
+use crate::store::servers::{Definition, Part, Server, Text, Transport};
 
 /// What is started or asked.
 pub enum Launch {
@@ -29,16 +28,16 @@ pub enum Launch {
     },
 }
 
-/// Resolves the references of a plugin.
+/// Resolves the references of a server; `reach` says which addresses may be asked.
 ///
 /// # Errors
 /// `E_SECRET_MISSING`; `E_INVALID_ARGUMENT` where mcpkg cannot run such a server, for the reason that it says.
-pub fn resolve(plugin: &Plugin, cancelled: &CancellationToken) -> Result<Launch> {
-    let definition = &plugin.server.definition;
-    let filling = Filling { plugin: plugin.name(), cancelled };
+pub fn resolve(server: &Server, reach: Reach, cancelled: &CancellationToken) -> Result<Launch> {
+    let definition = &server.definition;
+    let filling = Filling { plugin: &server.name, cancelled };
     match definition.transport {
         Transport::Stdio => filling.program(definition).map(Launch::Program),
-        Transport::Http => filling.address(definition, plugin.reach()),
+        Transport::Http => filling.address(definition, reach),
         Transport::Sse => {
             let why = "it is spoken to by HTTP with server-sent events, which was given up";
             Err(filling.refuse(why).hint("`mcpkg mcp set NAME --transport http` where it has both"))
