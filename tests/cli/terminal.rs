@@ -271,17 +271,17 @@ fn requests_for_consent_say_what_and_who() {
     let shown = Regex::new(r"\b[0-9a-f]{12}\b").expect("a pattern").replace_all(&shown, "xxxxxxxxxxxx").into_owned();
     assert_snapshot!(shown, @r#"
     --- 40
-    ID                          OPERATION  …
-    xxxxxxxx-xxxx-xxxx-xxxx-x…  rollback
+    ID            WHAT          …
+    xxxxxxxxxxxx  Roll back /…
     --- 80
-    ID                                    OPERATION  EXPIRES              STATE    …
-    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  rollback   0000-00-00T00:00:0…  pending
+    ID            WHAT         EXPIRES      STATE    ASKED BY     PROJECT  OPERATION
+    xxxxxxxxxxxx  Roll back…   0000-00-00…  pending  mcp:claude…  p        rollback
     --- 100
-    ID                                    OPERATION  ASKED BY     PROJECT  EXPIRES            STATE    …
-    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  rollback   mcp:claude…  p        0000-00-00T00:00…  pending
+    ID            WHAT                    EXPIRES               STATE    ASKED BY     PROJECT  OPERATION
+    xxxxxxxxxxxx  Roll back /home/ada/w…  0000-00-00T00:00:00Z  pending  mcp:claude…  p        rollback
     --- 160
-    ID                                    OPERATION  ASKED BY         PROJECT  EXPIRES               STATE    WHAT
-    xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx  rollback   mcp:claude-code  p        0000-00-00T00:00:00Z  pending  Roll back /home/ada/work to how it was before any dep…
+    ID            WHAT                                                                EXPIRES               STATE    ASKED BY         PROJECT  OPERATION
+    xxxxxxxxxxxx  Roll back /home/ada/work to how it was before any deploy: 12 files  0000-00-00T00:00:00Z  pending  mcp:claude-code  p        rollback
     "#);
 }
 
