@@ -117,7 +117,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     context.progress = output.progress();
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes, &context.cancelled);
-    context.line = output.line_reader();
+    context.line = output.line_reader(&context.cancelled);
     context.confirmation = output::confirmation(globals.yes);
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);

@@ -179,16 +179,19 @@ impl Output {
         }
         self.note(&format!("{question} [y/N] "));
         let answer = match typed(cancelled) {
-            None => {
-                self.note("\n");
-                return Err(Error::new(Code::Cancelled, "Given up; nothing was changed"));
-            }
+            None => return Err(self.given_up()),
             Some(answer) => answer.map_err(|error| refused(format!("No answer could be read: {error}")))?,
         };
         match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
             _ => Err(refused("Not confirmed; nothing was changed".to_owned())),
         }
+    }
+
+    /// Returns the failure of a question that the person gave up at.
+    fn given_up(&self) -> Error {
+        self.note("\n");
+        Error::new(Code::Cancelled, "Given up; nothing was changed")
     }
 
     /// Returns what shows long work as a bar, on a terminal only.
@@ -223,8 +226,8 @@ impl Output {
     }
 
     /// Returns what asks the person at the terminal for a line of text; what it shows goes to stderr.
-    pub(super) fn line_reader(&self) -> Arc<Line> {
-        let output = *self;
+    pub(super) fn line_reader(&self, cancelled: &CancellationToken) -> Arc<Line> {
+        let (output, cancelled) = (*self, cancelled.clone());
         Arc::new(move |shown, question| {
             let refused = |why: String| Error::new(Code::TerminalRequired, why);
             if confirmation(false) == Confirmation::Nobody {
@@ -234,11 +237,10 @@ impl Output {
                 output.note(&text);
             }
             output.note(&format!("{question} "));
-            let mut answer = String::new();
-            let read = std::io::stdin().read_line(&mut answer);
-            match read.map_err(|error| refused(format!("No answer could be read: {error}")))? {
-                0 => Err(refused("The input ended before an answer".to_owned())),
-                _ => Ok(answer.trim_end_matches(['\r', '\n']).to_owned()),
+            let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
+            match answer.map_err(|error| refused(format!("No answer could be read: {error}")))?.as_str() {
+                "" => Err(refused("The input ended before an answer".to_owned())),
+                line => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
             }
         })
     }
@@ -273,7 +275,7 @@ impl Output {
     }
 }
 
-/// Returns the line that the person types; nothing where they give up in place of an answer.
+/// Returns the line that the person types, with its end, and an empty one where the input ended; nothing where they give up in place of an answer.
 fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     let (sender, line) = mpsc::channel();
     // No signal ends a read that waits: where the person gives up, the process ends without it.

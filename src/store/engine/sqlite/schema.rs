@@ -114,7 +114,8 @@ fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), r
 pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Result<()> {
     let found = objects(connection)?;
     let fingerprint = fingerprint(&found);
-    if KNOWN.iter().zip(1..).any(|(known, of)| **known == fingerprint && of >= version) {
+    let known = KNOWN.iter().zip(1..).find(|(known, _)| **known == fingerprint);
+    if known.is_some_and(|(_, known)| known >= version) {
         return Ok(());
     }
     let what = match expected(version.max(1)) {
