@@ -32,7 +32,7 @@ fn a_key_from_its_making_to_its_end() {
     hint: the key is shown this once; only its SHA-256 is kept
     hint: 'ci' reads project 'p', until <TIME>
     hint: a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: its clients may call 18 tools, for prompts, resources, search, skills, commands and workflows; the 17 for deploys, installs and workspaces are served over stdio and to a key that reaches every project
+    hint: its clients may call 22 tools, for prompts, resources, search, skills, commands and workflows; the 17 for deploys, installs and workspaces are served over stdio and to a key that reaches every project
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "list"])), @r#"
     status: 0

@@ -60,7 +60,7 @@ fn an_agents_schema_and_the_shells_arguments_are_the_same_fields() {
             assert!(argument.get_help().is_some(), "{} of {} has no help", name, entry.tool);
             assert!(property["description"].is_string(), "{} of {} has no description", name, entry.tool);
             // A fixture is given as it is, or by the name of one that is kept.
-            let is_plain = property["type"].is_string() || (entry.tool, name.as_str()) == ("dry_run", "fixture");
+            let is_plain = property["type"].is_string() || name == "fixture";
             assert!(is_plain, "{} of {} has no plain type: {property}", name, entry.tool);
             // The shell may leave the name to the folder of `--from`, which agents do not have.
             if (entry.tool, name.as_str()) == ("create_skill", "name") {
