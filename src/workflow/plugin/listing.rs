@@ -2,21 +2,12 @@
 
 use super::connection::{Broken, Connection};
 use super::runtime::Limits;
-use super::tool::{self, MOST};
+use super::tool::{self, Listing, MOST};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::Store;
 use crate::store::events::{self, NewEvent};
 use crate::store::plugins;
-
-/// What a plugin lists.
-#[derive(Debug, Default)]
-pub struct Listing {
-    /// Its tools, as they are stored.
-    pub tools: Vec<(String, String)>,
-    /// Why tools were left out, a line each.
-    pub left_out: Vec<String>,
-}
 
 /// Asks a plugin for its tools.
 ///
@@ -24,8 +15,7 @@ pub struct Listing {
 /// See [`Broken`].
 pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> {
     let tools = connection.tools(MOST + 1, limits)?;
-    let (tools, left_out) = tool::listed(tools).map_err(|error| Broken::Odd(error.message().to_owned()))?;
-    Ok(Listing { tools, left_out })
+    tool::listed(tools).map_err(|error| Broken::Odd(error.message().to_owned()))
 }
 
 /// Where what is known of a plugin is kept, by whoever learns it.
@@ -55,7 +45,7 @@ impl Keeping {
         let listed = known.iter().filter_map(|tool| Some((&tool.name, tool.listed.as_ref()?)));
         let mut now: Vec<(&String, &String)> = listing.tools.iter().map(|(name, said)| (name, said)).collect();
         now.sort();
-        if !self.store.may_write() || listed.eq(now.into_iter()) {
+        if !self.store.may_write() || listed.eq(now) {
             return Ok(());
         }
         let at = self.clock.now();

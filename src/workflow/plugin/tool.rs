@@ -59,12 +59,21 @@ impl Hints {
     }
 }
 
-/// Returns what a server says of its tools, as it is stored, and why tools were left out, a line each.
+/// What a plugin lists.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// Its tools by name, as they are stored.
+    pub tools: Vec<(String, String)>,
+    /// Why tools were left out, a line each.
+    pub left_out: Vec<String>,
+}
+
+/// Returns what a server says of its tools.
 ///
 /// # Errors
 /// `E_INTERNAL`.
-pub fn listed(tools: Vec<Tool>) -> Result<(Vec<(String, String)>, Vec<String>)> {
-    let (mut listed, mut left_out): (Vec<(String, String)>, Vec<String>) = Default::default();
+pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
+    let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
         let name = tool.name.to_string();
         let said = json(&said(tool))?;
@@ -89,7 +98,7 @@ pub fn listed(tools: Vec<Tool>) -> Result<(Vec<(String, String)>, Vec<String>)> 
         };
         left_out.push(format!("'{shown}': {why}"));
     }
-    Ok((listed, left_out))
+    Ok(Listing { tools: listed, left_out })
 }
 
 fn said(tool: Tool) -> Said {

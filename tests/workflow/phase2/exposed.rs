@@ -54,7 +54,7 @@ fn an_exposed_workflow_is_a_tool_and_runs_where_a_person_consents() {
 fn what_was_changed_since_is_said_to_do_all_that_one_can() {
     let ground = exposed();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");
-    ground.scratch.file("app.yaml", &APP.replace("An app", "a").replace("plan: small", "plan: large"));
+    ground.scratch.file("app.yaml", APP.replace("An app", "a").replace("plan: small", "plan: large"));
     ground.scratch.ok(&["workflow", "import", "app.yaml", "--update"]);
     let hints = tool(&mut client, TOOL).expect("the tool")["annotations"].clone();
     assert_eq!(hints["destructiveHint"], true, "{hints}");
@@ -111,13 +111,13 @@ fn only_what_can_be_run_is_exposed_and_without_a_yes_nothing_is() {
     scratch.ok(&["workflow", "import", "app.yaml"]);
     let unasked = scratch.run(&["workflow", "expose", "new_app"]);
     assert!(unasked.status != 0 && unasked.stderr.contains("--yes"), "{unasked}");
-    scratch.file("broken.yaml", &APP.replace("new_app", "broken").replace("hosting:apps:create", "hosting:apps:made"));
+    scratch.file("broken.yaml", APP.replace("new_app", "broken").replace("hosting:apps:create", "hosting:apps:made"));
     scratch.ok(&["workflow", "import", "broken.yaml"]);
     let refused = scratch.run(&["workflow", "expose", "broken", "--yes"]);
     assert!(refused.status != 0 && refused.stderr.contains("'broken' has 1 error"), "{refused}");
     scratch.file(
         "taken.yaml",
-        &APP.replace("new_app", "taken").replace("name: {desc", "nonce: {desc").replace("inputs.name", "inputs.nonce"),
+        APP.replace("new_app", "taken").replace("name: {desc", "nonce: {desc").replace("inputs.name", "inputs.nonce"),
     );
     scratch.ok(&["workflow", "import", "taken.yaml"]);
     let refused = scratch.run(&["workflow", "expose", "taken", "--yes"]);

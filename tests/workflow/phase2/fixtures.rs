@@ -54,7 +54,7 @@ fn a_plan_that_is_as_it_was_expected_passes_and_any_other_is_shown_by_name() {
 #[test]
 fn a_text_with_errors_fails_its_fixtures_unless_they_expect_them() {
     let scratch = kept();
-    scratch.file("note.yaml", &NOTE.replace("mcpkg:prompt:create", "mcpkg:prompt:creat"));
+    scratch.file("note.yaml", NOTE.replace("mcpkg:prompt:create", "mcpkg:prompt:creat"));
     scratch.ok(&["workflow", "import", "note.yaml", "--update"]);
     let ran = scratch.run(&["workflow", "test"]);
     assert!(ran.status == 1 && ran.stdout.contains("unknown_command"), "{ran}");
@@ -115,7 +115,7 @@ fn fixtures_stay_with_their_workflow_and_hold_no_secret() {
     assert_eq!(listed["fixtures"][0]["name"], "ready");
     let there = scratch.run(&["workflow", "fixture", "add", "other", "ready", "note.yaml"]);
     assert!(there.status != 0 && there.stderr.contains("The fixture is none"), "{there}");
-    scratch.file("secret.yaml", &format!("step_outputs: {{look: {{key: ghp_{}}}}}", "a1B2c3D4e5".repeat(4)));
+    scratch.file("secret.yaml", format!("step_outputs: {{look: {{key: ghp_{}}}}}", "a1B2c3D4e5".repeat(4)));
     let refused = scratch.run(&["workflow", "fixture", "add", "other", "secret", "secret.yaml"]);
     assert!(refused.status != 0 && refused.stderr.contains("`step_outputs.look` looks like a secret"), "{refused}");
     scratch.file("empty.yaml", "{}");

@@ -95,13 +95,13 @@ fn a_project_keeps_templates_of_its_own() {
     let used = scratch.json(&["template", "use", "ours", "--set", "list=mcpkg:prompt:list", "--set", "word=7"]);
     assert_eq!(used["fixtures"]["none"]["step_outputs"]["look"], json!(["7"]));
     assert!(used["yaml"].as_str().expect("a text").contains("run: mcpkg:prompt:list"));
-    scratch.file("ours.yaml", &OURS.replace("Ours", "More"));
+    scratch.file("ours.yaml", OURS.replace("Ours", "More"));
     let there = scratch.run(&["template", "add", "ours.yaml"]);
     assert!(there.status == 1 && there.stderr.contains("--update"), "{there}");
     scratch.ok(&["template", "add", "ours.yaml", "--update"]);
     scratch.ok(&["check", "--deep"]);
     // One of a built-in's name goes before it, and gives way again.
-    scratch.file("wait.yaml", &OURS.replace("template: ours", "template: create_and_wait"));
+    scratch.file("wait.yaml", OURS.replace("template: ours", "template: create_and_wait"));
     scratch.ok(&["template", "add", "wait.yaml"]);
     assert!(scratch.ok(&["template", "show", "create_and_wait"]).contains("title: Ours"));
     scratch.ok(&["template", "remove", "create_and_wait", "--yes"]);

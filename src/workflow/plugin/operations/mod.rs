@@ -9,11 +9,11 @@ mod set;
 
 use serde_json::{Value, json};
 
-use super::listing::{self, Listing};
+use super::listing;
 use super::model::Plugin;
 use super::runtime::Limits;
 use super::standing::Health;
-use super::tool::{self, News};
+use super::tool::{self, Listing, News};
 use super::{approval, session, supervise};
 use crate::clock::{Millis, rfc3339};
 use crate::error::{Code, Error, Result};
