@@ -162,7 +162,9 @@ impl Runner for Container {
             },
             not_made: &|line: &str| format!("{word} made no container: {}", line.trim_start_matches("Error: ")),
         };
-        let ran = started::run(engine::program(self.engine.kind).args(arguments), job, start);
+        // Where memory runs out podman's monitor leaves a file in the folder that it was started in.
+        let program = engine::program(self.engine.kind).folder(job.scratch).args(arguments);
+        let ran = started::run(program, job, start);
         let has_ended = ran.as_ref().is_ok_and(|ran| ran.ended.is_some());
         if !has_ended {
             self.remove();
