@@ -23,19 +23,15 @@ pub fn command() -> Command {
     grown(&|_| true)
 }
 
-/// Returns the command line with the arguments and the help of those commands alone that `words` may name: building those
-/// of all the others takes a third of the time in which a server starts.
+/// Returns the command line with those commands alone that `words` may name: all the others take a third of the time in
+/// which a server starts. It takes what the whole one takes, and refuses the rest in words of its own.
 pub(super) fn of_line(words: &[OsString]) -> Command {
-    let has = |name: &&str| words.iter().any(|word| word == name);
-    grown(&|entry| match entry.cli.split_last() {
-        Some((last, before)) => before.iter().all(has) && (has(last) || entry.aliases.iter().any(has)),
-        None => false,
-    })
+    grown(&|name| words.iter().any(|word| word == name))
 }
 
-/// Returns the command line with the arguments and the help of those commands that `with_arguments` takes.
-fn grown(with_arguments: &dyn Fn(&Entry) -> bool) -> Command {
-    let mut root = Command::new("mcpkg")
+/// Returns the command line with the commands below the root whose names `named` takes.
+fn grown(named: &dyn Fn(&str) -> bool) -> Command {
+    let root = Command::new("mcpkg")
         .version(env!("CARGO_PKG_VERSION"))
         .about("One SQLite file for what you give your coding agents, served to every MCP client")
         .after_help(HELP)
@@ -43,24 +39,24 @@ fn grown(with_arguments: &dyn Fn(&Entry) -> bool) -> Command {
         .arg_required_else_help(true)
         .args_override_self(true)
         .args(globals::args());
-    root = branches(root, &[], with_arguments);
-    root.subcommand(serve::command()).subcommand(demo::command()).subcommands(generate::commands())
+    let others = [serve::command(), demo::command()].into_iter().chain(generate::commands());
+    branches(root, &[], named).subcommands(others)
 }
 
 /// Adds what stands below the words `path`: first the words that have commands below them, then the commands.
-fn branches(mut command: Command, path: &[&'static str], with_arguments: &dyn Fn(&Entry) -> bool) -> Command {
+fn branches(mut command: Command, path: &[&'static str], named: &dyn Fn(&str) -> bool) -> Command {
     let below = |words: &[&str]| words.len() == path.len() + 1 && words.starts_with(path);
     for (words, about) in crate::DOMAINS.iter().flat_map(|domain| domain.commands) {
         let words: Vec<&'static str> = words.split(' ').collect();
-        if let (true, Some(name)) = (below(&words), words.last()) {
+        if let (true, Some(name)) = (below(&words), words.last())
+            && named(name)
+        {
             let branch = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);
-            command = command.subcommand(branches(branch, &words, with_arguments));
+            command = command.subcommand(branches(branch, &words, named));
         }
     }
-    shell_operations()
-        .filter(|entry| below(entry.cli))
-        .map(|entry| leaf(entry, with_arguments(entry)))
-        .fold(command, Command::subcommand)
+    let is_named = |entry: &&Entry| entry.cli.last().into_iter().chain(entry.aliases).any(|name| named(name));
+    shell_operations().filter(|entry| below(entry.cli)).filter(is_named).map(leaf).fold(command, Command::subcommand)
 }
 
 /// Returns the operation that a parsed command line names, with its arguments.
@@ -85,13 +81,10 @@ fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::operations().filter(|entry| entry.faces.shell())
 }
 
-fn leaf(entry: &Entry, with_arguments: bool) -> Command {
+fn leaf(entry: &Entry) -> Command {
     let name = entry.cli.last().copied().unwrap_or_default();
-    let named = |command: Command| command.about(entry.about).long_about(None).visible_aliases(entry.aliases);
-    if !with_arguments {
-        return named(Command::new(name));
-    }
-    let command = named(entry.augment(Command::new(name)));
+    let command = entry.augment(Command::new(name));
+    let command = command.about(entry.about).long_about(None).visible_aliases(entry.aliases);
     let mut help = entry.help.to_owned();
     if !entry.examples.is_empty() {
         let gap = if help.is_empty() { "" } else { "\n\n" };

@@ -114,7 +114,7 @@ impl Store {
     }
 
     /// Runs `f`, which executes one statement, on the connection that the database was opened with, while no [`Reader`]
-    /// has it: without a pool, since every start does this.
+    /// and no pool has it: since every start does this.
     ///
     /// # Errors
     /// As [`Store::read`].

@@ -1,9 +1,11 @@
 //! How a connection is set up.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, utf8_percent_encode};
+use r2d2::ManageConnection;
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
@@ -28,11 +30,42 @@ pub(super) fn checkpoint(path: &Path) -> Result<()> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
-/// Returns what makes such connections for a pool.
-pub(super) fn manager(path: &Path, access: Access, cache: i64, query_only: bool) -> SqliteConnectionManager {
-    SqliteConnectionManager::file(uri(path, access))
-        .with_flags(flags(access))
-        .with_init(move |connection| set_up(connection, cache, query_only))
+/// Opens the connections of a pool; the first of them may be open already.
+pub(in crate::store) struct Manager {
+    others: SqliteConnectionManager,
+    first: Mutex<Option<Connection>>,
+    query_only: bool,
+}
+
+impl Manager {
+    /// Returns what opens connections to `path` with a small page cache; it hands out `first` before it opens one.
+    pub(super) fn new(path: &Path, access: Access, first: Option<Connection>, query_only: bool) -> Self {
+        let others = SqliteConnectionManager::file(uri(path, access))
+            .with_flags(flags(access))
+            .with_init(move |connection| set_up(connection, POOLED_CACHE, query_only));
+        Self { others, first: Mutex::new(first), query_only }
+    }
+}
+
+impl ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match first {
+            Some(mut first) => set_up(&mut first, POOLED_CACHE, self.query_only).map(|()| first),
+            None => self.others.connect(),
+        }
+    }
+
+    fn is_valid(&self, connection: &mut Connection) -> rusqlite::Result<()> {
+        self.others.is_valid(connection)
+    }
+
+    fn has_broken(&self, connection: &mut Connection) -> bool {
+        self.others.has_broken(connection)
+    }
 }
 
 fn flags(access: Access) -> OpenFlags {

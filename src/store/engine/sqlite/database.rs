@@ -26,8 +26,8 @@ pub(in crate::store) struct Database {
     replaced: AtomicBool,
     readers: OnceLock<Pool>,
     writer: OnceLock<Pool>,
-    /// The connection that the file was checked with, until a reader takes it. Closing the only connection would
-    /// remove the side files, and the next one would make them anew and read the schema again.
+    /// The connection that the file was checked with, until a pool or a reader takes it. Closing the only connection
+    /// would remove the side files, and the next one would make them anew and read the schema again.
     first: Mutex<Option<Connection>>,
 }
 
@@ -72,7 +72,9 @@ impl Database {
     /// Takes a connection that reads out of the pool.
     pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
         self.check_in_place()?;
-        let pool = self.readers.get_or_init(|| Pool::new(&self.path, self.access, MAX_POOLED_READERS, true));
+        let pool = self
+            .readers
+            .get_or_init(|| Pool::new(&self.path, self.access, MAX_POOLED_READERS, self.take_first(), true));
         pool.get(&self.path, self.access)
     }
 
@@ -83,19 +85,22 @@ impl Database {
         }
         self.notice_replacement();
         self.check_in_place()?;
-        let pool = self.writer.get_or_init(|| Pool::new(&self.path, self.access, 1, false));
+        let pool = self.writer.get_or_init(|| Pool::new(&self.path, self.access, 1, self.take_first(), false));
         pool.get(&self.path, self.access)
     }
 
-    /// Returns what `f` returns with the connection that the file was checked with; `None` where a reader took it.
+    /// Returns what `f` returns with the connection that the file was checked with; `None` where it was taken.
     pub(in crate::store) fn with_first<T>(&self, f: impl FnOnce(&Connection) -> T) -> Option<T> {
         self.first.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(f)
     }
 
+    fn take_first(&self) -> Option<Connection> {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Returns a connection of its own for a thread that reads all the time.
     pub(in crate::store) fn reader(&self) -> Result<Connection> {
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match first {
+        match self.take_first() {
             Some(mut first) => {
                 connect::set_up(&mut first, READER_CACHE, true)?;
                 Ok(first)

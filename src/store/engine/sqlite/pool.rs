@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::Connection;
 
 use super::access::Access;
-use super::connect;
+use super::connect::{self, Manager};
 use super::limits::POOLED_CACHE;
 use crate::error::Result;
 use crate::store::engine::{BUSY_TIMEOUT, busy};
@@ -17,11 +17,11 @@ use crate::store::engine::{BUSY_TIMEOUT, busy};
 const POOL_LOOK: Duration = Duration::from_millis(100);
 
 /// A connection of a pool, which has it again when this is dropped.
-pub(in crate::store::engine) type Pooled = r2d2::PooledConnection<SqliteConnectionManager>;
+pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
 
 /// A pool of connections to one file.
 pub(super) struct Pool {
-    connections: r2d2::Pool<SqliteConnectionManager>,
+    connections: r2d2::Pool<Manager>,
     failed: OpenFailed,
 }
 
@@ -36,8 +36,8 @@ impl r2d2::HandleError<rusqlite::Error> for OpenFailed {
 }
 
 impl Pool {
-    /// Returns a pool of at most `size` connections, none of which is open yet.
-    pub(super) fn new(path: &Path, access: Access, size: u32, query_only: bool) -> Self {
+    /// Returns a pool of at most `size` connections, which are opened when they are asked for, but for `first`.
+    pub(super) fn new(path: &Path, access: Access, size: u32, first: Option<Connection>, query_only: bool) -> Self {
         let failed = OpenFailed::default();
         let connections = r2d2::Pool::builder()
             .max_size(size)
@@ -45,7 +45,7 @@ impl Pool {
             .test_on_check_out(false)
             .error_handler(Box::new(failed.clone()))
             .thread_pool(Arc::new(scheduled_thread_pool::ScheduledThreadPool::new(1)))
-            .build_unchecked(connect::manager(path, access, POOLED_CACHE, query_only));
+            .build_unchecked(Manager::new(path, access, first, query_only));
         Self { connections, failed }
     }
 
