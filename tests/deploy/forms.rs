@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
+use crate::support::folder;
 
 const EVERYBODY: &str = "instructions:style";
 
@@ -386,7 +387,7 @@ proptest! {
         chosen in proptest::sample::subsequence(Target::ALL.to_vec(), 1..=Target::ALL.len()),
     ) {
         let modules = [modules.0, modules.1, modules.2];
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder();
         let root = folder.path().canonicalize().expect("a folder");
         let bases = Bases { root: Some(root.clone()), home: root.join("home"), moved: BTreeMap::new() };
         let config = |target: &Target| TargetConfig {

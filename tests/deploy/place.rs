@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::deploy::answers::word;
-use crate::support::{Client, Ran, Scratch};
+use crate::support::{Client, Ran, Scratch, tool};
 
 /// Where a test deploys. Nothing of the user's is read or written.
 pub struct Place {
@@ -120,7 +120,7 @@ impl Place {
     /// Runs git, which must succeed, and returns what it said.
     #[track_caller]
     pub fn git(&self, folder: &Path, arguments: &[&str]) -> String {
-        let mut command = Command::new("git");
+        let mut command = tool("git");
         command.args(arguments).current_dir(folder).env("HOME", self.home()).env("GIT_CONFIG_NOSYSTEM", "1");
         let output = command.stdin(Stdio::null()).output().expect("git starts");
         assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

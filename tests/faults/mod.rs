@@ -35,11 +35,11 @@ pub(crate) fn under_strace(scratch: &Scratch, inject: &str) -> Option<Command> {
 }
 
 /// The words that start strace with `inject`, where the machine has it.
-fn strace(inject: &str) -> Option<Vec<String>> {
-    finds("strace")?;
+pub(crate) fn strace(inject: &str) -> Option<Vec<String>> {
+    let strace = finds("strace")?.display().to_string();
     let trace = inject.split(':').next().unwrap_or_default();
-    let words = format!("strace -f -qq -o /dev/null -e trace={trace} -e inject={inject}");
-    Some(words.split(' ').map(str::to_owned).collect())
+    let words = format!("-f -qq -o /dev/null -e trace={trace} -e inject={inject}");
+    Some(std::iter::once(strace).chain(words.split(' ').map(str::to_owned)).collect())
 }
 
 /// The names of the project's prompts, read in this process.

@@ -3,9 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::eventually;
+
 /// Where `tool` stands, if the machine has it.
 pub fn finds(tool: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join(tool)).find(|path| path.is_file())
+}
+
+/// A tool of the machine. It is named by its path: so it is started without a copy of this process's memory, whatever its
+/// environment is to be.
+pub fn tool(name: &str) -> Command {
+    Command::new(finds(name).unwrap_or_else(|| name.into()))
 }
 
 /// The free bytes of the disk that `path` is on, as `df` says; none where it cannot.
@@ -71,11 +79,15 @@ impl Mount {
         Self::new(&["-t", "tmpfs", "-o", &format!("size={size},mode=0755"), "tmpfs"], at)
     }
 
-    /// Changes what it was mounted with, such as `ro`.
+    /// Changes what it was mounted with, such as `ro`, once the files of processes that ended just now are closed.
+    #[track_caller]
     pub fn remount(&self, options: &str) {
-        let mut command = Command::new("mount");
-        let status = command.arg("-o").arg(format!("remount,{options}")).arg(&self.at).status().expect("mount starts");
-        assert!(status.success(), "remount,{options}");
+        let options = format!("remount,{options}");
+        eventually(&options, || {
+            let mut command = Command::new("mount");
+            let status = command.args(["-o", &options]).arg(&self.at).stderr(Stdio::null()).status();
+            status.expect("mount starts").success().then_some(())
+        });
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod api;
 mod client;
+mod folder;
 pub mod fuzz;
 mod ground;
 pub mod http;
@@ -15,9 +16,10 @@ mod terminal;
 mod upstream;
 
 pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
+pub use folder::folder;
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
-pub use machine::{Mount, Random, finds, free_space, is_root, kill_stride, memory, reset_peak, signal, sockets};
+pub use machine::{Mount, Random, finds, free_space, is_root, kill_stride, memory, reset_peak, signal, sockets, tool};
 pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;
 pub use scratch::{BINARY, Ran, Scratch};

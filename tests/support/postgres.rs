@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::{is_root, skipped};
+use super::{folder, is_root, skipped};
 
 /// A running server with one empty database.
 pub struct Server {
@@ -19,7 +19,7 @@ impl Server {
             skipped("PostgreSQL 15 or later is not installed (Debian: postgresql)");
             return None;
         };
-        let folder = tempfile::Builder::new().prefix("mcpkg-pg").tempdir().expect("a folder");
+        let folder = folder();
         let server = Self { programs, folder };
         if is_root() {
             // PostgreSQL refuses to run as root; Debian's package makes this user.

@@ -1,9 +1,10 @@
 //! A copy of folders, to begin again from.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use tempfile::TempDir;
+
+use super::tool;
 
 /// A copy of folders, to begin again from.
 pub struct Saved {
@@ -14,7 +15,7 @@ impl Saved {
     /// Copies what stands in folders.
     pub fn of(folders: &[&Path]) -> Self {
         let copy = |folder: &&Path| {
-            let to = tempfile::tempdir().expect("a folder");
+            let to = super::folder();
             copy(folder, to.path());
             (folder.to_path_buf(), to)
         };
@@ -35,6 +36,6 @@ impl Saved {
 }
 
 fn copy(from: &Path, to: &Path) {
-    let status = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
+    let status = tool("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
     assert!(status.success());
 }

@@ -10,6 +10,8 @@ use mcpkg::store::Store;
 use mcpkg::store::projects::Selection;
 use tempfile::TempDir;
 
+use super::folder;
+
 /// The real binary.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mcpkg");
 
@@ -21,7 +23,7 @@ pub struct Scratch {
 impl Scratch {
     /// Returns an empty folder; the database is made on first use.
     pub fn new() -> Self {
-        Self { folder: tempfile::Builder::new().prefix("mcpkg-test-").tempdir().expect("a scratch folder") }
+        Self { folder: folder() }
     }
 
     /// Returns one whose database has the selected project `p`.
@@ -133,6 +135,14 @@ impl Scratch {
     pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let text = self.ok(&[&["--json"], arguments].concat());
         serde_json::from_str(&text).expect("JSON on standard output")
+    }
+
+    /// Brings what stands in the WAL into the database's file: a process may end before it has closed its last connection.
+    pub fn without_wal(&self) {
+        let last = rusqlite::Connection::open(self.db()).expect("the database");
+        last.query_row("SELECT count(*) FROM project", [], |_| Ok(())).expect("it is read");
+        last.close().expect("it is closed");
+        assert!(!self.path().join("test.db-wal").exists(), "the last one that closes it takes the WAL away");
     }
 
     /// Opens the database in this process.

@@ -1,7 +1,8 @@
 //! A repository that somebody else keeps: a bare one, and a work tree that pushes to it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+use super::{folder, tool};
 
 /// A repository upstream.
 pub struct Upstream {
@@ -11,7 +12,7 @@ pub struct Upstream {
 impl Upstream {
     /// Makes a repository with the branch `main` and a first commit of these files.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        let upstream = Self { folder: tempfile::Builder::new().prefix("mcpkg-up-").tempdir().expect("a folder") };
+        let upstream = Self { folder: folder() };
         let bare = upstream.bare().display().to_string();
         upstream.run(upstream.folder.path(), &["init", "-q", "--bare", "-b", "main", &bare]);
         std::fs::create_dir(upstream.tree()).expect("a folder");
@@ -42,7 +43,7 @@ impl Upstream {
     }
 
     fn run(&self, folder: &Path, arguments: &[&str]) -> String {
-        let output = Command::new("git")
+        let output = tool("git")
             .args(["-c", "user.name=Up", "-c", "user.email=up@example.com", "-c", "commit.gpgsign=false"])
             .args(arguments)
             .current_dir(folder)

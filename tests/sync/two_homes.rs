@@ -10,7 +10,7 @@ use mcpkg::store::{blobs, proposals};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::Scratch;
+use crate::support::{Scratch, folder};
 
 /// Two homes, each with a project `p`, and a folder.
 struct Homes {
@@ -105,7 +105,7 @@ impl Homes {
             let context = scratch.context();
             (scratch, context)
         };
-        let folder = tempfile::Builder::new().prefix("mcpkg-team-").tempdir().expect("a folder");
+        let folder = folder();
         Self { homes: [home(), home()], folder, made: 0, written: Vec::new() }
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::Client;
 use crate::support::Tree;
-use crate::support::{Ran, Scratch};
+use crate::support::{Ran, Scratch, folder, tool};
 
 /// The repositories: each name with its place.
 pub const REPOS: [(&str, &str); 3] = [("lib", "lib"), ("api", "services/api"), ("web", "web")];
@@ -131,7 +131,7 @@ impl Shop {
     }
 
     pub fn git_command(&self, folder: &Path) -> Command {
-        let mut command = Command::new("git");
+        let mut command = tool("git");
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -170,7 +170,7 @@ impl Shop {
 
     /// Copies all there is, for [`Shop::bring_back`].
     pub fn save(&self) -> tempfile::TempDir {
-        let saved = tempfile::tempdir().expect("a folder");
+        let saved = folder();
         copy(self.scratch.path(), saved.path());
         saved
     }
@@ -230,7 +230,7 @@ impl Shop {
 }
 
 fn copy(from: &Path, to: &Path) {
-    let copied = Command::new("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
+    let copied = tool("cp").arg("-a").arg(from.join(".")).arg(to).status().expect("cp starts");
     assert!(copied.success(), "{} is copied", from.display());
 }
 

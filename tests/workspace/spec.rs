@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use mcpkg::error::Code;
 use mcpkg::workspace::root::Workspace;
 use mcpkg::workspace::spec::{self, Which};
 use serde_json::{Value, json};
 
-use crate::support::{Client, Ran, Scratch};
+use crate::support::{Client, Ran, Scratch, tool};
 
 /// A workspace with the repositories `api` and `web`, made by hand.
 struct Shop {
@@ -60,7 +59,7 @@ impl Shop {
     }
 
     fn git(&self, repo: &str, args: &[&str]) -> String {
-        let mut git = Command::new("git");
+        let mut git = tool("git");
         let folder = self.root().join(repo);
         git.args(args).current_dir(folder).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let output = git.env("HOME", self.scratch.path()).output().expect("git starts");

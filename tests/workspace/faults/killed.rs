@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::faults::strace;
 use crate::support::{Tree, eventually, finds, kill_stride, skipped};
 use crate::workspace::killed::Killer;
 use crate::workspace::shop::{REPOS, Shop};
@@ -43,9 +44,8 @@ fn x49_a_sync_that_is_killed() {
 
 /// Runs `line` under strace, killed at the `nth` of these system calls; returns whether it was.
 fn killed_at(shop: &Shop, line: &[&str], call: &str, nth: usize) -> bool {
-    let (trace, inject) = (format!("trace={call}"), format!("inject={call}:signal=KILL:when={nth}"));
-    let words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", &inject];
-    let mut command = shop.command_under(&words);
+    let words = strace(&format!("{call}:signal=KILL:when={nth}")).expect("there is a strace");
+    let mut command = shop.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>());
     let output = command.args(line).output().expect("strace starts");
     output.status.code().is_none_or(|code| code > 128)
 }
