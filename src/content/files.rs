@@ -60,7 +60,7 @@ pub fn change(
     let attributes = &mut resource.attributes;
     attributes.executable = file.executable;
     if attributes.description.is_some() && attributes.text && resource.size <= MAX_DESCRIBED as i64 {
-        let before = NewContent::from(blobs::get(db, resource.blob)?);
+        let before = blobs::content(db, resource.blob)?;
         if attributes.description == description(&before)? {
             attributes.description = description(&file.content)?;
         }

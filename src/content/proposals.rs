@@ -6,7 +6,6 @@ use super::import::server_item;
 use super::stored::{self, Rows, Stored};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
-use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::{self, Action, NewProposal, Origin, Proposal};
 use crate::store::revisions::Author;
@@ -105,7 +104,7 @@ pub fn accept(
     match (proposal.action, proposal.blob, ours) {
         (Action::Change, Some(blob), ours) => {
             let entry = entry(proposal)?;
-            let content = NewContent::from(blobs::get(db, blob)?);
+            let content = blobs::content(db, blob)?;
             stored::check(&entry, &content)?;
             stored::put(db, author, project, clock, &mut rows, ours, &entry, &content)?;
             Ok(format!("{label} is as {} has it", place(proposal)))

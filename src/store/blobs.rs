@@ -122,6 +122,19 @@ pub fn show(db: &Db<'_>, id: i64) -> Result<Vec<u8>> {
     whole(db, id, Verify::Checksum)
 }
 
+/// Returns the content of the blob with key `id`, verified by its SHA-256: as [`get`], for what goes on by that hash. It is
+/// taken once, and tells what the content is and that it is whole.
+///
+/// # Errors
+/// As [`stream`].
+pub fn content(db: &Db<'_>, id: i64) -> Result<NewContent> {
+    let of = |blob: Blob<'_>| {
+        let content = NewContent::from(read(db, blob)?);
+        if content.sha256[..] == *blob.sha256 { Ok(content) } else { Err(damaged(blob.sha256)) }
+    };
+    by_id(db, id, of)
+}
+
 fn whole(db: &Db<'_>, id: i64, verify: Verify) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream_by_id(db, id, verify, |piece| {
@@ -136,8 +149,13 @@ fn whole(db: &Db<'_>, id: i64, verify: Verify) -> Result<Vec<u8>> {
 /// # Errors
 /// As [`stream`].
 pub fn stream_by_id(db: &Db<'_>, id: i64, verify: Verify, each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+    by_id(db, id, |blob| stream(db, blob, verify, each))
+}
+
+/// Returns what `of` makes of the blob with key `id`.
+fn by_id<T>(db: &Db<'_>, id: i64, of: impl FnOnce(Blob<'_>) -> Result<T>) -> Result<T> {
     let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id = ?1");
-    db.one(sql, params![id], |row| stream(db, Blob::from_row(row, 0)?, verify, each))?
+    db.one(sql, params![id], |row| of(Blob::from_row(row, 0)?))?
         .ok_or_else(|| damaged_value("a content that a row names is gone"))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A client that takes its time must hold no transaction, and no content leaves the store before it was verified. So all of
 //! it is read once, by its SHA-256, and the checksum of each piece is kept in memory; each piece is compared with its own
-//! when it is read again.
+//! when it is read again. A few pieces stay in memory themselves, for what many ask for at a time.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,9 +12,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Db;
 use super::blobs::{self, damaged, damaged_value};
-use super::engine::{params, sql};
+use super::engine::{Row, params, sql};
 use super::new_content::PIECE;
 use crate::error::Result;
+
+/// The most pieces that stay in memory, of a MiB each.
+const MAX_RECENT: usize = 16;
 
 /// The most contents whose checksums are kept.
 const MAX_KEPT: usize = 256;
@@ -24,6 +27,11 @@ const MAX_KEPT: usize = 256;
 static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
 
 type Verified = HashMap<(i64, [u8; 32]), Arc<Pieces>>;
+
+/// What was read lately, the last one at the end: the content's key and SHA-256, the number of the piece, and its bytes.
+static RECENT: Mutex<Vec<Recent>> = Mutex::new(Vec::new());
+
+type Recent = ((i64, [u8; 32], usize), Arc<[u8]>);
 
 /// A stored content whose SHA-256 was verified in this process.
 #[derive(Debug, PartialEq, Eq)]
@@ -76,19 +84,56 @@ impl Pieces {
     ///
     /// # Errors
     /// `E_DAMAGED` where it is not what it was when all of it was verified; `E_TIMEOUT`, `E_DB_CORRUPT`, `E_STORAGE`.
-    pub fn read(&self, db: &Db<'_>, n: usize) -> Result<Vec<u8>> {
+    pub fn read(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
         let found = match i64::try_from(n).unwrap_or(i64::MAX) {
-            0 => db.one(sql!("SELECT head FROM blob WHERE id = ?1"), params![self.id], |row| row.get(0))?,
-            n => db.one(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n = ?2"), params![self.id, n], |row| {
-                row.get(0)
-            })?,
+            0 => db.one(sql!("SELECT head FROM blob WHERE id = ?1"), params![self.id], piece)?,
+            n => db.one(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n = ?2"), params![self.id, n], piece)?,
         };
-        let piece: Vec<u8> = found.ok_or_else(|| damaged_value("a content went away while it was sent"))?;
-        match self.checksums.get(n) == Some(&xxh3_64(&piece)) {
-            true => Ok(piece),
-            false => Err(damaged(&self.sha256)),
-        }
+        let piece = found.ok_or_else(|| damaged_value("a content went away while it was sent"))?;
+        if self.is_intact(n, &piece) { Ok(piece) } else { Err(damaged(&self.sha256)) }
     }
+
+    /// Returns the same out of memory where it was read lately: what many ask for is read once. It is compared with its checksum
+    /// each time. Of a content that is larger than what stays in memory nothing is kept.
+    ///
+    /// # Errors
+    /// As [`Pieces::read`].
+    pub fn read_shared(&self, db: &Db<'_>, n: usize) -> Result<Arc<[u8]>> {
+        if self.checksums.len() > MAX_RECENT {
+            return self.read(db, n);
+        }
+        let key = (self.id, self.sha256, n);
+        let kept = recent(|recent| {
+            let found = recent.remove(recent.iter().position(|(known, _)| *known == key)?);
+            recent.push(found.clone());
+            Some(found.1)
+        });
+        if let Some(piece) = kept.filter(|piece| self.is_intact(n, piece)) {
+            return Ok(piece);
+        }
+        let piece = self.read(db, n)?;
+        recent(|recent| {
+            recent.retain(|(known, _)| *known != key);
+            if recent.len() >= MAX_RECENT {
+                recent.remove(0);
+            }
+            recent.push((key, Arc::clone(&piece)));
+        });
+        Ok(piece)
+    }
+
+    fn is_intact(&self, n: usize, piece: &[u8]) -> bool {
+        self.checksums.get(n) == Some(&xxh3_64(piece))
+    }
+}
+
+fn piece(row: &Row<'_>) -> Result<Arc<[u8]>> {
+    row.get::<&[u8]>(0).map(Arc::from)
+}
+
+/// Looks at what was read lately.
+fn recent<T>(look: impl FnOnce(&mut Vec<Recent>) -> T) -> T {
+    look(&mut RECENT.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 #[cfg(test)]
@@ -111,7 +156,8 @@ mod tests {
             let id = store.write(|db| blobs::put(db, &content)).unwrap();
             let pieces = store.read(|db| Pieces::verified(db, id, &sha256)).unwrap();
             let count = size.div_ceil(PIECE).max(1);
-            let again: Vec<u8> = (0..count).flat_map(|n| store.read(|db| pieces.read(db, n)).unwrap()).collect();
+            let again: Vec<u8> =
+                (0..count).flat_map(|n| store.read(|db| pieces.read(db, n)).unwrap().to_vec()).collect();
             assert_eq!((pieces.size(), again == content), (size as u64, true));
             let beyond = store.read(|db| pieces.read(db, count)).unwrap_err();
             assert_eq!(beyond.code(), Code::Damaged);
@@ -121,5 +167,28 @@ mod tests {
             store.write(|db| db.run(flipped, params![id, other])).unwrap();
             assert_eq!(store.read(|db| pieces.read(db, 0)).unwrap_err().code(), Code::Damaged);
         }
+    }
+
+    #[test]
+    fn a_piece_that_stays_in_memory_is_compared_with_its_checksum() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("a.db")).unwrap();
+        let content = bytes(3 * PIECE + 17);
+        let sha256: [u8; 32] = Sha256::digest(&content).into();
+        let id = store.write(|db| blobs::put(db, &content)).unwrap();
+        let pieces = store.read(|db| Pieces::verified(db, id, &sha256)).unwrap();
+        let shared = |n| store.read(|db| pieces.read_shared(db, n));
+        let first: Vec<Arc<[u8]>> = (0..4).map(|n| shared(n).unwrap()).collect();
+        assert!((0..4).all(|n| Arc::ptr_eq(&shared(n).unwrap(), &first[n])), "each is read once");
+        // A bit of the one in memory turns over: it is read again, and is what it was.
+        super::recent(|recent| {
+            let (_, piece) = recent.iter_mut().find(|((_, of, n), _)| (of, *n) == (&sha256, 1)).unwrap();
+            let mut flipped = piece.to_vec();
+            flipped[7] ^= 1;
+            *piece = flipped.into();
+        });
+        assert_eq!(shared(1).unwrap(), first[1]);
+        assert!(!Arc::ptr_eq(&shared(1).unwrap(), &first[1]));
+        assert_eq!(super::recent(|recent| recent.iter().filter(|((_, of, _), _)| *of == sha256).count()), 4);
     }
 }

@@ -162,7 +162,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
 fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i64, equal: bool) -> Result<bool> {
     match (&item.entry.what, existing) {
         (What::Prompt(attributes), Existing::Prompt(prompt)) => {
-            let before = blobs::get(db, blob)?.into();
+            let before = blobs::content(db, blob)?;
             let now = text(item.content.bytes()?.into_owned())?;
             let Ok(file) = command::source(&item.entry.name, attributes, &now) else { return Ok(false) };
             Ok(twins::forms(&prompt.name, &prompt.attributes, &before).contains(&file))

@@ -278,7 +278,7 @@ pub fn let_go(db: &Db<'_>, row: &PackageRow) -> Result<()> {
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn archive(db: &Db<'_>, row: &PackageRow) -> Result<Option<NewContent>> {
-    row.blob.map(|blob| blobs::get(db, blob).map(NewContent::from)).transpose()
+    row.blob.map(|blob| blobs::content(db, blob)).transpose()
 }
 
 /// Returns the manifest of a package as JSON; `None` where its archive is not kept.

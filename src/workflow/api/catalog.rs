@@ -1,5 +1,6 @@
 //! A catalog: a description of an API that was imported, with what a person decided about it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
@@ -255,8 +256,10 @@ pub fn patch(row: &CommandRow) -> Result<Patch> {
 /// Returns the row of a command as the document says it, with what a person corrected of it.
 pub fn row(command: &Command, patch: &Patch) -> CommandRow {
     let given = command.spec.id.clone();
-    let mut spec = command.spec.clone();
-    patch.apply(&mut spec);
+    let mut spec = Cow::Borrowed(&command.spec);
+    if !patch.is_empty() {
+        patch.apply(spec.to_mut());
+    }
     let flags = spec.flags.iter().map(|flag| flag.name.as_str());
     let words: Vec<&str> = spec.positionals.iter().map(|one| one.name.as_str()).chain(flags).collect();
     let mut aliases = spec.aliases.clone();

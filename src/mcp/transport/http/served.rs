@@ -228,7 +228,7 @@ impl Sending {
         }
         let reading = tokio::task::spawn_blocking(move || {
             let at = self.range.start / Pieces::SIZE;
-            let piece = self.store.read(|db| self.pieces.read(db, usize::try_from(at).unwrap_or(usize::MAX)))?;
+            let piece = self.store.read(|db| self.pieces.read_shared(db, usize::try_from(at).unwrap_or(usize::MAX)))?;
             let begins = at * Pieces::SIZE;
             let end = self.range.end.min(begins + piece.len() as u64);
             let within = |at: u64| usize::try_from(at - begins).unwrap_or(usize::MAX).min(piece.len());
@@ -241,7 +241,7 @@ impl Sending {
                 let store = self.whole.clone();
                 drop(tokio::task::spawn_blocking(move || sent(&store)));
             }
-            Ok::<_, Error>((Bytes::from(piece).slice(part), self))
+            Ok::<_, Error>((Bytes::from_owner(piece).slice(part), self))
         });
         match reading.await {
             Ok(Ok(next)) => Some(next),

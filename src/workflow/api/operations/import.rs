@@ -87,7 +87,7 @@ impl Operation for Import {
         let prefix = self.prefix.clone().unwrap_or_else(|| read.name());
         let given_name = self.name.clone().or_else(|| Some(prefix.clone()).filter(|prefix| !prefix.is_empty()));
         let name = given_name.unwrap_or_else(|| read.name());
-        let imported = read.commands(&name, &prefix, &[])?;
+        let (imported, origin) = read.commands(&name, &prefix, &[])?;
         let is_asked = |server: &&Server| Url::parse(&server.url).is_some_and(|url| url.is_private());
         let base_url = given_base.or_else(|| imported.servers.iter().find(is_asked).map(|server| server.url.clone()));
         let now = context.clock.now();
@@ -98,8 +98,8 @@ impl Operation for Import {
             title: imported.title.clone(),
             version: imported.version.clone(),
             openapi: imported.openapi.clone(),
-            source: read.place.text(),
-            sha256: read.sha256,
+            source: origin.place,
+            sha256: origin.sha256,
             base_url,
             servers: imported.servers.clone(),
             schemes: imported.schemes.clone(),

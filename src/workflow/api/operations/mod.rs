@@ -68,8 +68,9 @@ impl Read {
         Ok(Self { place, document, sha256 })
     }
 
-    /// Makes commands of it. Operations keep the ids that they got before, and no other takes one that a person gave.
-    fn commands(&self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<Imported> {
+    /// Makes commands of it, and returns them with where it came from; it itself is let go of, since it is the largest part of
+    /// what an import has in memory. Operations keep the ids that they got before, and no other takes one that a person gave.
+    fn commands(self, name: &str, prefix: &str, before: &[CommandRow]) -> Result<(Imported, Origin)> {
         let kept = before.iter().map(|row| ((row.method.clone(), row.path.clone()), row.given.clone())).collect();
         let taken = before.iter().map(|row| row.id.clone()).collect();
         let wanted = Wanted {
@@ -80,7 +81,8 @@ impl Read {
             kept,
             taken,
         };
-        commands(&self.document, &wanted)
+        let imported = commands(&self.document, &wanted)?;
+        Ok((imported, Origin { place: wanted.from, sha256: self.sha256 }))
     }
 
     /// Returns a name for its API, by its title, without words that all of them have.
@@ -95,6 +97,12 @@ impl Read {
         let name = name.trim_matches(['-', '.']).to_owned();
         if name.is_empty() { "api".to_owned() } else { name }
     }
+}
+
+/// Where a document came from, and what it was.
+struct Origin {
+    place: String,
+    sha256: [u8; 32],
 }
 
 /// Refuses groups that are reserved, or that the commands of another catalog or of a plugin have.

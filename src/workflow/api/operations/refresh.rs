@@ -66,13 +66,13 @@ impl Operation for Refresh {
         approval::check(context, &before)?;
         let stored = context.store.read(|db| catalogs::commands(db, before.id))?;
         let read = Read::from(context, Place::of(self.from.as_deref().unwrap_or(&before.source))?, before.reach())?;
-        let imported = read.commands(&before.name, &before.prefix, &stored)?;
+        let (imported, origin) = read.commands(&before.name, &before.prefix, &stored)?;
         let after = Catalog {
             title: imported.title.clone(),
             version: imported.version.clone(),
             openapi: imported.openapi.clone(),
-            source: read.place.text(),
-            sha256: read.sha256,
+            source: origin.place,
+            sha256: origin.sha256,
             servers: imported.servers.clone(),
             schemes: imported.schemes.clone(),
             refreshed_at: context.clock.now(),
