@@ -93,7 +93,7 @@ impl Operation for Show {
     fn run(self, context: &Context) -> Result<Reply> {
         let spec = require(&reachable(context), &self.id.join(" "))?;
         if context.is_shell() {
-            return Ok(Reply::new(people(&spec), told(&spec, self.detail)?));
+            return Ok(Reply::new(people(&spec, self.detail), told(&spec, self.detail)?));
         }
         let json = TOLD.get((Same(Arc::clone(&spec)), self.detail), || Ok(told(&spec, self.detail)?.to_string()))?;
         Ok(Reply { json: Some(String::clone(&json)), ..Reply::new(Body::Text(String::new()), Value::Null) })
@@ -122,7 +122,7 @@ pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
 }
 
 /// Returns a command as a person reads it.
-fn people(spec: &CommandSpec) -> Body {
+fn people(spec: &CommandSpec, detail: Detail) -> Body {
     let mut lines = vec![format!("{}  {}", spec.id, word(spec.effect))];
     lines.extend(spec.method.iter().zip(&spec.path).map(|(method, path)| format!("{method} {path}")));
     lines.push(spec.summary.clone());
@@ -137,15 +137,23 @@ fn people(spec: &CommandSpec) -> Body {
     let placeholders =
         placeholders.map(|one| row(&one.name, &one.r#type, true, one.provider.as_ref(), one.help.as_ref()));
     let flags = spec.flags.iter();
-    let flags =
-        flags.map(|one| row(&one.name, &one.r#type, one.required, one.provider.as_ref(), one.description.as_ref()));
+    let flags = flags.map(|one| {
+        row(
+            &one.name,
+            &one.r#type,
+            one.required,
+            one.provider.as_ref(),
+            about(&one.r#enum, one.description.as_ref()).as_ref(),
+        )
+    });
     let arguments = Table {
         columns: &["ARGUMENT", "TYPE", "NEEDED", "PROVIDER", "DESCRIPTION"],
         rows: placeholders.chain(flags).collect(),
         empty: "It takes no arguments".to_owned(),
     };
-    let fields = spec.output_contract.fields.iter();
-    let field = fields.map(|field| {
+    let fields = &spec.output_contract.fields;
+    let shown = if detail == Detail::Full { fields.len() } else { FIELDS };
+    let field = fields.iter().take(shown).map(|field| {
         [&*field.name, field.r#type.as_deref().unwrap_or_default(), &field.tags.join(", ")]
             .map(|text| cell(text).into_owned())
             .to_vec()
@@ -155,7 +163,23 @@ fn people(spec: &CommandSpec) -> Body {
         rows: field.collect(),
         empty: "What it answers is not described".to_owned(),
     };
-    Body::Several(vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)])
+    let rest = match fields.len().saturating_sub(shown) {
+        0 => String::new(),
+        rest => format!("and {}: `--detail full` shows them\n", crate::plural::count(rest, "more field")),
+    };
+    let head = Body::Text(lines.join("\n") + "\n");
+    Body::Several(vec![head, Body::Table(arguments), Body::Table(answer), Body::Text(rest)])
+}
+
+/// Returns what a person reads of an argument: the values there are, and what it is for.
+fn about(values: &[Value], description: Option<&String>) -> Option<String> {
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let values: Vec<String> = values.iter().map(plain).collect();
+    match (values.is_empty(), description) {
+        (true, description) => description.cloned(),
+        (false, None) => Some(values.join(", ")),
+        (false, Some(description)) => Some(format!("{}: {description}", values.join(", "))),
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ mod identity;
 mod keeping;
 mod odd_texts;
 mod outside;
-mod place;
+pub mod place;
 mod places;
 mod remotes;
 mod safety;

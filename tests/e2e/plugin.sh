@@ -25,7 +25,7 @@ check() {
 
 # at_terminal COMMAND...: runs it at a terminal where a person says yes.
 at_terminal() {
-    (sleep 1 && printf 'y\n' && sleep 20) | script -qec "$*" /dev/null >"$scratch/shown" 2>&1 || { cat "$scratch/shown" && return 1; }
+    (sleep 1 && printf 'y\n' && sleep 3) | script -qec "$*" /dev/null >"$scratch/shown" 2>&1 || { cat "$scratch/shown" && return 1; }
     tr -d '\r' <"$scratch/shown"
 }
 
@@ -41,4 +41,5 @@ check 'it did its work' grep -q 'runs plugins' "$scratch/memory.json"
 check 'another call reads it' at_terminal "$mcpkg --json command run memory:search_nodes --arg query=mcpkg"
 check 'it lists what it listed' "$mcpkg" plugin check --check
 "$mcpkg" plugin remove memory --yes
-check 'nothing of it runs' sh -c "! pgrep -f '$server' >/dev/null"
+nothing_runs() { ! pgrep -f "$server" >/dev/null; }
+check 'nothing of it runs' nothing_runs

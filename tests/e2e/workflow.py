@@ -2,16 +2,13 @@
 
 import asyncio
 import json
-import os
-import signal
 import warnings
-from contextlib import AsyncExitStack
 from pathlib import Path
 
-from mcp import Client, StdioServerParameters, types
-
+import workflow_plugin
 from hosting import PASSWORD, Hosting
-from story import MCPKG, check, end
+from story import check, end
+from workflow_agent import Agent
 from workflow_person import Person
 
 warnings.simplefilter("ignore")
@@ -30,7 +27,7 @@ steps:
   - id: create_app
     run: apps:create
     depends_on: [look]
-    with: { name: web, region: '${{ inputs.region }}' }
+    with: { name: web, region: '${{ inputs.region }}', env: { TOKEN: '${{ secrets.token }}' } }
   - id: add_db
     run: databases:create
     with: { plan: small, app_id: '${{ steps.create_app.output.id }}' }
@@ -50,45 +47,6 @@ PLANTED = WORKFLOW.replace("steps.create_app.output.id }}' }", "steps.create_ap.
 
 def heading(text):
     print(f"\n# {text}", flush=True)
-
-
-class Agent:
-    """An agent: the Python client on a server of its own over stdio. `says` is what its user answers where it can ask them."""
-
-    def __init__(self, home, era, says=None):
-        self.home, self.era, self.says, self.asked = home, era, says, []
-        self.stack, self.pid = AsyncExitStack(), home.path / "server.pid"
-
-    async def __aenter__(self):
-        words = ["-c", f'echo $$ >"{self.pid}"; exec "{MCPKG}" serve']
-        server = StdioServerParameters(command="bash", args=words, env=self.home.env, cwd=str(self.home.path))
-        options = {} if self.says is None else {"elicitation_callback": self.elicited}
-        client = Client(server, mode="auto" if self.era == "2026-07-28" else "legacy", cache=None, **options)
-        self.client = await self.stack.enter_async_context(client)
-        check(f"agent: it speaks {self.era}", self.client.protocol_version == self.era, self.client.protocol_version)
-        return self
-
-    async def __aexit__(self, *error):
-        await self.stack.aclose()
-
-    async def elicited(self, context, params):
-        self.asked.append(params.message)
-        print(f"agent ({self.era})< {params.message}", flush=True)
-        return types.ElicitResult(action="accept", content={"approve": self.says})
-
-    def kill(self):
-        os.kill(int(self.pid.read_text()), signal.SIGKILL)
-        print(f"$ kill -9 {self.home.name}'s server", flush=True)
-
-    async def call(self, tool, /, **arguments):
-        """Calls a tool and returns its object, which begins with its version."""
-        answer = await self.client.call_tool(tool, arguments)
-        said = answer.structured_content
-        shown = {key: value if len(str(value)) < 60 else "..." for key, value in arguments.items()}
-        print(f"agent ({self.era})> {tool} {json.dumps(shown)}\n    {json.dumps(said)[:400]}", flush=True)
-        if next(iter(said)) != "schema_version" or answer.is_error != ("error" in said):
-            check(f"agent: the form of what {tool} answers", False, answer)
-        return said
 
 
 async def writes(agent):
@@ -130,7 +88,7 @@ def person_reviews(ada):
     for word in ("show", "diff"):
         ada.types(f"mcpkg draft {word} {draft}")
     ada.types(f"mcpkg draft plan {draft}", table=True)
-    ada.types(f"mcpkg draft approve {draft}", answer="y")
+    ada.types(f"mcpkg draft approve {draft}", answers=["y"])
     kept = [workflow["name"] for workflow in ada.json("mcpkg workflow list")["workflows"]]
     check("the workflow is the project's now", kept == ["app_with_db"], kept)
     ada.types("mcpkg workflow show app_with_db")
@@ -147,7 +105,7 @@ async def killed(ada, hosting):
         pending = await agent.call("execute", **arguments, nonce=details["nonce"])
         check("agent: its nonce is dead", pending["error"]["code"] == "E_CONSENT_PENDING", pending)
         ada.types("mcpkg consent list", table=True)
-        ada.types(details["command"], answer="y")
+        ada.types(details["command"], answers=["y"])
         begun = await agent.call("execute", **arguments, nonce=details["nonce"])
         run = begun["run"]
         for _ in range(200):
@@ -163,10 +121,10 @@ async def killed(ada, hosting):
     made = len(hosting.apps), len(hosting.databases), hosting.counts["POST /databases"], hosting.counts["POST /apps"]
     check("the API made one app and one database", made == (1, 1, 1, 1), made)
     # How often it waited differs; all else is compared.
-    ada.types(f"mcpkg workflow runs {run}", kept=False)
+    shown = ada.types(f"mcpkg workflow runs {run}", kept=False)
+    check("each attempt is shown, its secrets as ***", '"env":{"TOKEN":"***"}' in shown, shown)
     attempts = ada.json(f"mcpkg workflow runs {run}")["steps"]
-    excerpt = attempts[2]["attempts"][0]["excerpt"]
-    check("each attempt is shown, its secrets as ***", '"password":"***"' in excerpt, attempts)
+    check("what it was answered too", '"password":"***"' in attempts[2]["attempts"][0]["excerpt"], attempts)
     check("what succeeded is not repeated", [len(step["attempts"]) for step in attempts[:3]] == [1, 1, 1], attempts)
     again = json.loads(ada.run(f"mcpkg workflow resume {run} --json", status=1, quiet=True))
     check("a run that ended does not go on", again["error"]["code"] == "E_RUN_STATE", again)
@@ -180,14 +138,45 @@ async def elicited(ada, hosting, era):
         check(f"agent ({era}): its user is asked once", len(agent.asked) == 1 and "POST" in agent.asked[0], agent.asked)
         check(f"agent ({era}): and it ran", done.get("state") == "succeeded" and done["final_output"]["state"] == "ready", done)
     check("the API made one app more", len(hosting.apps) == apps + 1)
+    ada.types(f"mcpkg workflow runs {done['run']}")
     async with Agent(ada, era, says=False) as agent:
         denied = await agent.call("execute", yaml=WORKFLOW, inputs={"region": "eu"}, wait_s=5)
         check(f"agent ({era}): a no is a no", denied["error"]["code"] == "E_CONSENT_DENIED", denied)
     check("nothing was made", len(hosting.apps) == apps + 1)
 
 
+async def exposed(ada, hosting, era):
+    """The workflow is a tool while a person wants it so; the agent calls it, and makes a workflow of that run."""
+    tool = "workflow__app_with_db"
+    async with Agent(ada, era, says=True) as agent:
+        check(f"agent ({era}): it has no such tool", tool not in await agent.tools())
+        ada.types("mcpkg workflow expose app_with_db", answers=["y"])
+        check(f"agent ({era}): it hears of the tool", await agent.hears() and tool in await agent.tools())
+        apps = len(hosting.apps)
+        done = await agent.call(tool, region="us", wait_s=40)
+        check(f"agent ({era}): its user is asked for this tool too", len(agent.asked) == 1, agent.asked)
+        check(f"agent ({era}): the tool does its work", done.get("state") == "succeeded" and len(hosting.apps) == apps + 1, done)
+        ada.types("mcpkg workflow unexpose app_with_db")
+        check(f"agent ({era}): it hears that it is gone", await agent.hears() and tool not in await agent.tools())
+        made = await agent.call("infer_workflow_from_session", session_log=[done["run"]], name="again")
+        checked = await agent.call("validate_workflow", yaml=made["yaml"])
+        check(f"agent ({era}): a workflow of its run has no errors", checked["errors"] == [], checked)
+    runs = [step["run"] for step in made["draft"]["steps"]]
+    # What was read last nothing used.
+    check("it has the steps that others need, or that change something", runs == ["apps:list", "apps:create", "databases:create"], runs)
+    told = ada.run(f"mcpkg workflow infer {done['run']} --name again", quiet=True)
+    check("the shell makes the same", made["yaml"] in told, told)
+    return done["run"]
+
+
+def inferred(ada, run):
+    ada.types(f"mcpkg workflow infer {run} --name again >again.yaml")
+    ada.types("cat again.yaml")
+    ada.types("mcpkg workflow validate again.yaml")
+
+
 def shared(ada):
-    heading("6. Exported, and imported into another project")
+    heading("9. Exported, and imported into another project")
     ada.types("mcpkg workflow export app_with_db --to app.yaml")
     ada.types("mcpkg project create other")
     ada.types("mcpkg --project other workflow import app.yaml")
@@ -200,7 +189,7 @@ def shared(ada):
 
 
 def nowhere(ada):
-    heading("7. The secrets are nowhere")
+    heading("10. The secrets are nowhere")
     found = [
         str(path)
         for path in ada.path.rglob("*")
@@ -235,6 +224,15 @@ def main():
     heading("5. Approved where the agent's client asks")
     for era in ("2025-11-25", "2026-07-28"):
         asyncio.run(elicited(ada, hosting, era))
+    heading("6. A plugin's tool provides the value of an input")
+    workflow_plugin.provides(ada, hosting)
+    heading("7. Its program is edited on disk")
+    for era in ("2025-11-25", "2026-07-28"):
+        asyncio.run(workflow_plugin.edited(ada, hosting, era))
+    heading("8. The workflow is a tool, and is made again of its own run")
+    for era in ("2025-11-25", "2026-07-28"):
+        run = asyncio.run(exposed(ada, hosting, era))
+    inferred(ada, run)
     shared(ada)
     nowhere(ada)
     ada.compare()

@@ -36,8 +36,8 @@ class Person(Home):
         self.env["TERM"] = "xterm"
         self.saw = []
 
-    def types(self, line, answer=None, status=0, kept=True, table=False, **env):
-        """Runs a line at the terminal, where `answer` is typed when it asks; returns what the terminal showed. Of what is
+    def types(self, line, answers=(), status=0, kept=True, table=False, **env):
+        """Runs a line at the terminal, where each of the `answers` is typed when it asks; returns what the terminal showed. Of what is
         `kept` each line is compared at the end, and none of a table may be wider than the terminal."""
         main, side = pty.openpty()
         fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
@@ -46,7 +46,7 @@ class Person(Home):
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(side)
-        shown, asked = b"", False
+        shown, asked, answers = b"", 0, list(answers)
         while True:
             ready, _, _ = select.select([main], [], [], 60)
             try:
@@ -56,9 +56,9 @@ class Person(Home):
             if not piece:
                 break
             shown += piece
-            if answer is not None and not asked and re.search(rb"\[y/N\] *$|\? *$", shown):
-                os.write(main, answer.encode() + b"\n")
-                asked = True
+            if answers and re.search(rb"(\[y/N\]|\?|:) \Z", shown[asked:]):
+                os.write(main, answers.pop(0).encode() + b"\n")
+                asked = len(shown)
         os.close(main)
         ended = run.wait(60)
         # Of what was drawn over, the last is what stands there.

@@ -139,7 +139,11 @@ impl Player {
                 "serverInfo": { "name": "toy", "version": "1" },
             })),
             Some("tools/list") => {
-                answer(json!({ "resultType": "complete", "tools": what["tools"], "ttlMs": 0, "cacheScope": "private" }))
+                // What is listed may tell what it was given.
+                let token = Value::from(std::env::var("TOKEN").unwrap_or_default()).to_string();
+                let tools = what["tools"].to_string().replace("$TOKEN", token.trim_matches('"'));
+                let tools: Value = serde_json::from_str(&tools).expect("JSON");
+                answer(json!({ "resultType": "complete", "tools": tools, "ttlMs": 0, "cacheScope": "private" }));
             }
             Some("tools/call") => self.called(&what, message, &answer),
             Some("notifications/cancelled") => self.note("cancelled"),
@@ -158,6 +162,7 @@ impl Player {
                 std::process::exit(9);
             }
             "silent" => {}
+            "repeat" => answer(text(&format!("the token is {}", std::env::var("TOKEN").unwrap_or_default()))),
             "fail" => {
                 let mut failed = text("it cannot be done");
                 failed["isError"] = json!(true);

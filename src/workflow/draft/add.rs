@@ -100,7 +100,7 @@ impl Add {
             if workflows::find(db, project.id, name)?.is_some() {
                 let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
                 return Err(Error::new(Code::AlreadyExists, what)
-                    .hint(format!("say that the draft replaces it: replaces is '{name}', and revision the one that it was made from"))
+                    .hint(format!("say that it takes its place, `replaces` (`--replaces {name}`), and which `revision` it was made from"))
                     .with_details(serde_json::json!({ "name": name })));
             }
             return Ok(None);

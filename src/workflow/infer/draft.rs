@@ -206,18 +206,19 @@ impl Making<'_> {
 
     /// Returns what an argument is given: a reference, an input, or a value with references in it.
     fn value(&mut self, at: usize, argument: Option<&Argument<'_>>, name: &str, value: &Value) -> Result<Value> {
-        let is_secret = argument.is_some_and(Argument::is_secret) || holds_secret(value);
+        let is_secret = argument.is_some_and(Argument::is_secret) || (value.is_string() && holds_secret(value));
         let mut found = Vec::new();
         if !is_secret {
             find(argument, name, value, &self.answers[..at], &mut found);
         }
-        if found.is_empty() {
-            return self.input(at, argument, name, value, is_secret);
+        match is_secret || (found.is_empty() && !holds_secret(value)) {
+            true => self.input(at, argument, name, value, is_secret),
+            false => self.referred(at, argument, name, name, value),
         }
-        Ok(self.referred(at, argument, name, name, value))
     }
 
-    /// Returns a value in which each part that an earlier call answered is a reference. `whole` is the argument's name.
+    /// Returns a value in which each part that an earlier call answered is a reference, and each secret an input. `whole` is the
+    /// argument's name.
     fn referred(
         &mut self,
         at: usize,
@@ -225,19 +226,21 @@ impl Making<'_> {
         whole: &str,
         name: &str,
         value: &Value,
-    ) -> Value {
+    ) -> Result<Value> {
         match value {
             Value::Array(values) => {
                 values.iter().map(|value| self.referred(at, argument, whole, name, value)).collect()
             }
             Value::Object(fields) => {
-                let part = |(key, value): (&String, &Value)| (key.clone(), self.referred(at, None, whole, key, value));
-                Value::Object(fields.iter().map(part).collect())
+                let mut part =
+                    |(key, value): (&String, &Value)| Ok((key.clone(), self.referred(at, None, whole, key, value)?));
+                Ok(Value::Object(fields.iter().map(&mut part).collect::<Result<_>>()?))
             }
-            value => match reference::find(argument, name, value, &self.answers[..at]) {
+            secret if holds_secret(secret) => self.input(at, None, name, secret, true),
+            value => Ok(match reference::find(argument, name, value, &self.answers[..at]) {
                 Some(reference) => self.said(at, whole, &reference),
                 None => value.clone(),
-            },
+            }),
         }
     }
 

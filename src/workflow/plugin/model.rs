@@ -60,6 +60,11 @@ pub struct Plugin {
 }
 
 impl Plugin {
+    /// Whether it is a row already, and not one that is about to be added.
+    pub fn is_stored(&self) -> bool {
+        self.server.id != 0
+    }
+
     /// Returns the plugin of a row.
     ///
     /// # Errors

@@ -251,9 +251,14 @@ pub fn unavailable(plugin: &Plugin, broken: &Broken) -> Error {
         return Error::new(Code::Cancelled, format!("The plugin '{name}' was given up before it answered"));
     }
     let why = excerpt(&broken.to_string());
-    Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))
-        .with_details(json!({ "plugin": name }))
-        .hint(format!("`mcpkg mcp show {name}` shows what is run, `mcpkg plugin check {name}` tries it"))
+    let error = Error::new(Code::PluginUnavailable, format!("The plugin '{name}' cannot be used: {why}"))
+        .with_details(json!({ "plugin": name }));
+    match plugin.is_stored() {
+        true => error.hint(format!("`mcpkg mcp show {name}` shows what is run, `mcpkg plugin check {name}` tries it")),
+        false => {
+            error.hint("nothing was kept: an MCP server answers `initialize` on its standard output, or at its address")
+        }
+    }
 }
 
 /// Returns how a plugin's words begin, without secrets.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::model::{Plugin, Provider, json};
 use crate::error::Result;
+use crate::redact::redact;
 use crate::store::blobs::damaged_value;
 use crate::store::plugins::ToolRow;
 use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, OutputField, SourceKind};
@@ -68,7 +69,7 @@ pub struct Listing {
     pub left_out: Vec<String>,
 }
 
-/// Returns what a server says of its tools.
+/// Returns what a server says of its tools, without the secrets that it was given.
 ///
 /// # Errors
 /// `E_INTERNAL`.
@@ -76,8 +77,9 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
         let name = tool.name.to_string();
-        let said = json(&said(tool))?;
-        let shown: String = name.escape_debug().take(LONGEST).collect();
+        let said = redact(&json(&said(tool))?);
+        let open = redact(&name);
+        let shown: String = open.escape_debug().take(LONGEST).collect();
         if listed.len() == MOST {
             left_out.push(format!("those from '{shown}' on, since it lists more than {MOST} tools"));
             break;
@@ -86,6 +88,8 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
             format!("its name has not between 1 and {LONGEST} characters")
         } else if name.chars().any(|c| c.is_control() || c.is_whitespace()) {
             "its name has a blank in it, or what is no character".to_owned()
+        } else if open != name {
+            "its name holds a secret".to_owned()
         } else if said.contains("\\u0000") {
             "what is said of it holds U+0000".to_owned()
         } else if said.len() > LARGEST {

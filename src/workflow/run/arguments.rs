@@ -77,7 +77,10 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     let required =
         spec.flags.iter().filter(|flag| flag.required && flag.default.is_none()).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| with.get(*name).is_none_or(Value::is_null)) {
-        Some(name) => Err(wrong(name, "it has to be given")),
+        Some(name) => Err(wrong(name, "it has to be given").hint(match context.is_shell() {
+            true => format!("`--arg {name}=VALUE` gives it; `mcpkg command show {}` says what there is", spec.id),
+            false => format!("get_command_spec of '{}' says what it takes", spec.id),
+        })),
         None => Ok(()),
     }
 }

@@ -27,9 +27,10 @@ pub fn of(program: &Program) -> Vec<String> {
 
 fn counts(program: &Program) -> String {
     let count = |effect| program.steps.iter().filter(|step| step.spec.effect == effect).count() as u64;
-    let [reads, writes, destroys] = [CommandEffect::Read, CommandEffect::Write, CommandEffect::Destroy].map(count);
-    let steps = counted(program.steps.len() as u64, "step");
-    format!("{steps}: {reads} read, {writes} write, {destroys} destroy")
+    let effects = [(CommandEffect::Read, "read"), (CommandEffect::Write, "write"), (CommandEffect::Destroy, "destroy")];
+    let counts = effects.map(|(effect, word)| (count(effect), word));
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
+    format!("{}: {}", counted(program.steps.len() as u64, "step"), counts.collect::<Vec<_>>().join(", "))
 }
 
 fn of_step(step: &Planned, named: bool) -> Vec<String> {

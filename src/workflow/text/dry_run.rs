@@ -139,8 +139,10 @@ fn body(plan: &Plan) -> Body {
         rows: rows.collect(),
         empty: "No steps".to_owned(),
     };
-    let counts: Vec<String> = plan.effects.counts.iter().map(|(word, count)| format!("{word} {count}")).collect();
-    let mut lines = format!("{}: {}\n", plural::count(plan.steps.len(), "step"), counts.join(", "));
+    let counts = ["read", "write", "destroy"].map(|word| (word, plan.effects.counts.get(word)));
+    let counts = counts.into_iter().filter_map(|(word, count)| Some(format!("{} {word}", count?)));
+    let mut lines = plural::count(plan.steps.len(), "step");
+    lines.push_str(&format!(": {}\n", counts.collect::<Vec<_>>().join(", ")));
     if !plan.inputs_required.is_empty() {
         lines.push_str(&format!("needs {}\n", plan.inputs_required.join(", ")));
     }

@@ -10,21 +10,24 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::support::api::Trouble;
-use crate::support::{Client, Http, at_a_terminal, http, set_mode, skipped};
+use crate::support::plugin::{Play, tool};
+use crate::support::{Client, Http, Scratch, at_a_terminal, http, set_mode, skipped};
 use crate::workflow::runs::{Ground, code, execute, with_nonce};
 
 /// What is left as it is in a part of an address.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Each kind of reference with its value: no two encodings of one are alike.
-const PLANTED: [(&str, &str); 4] = [
+const PLANTED: [(&str, &str); 6] = [
     ("env", "pl4nted/by env+\"1\"&x"),
     ("file", "pl4nted/by file+\"2\"&x"),
     ("command", "pl4nted/by command+\"3\"&x"),
     ("input", "pl4nted/by input+\"4\"&x"),
+    ("plugin", "pl4nted/by plugin+\"5\"&x"),
+    ("header", "pl4nted/by header+\"6\"&x"),
 ];
 
-/// Sends the secret input where an API repeats it, and uses what it repeated.
+/// Sends the secret input, and a secret of the catalog, where an API repeats them, and uses what it repeated.
 const USES: &str = "\
 workflow: uses
 inputs:
@@ -39,6 +42,9 @@ steps:
   - id: renamed
     run: hosting:apps:update
     with: { app_id: '${{ steps.found.output.id }}', name: 'x-${{ steps.found.output.name }}' }
+  - id: named
+    run: hosting:apps:create
+    with: { name: 'x-${{ secrets.token }}', region: eu }
   - id: skipped
     run: hosting:apps:list
     if: steps.found.output.name == 'nobody'
@@ -46,6 +52,7 @@ steps:
 final_output:
   name: ${{ steps.found.output.name }}
   given: ${{ inputs.token }}
+  named: ${{ steps.named.output.name }}
 ";
 
 /// A ground with secrets, and all that was shown on it.
@@ -53,6 +60,7 @@ struct Planted {
     ground: Ground,
     token: PathBuf,
     program: PathBuf,
+    play: Play,
     logs: usize,
     shown: Vec<(String, Vec<u8>)>,
 }
@@ -64,13 +72,15 @@ impl Planted {
         set_mode(&token, 0o600);
         let program = ground.scratch.file("planted/print", format!("#!/bin/sh\nprintf %s '{}'\n", value("command")));
         set_mode(&program, 0o700);
-        Self { ground, token, program, logs: 0, shown: Vec::new() }
+        let play = Play::new(ground.scratch.path(), &toy("repeat"));
+        Self { ground, token, program, play, logs: 0, shown: Vec::new() }
     }
 
-    /// The binary with all it logs, and the variables in which two of the secrets stand.
+    /// The binary with all it logs, and the variables in which four of the secrets stand.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.ground.scratch.command();
         command.env("MCPKG_LOG", "trace").env("PLANTED_ENV", value("env")).env("PLANTED_INPUT", value("input"));
+        command.env("PLANTED_PLUGIN", value("plugin")).env("PLANTED_HEADER", value("header"));
         command.args(arguments);
         command
     }
@@ -86,11 +96,11 @@ impl Planted {
         }
     }
 
-    /// Runs it at a terminal where a person says yes; returns whether there is one.
-    fn person(&mut self, arguments: &[&str]) -> bool {
-        let Some((shown, _)) = at_a_terminal(&self.command(arguments), "y\n") else { return false };
+    /// Runs it at a terminal where a person says yes; returns whether it succeeded, where there is one.
+    fn person(&mut self, arguments: &[&str]) -> Option<bool> {
+        let (shown, ended_well) = at_a_terminal(&self.command(arguments), "y\n")?;
         self.shown.push((format!("mcpkg {} at a terminal", arguments.join(" ")), shown.into_bytes()));
-        true
+        Some(ended_well)
     }
 
     /// A file of its own for what a server logs.
@@ -184,16 +194,73 @@ fn by_a_person(planted: &mut Planted) -> bool {
     let echo: &'static str = Box::leak(format!("{{\"message\": \"{}\"}}", value("input").escape_debug()).into());
     for trouble in [None, Some(Trouble::Status(500, Vec::new(), echo)), Some(Trouble::Half), Some(Trouble::Drop)] {
         planted.ground.api.trouble(trouble);
-        if !planted.person(&run) {
+        if planted.person(&run).is_none() {
             return false;
         }
     }
     planted.ground.api.require("another");
-    planted.person(&run)
+    planted.person(&run).is_some()
+}
+
+/// What the plugin lists and does: one of its tools is described with the secret that it is given.
+fn toy(call: &str) -> Value {
+    json!({ "tools": [tool("tell", "Tells $TOKEN", json!({}))], "call": call })
+}
+
+/// Two plugins, a program with a secret as a variable and an address with one as a header; and one that repeats what it is sent
+/// and is none.
+fn plugins(planted: &mut Planted, there: &Http) {
+    let given = planted.play.given();
+    let words = |key: &str| -> Vec<String> {
+        let words = given[key].as_array().expect("words").iter();
+        words.map(|word| word.as_str().expect("a text").to_owned()).collect()
+    };
+    let (env, kept, program) = (words("env").remove(0), words("keep_env").remove(0), words("command"));
+    let add = ["plugin", "add", "toy", "-e", &env, "--keep-env", &kept, "-e", "TOKEN=env:PLANTED_PLUGIN", "--"];
+    let add: Vec<&str> = add.into_iter().chain(program.iter().map(String::as_str)).collect();
+    assert_eq!(planted.person(&add), Some(true), "{:?}", planted.shown.last());
+    let (url, echo) = (format!("http://{}/mcp", there.address), format!("{}/mcp", planted.ground.api.base()));
+    let add = ["plugin", "add", "far", "--url", &url, "-H", "X-Token=env:PLANTED_HEADER"];
+    assert_eq!(planted.person(&add), Some(true), "{:?}", planted.shown.last());
+    let add = ["plugin", "add", "echo", "--url", &echo, "-H", "Authorization=env:PLANTED_HEADER"];
+    assert_eq!(planted.person(&add), Some(false), "{:?}", planted.shown.last());
+    let sent = planted.ground.api.seen().last().expect("a request").headers.clone();
+    assert_eq!(sent["authorization"], value("header"));
+    for words in [
+        &["plugin", "list"][..],
+        &["plugin", "check"],
+        &["mcp", "show", "toy"],
+        &["mcp", "show", "far"],
+        &["command", "search", "--group", "toy", "tells"],
+        &["command", "show", "toy:tell"],
+    ] {
+        planted.shell(words);
+    }
+}
+
+/// Calls of the plugins by an agent: one that is answered the secret, one whose program says it as it dies.
+fn calls_plugins(planted: &mut Planted, client: &mut Client) {
+    for (call, arguments) in [
+        ("repeat", json!({ "command": "toy:tell", "args": {}, "wait_s": 0 })),
+        ("die", json!({ "command": "toy:tell", "args": {}, "wait_s": 0 })),
+        ("", json!({ "command": "far:list_prompts", "args": {}, "wait_s": 0 })),
+    ] {
+        planted.play.now(&toy(call));
+        let asked = execute(client, arguments.clone());
+        planted.keep("what an agent is asked", &asked);
+        planted.ground.approve(&asked);
+        let done = execute(client, with_nonce(&arguments, &asked));
+        planted.keep("what a plugin answers", &done);
+        match call {
+            "repeat" => assert_eq!(done["final_output"], "the token is ***", "{done}"),
+            "die" => assert_eq!(code(&done), "E_STEP_UNCERTAIN", "{done}"),
+            _ => assert_eq!(code(&done), "ok", "{done}"),
+        }
+    }
 }
 
 /// Everything that an agent does, over stdio: calls that are refused, that fail and that succeed.
-fn over_stdio(planted: &mut Planted) {
+fn over_stdio(planted: &mut Planted, has_plugins: bool) {
     let log = planted.log();
     let mut client = Client::spawn_logging(&mut planted.command(&["serve"]), log.into());
     client = client.shake_hands("2025-06-18");
@@ -227,6 +294,9 @@ fn over_stdio(planted: &mut Planted) {
         planted.keep("list_runs", &told);
         let read = client.request("resources/read", json!({ "uri": format!("mcpkg://run/{id}") }));
         planted.keep("resources/read", &read);
+    }
+    if has_plugins {
+        calls_plugins(planted, &mut client);
     }
     for line in std::mem::take(&mut client.seen) {
         planted.keep("a notification", &line);
@@ -267,18 +337,25 @@ fn x41_x42_a_planted_secret_survives_nowhere() {
     let sent = planted.ground.api.seen().last().expect("a request").headers.clone();
     assert_eq!((sent["x-env"].as_str(), sent["x-file"].as_str()), (value("env"), value("file")));
     assert_eq!(sent["authorization"], format!("Bearer {}", value("command")));
-    match by_a_person(&mut planted) {
+    let elsewhere = Scratch::with_project();
+    let there = Http::start(&elsewhere, &[]);
+    let is_terminal = by_a_person(&mut planted);
+    match is_terminal {
         true => {
             let bodies: Vec<Vec<u8>> = planted.ground.api.seen().into_iter().map(|seen| seen.body).collect();
-            let given = Value::from(value("input")).to_string();
-            assert!(bodies.iter().any(|body| String::from_utf8_lossy(body).contains(&given)), "it was sent");
+            for kind in ["input", "command"] {
+                let given = Value::from(value(kind)).to_string();
+                let given = given.trim_matches('"');
+                assert!(bodies.iter().any(|body| String::from_utf8_lossy(body).contains(given)), "{kind} was sent");
+            }
+            plugins(&mut planted, &there);
         }
         false => {
             planted.ground.api.require("another");
             skipped("there is no script of util-linux");
         }
     }
-    over_stdio(&mut planted);
+    over_stdio(&mut planted, is_terminal);
     over_http(&mut planted);
     let runs = planted.ground.scratch.json(&["workflow", "runs"]);
     let ids = runs["runs"].as_array().expect("runs").iter().filter_map(|run| run["run"].as_str());

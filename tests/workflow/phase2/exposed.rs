@@ -51,6 +51,29 @@ fn an_exposed_workflow_is_a_tool_and_runs_where_a_person_consents() {
 }
 
 #[test]
+fn each_running_server_is_told_of_the_tool_and_of_its_end() {
+    let ground = Ground::new();
+    ground.scratch.file("app.yaml", APP);
+    ground.scratch.ok(&["workflow", "import", "app.yaml"]);
+    let mut clients = [0, 1].map(|_| Client::start(&ground.scratch, &[]).shake_hands("2025-11-25"));
+    for client in &mut clients {
+        assert!(tool(client, TOOL).is_none());
+    }
+    for (words, is_there) in
+        [(&["workflow", "expose", "new_app", "--yes"][..], true), (&["workflow", "unexpose", "new_app"], false)]
+    {
+        ground.scratch.ok(words);
+        for client in &mut clients {
+            client.notification("notifications/tools/list_changed");
+            assert_eq!(tool(client, TOOL).is_some(), is_there, "{words:?}");
+        }
+    }
+    for client in clients {
+        client.finish();
+    }
+}
+
+#[test]
 fn what_was_changed_since_is_said_to_do_all_that_one_can() {
     let ground = exposed();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-11-25");

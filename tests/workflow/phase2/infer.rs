@@ -46,7 +46,11 @@ fn reads_that_nothing_uses_are_left_out_and_secrets_are_never_in_it() {
         { "command": "hosting:apps:list", "output": [{ "id": "app-0001", "name": "old" }] },
         { "command": "hosting:pipelines:list", "output": [] },
         { "command": "hosting:gone", "args": {} },
-        { "command": "hosting:apps:create", "args": { "name": token, "region": "eu" }, "output": { "id": "app-0002" } },
+        {
+            "command": "hosting:apps:create",
+            "args": { "name": token, "region": "eu", "env": { "LEVEL": "debug", "API_KEY": "***" } },
+            "output": { "id": "app-0002" },
+        },
         { "command": "hosting:apps:logs:create", "args": { "app_id": "app-0001" } },
         { "command": "hosting:apps:info", "args": { "app_id": "app-0002" }, "output": { "id": "app-0002" } },
     ]);
@@ -57,6 +61,11 @@ fn reads_that_nothing_uses_are_left_out_and_secrets_are_never_in_it() {
     assert_eq!(draft["steps"][2]["with"]["app_id"], "${{ steps.apps_list.output[0].id }}");
     assert!(!inferred.to_string().contains("ghp_"), "{inferred:#}");
     assert_eq!((&draft["inputs"][0]["name"], &draft["inputs"][0]["type"]), (&json!("name"), &json!("secret")));
+    // Of a mapping the secret alone is an input.
+    let env = json!({ "LEVEL": "debug", "API_KEY": "${{ inputs.api_key }}" });
+    assert_eq!(draft["steps"][1]["with"]["env"], env, "{draft:#}");
+    let key = draft["inputs"].as_array().expect("inputs").iter().find(|input| input["name"] == "api_key");
+    assert_eq!(key.expect("the input")["type"], "secret", "{draft:#}");
     let told = draft["diagnostics"].to_string();
     for said in ["hosting:gone is left out", "hosting:pipelines:list is left out", "one element of a list", "\"low\""] {
         assert!(told.contains(said), "{said}: {told}");

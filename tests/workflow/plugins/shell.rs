@@ -114,5 +114,6 @@ fn a_server_that_the_project_has_is_run_as_it_is() {
     assert!(twice.message().contains("is a plugin already"), "{twice}");
     let none =
         person_runs(&Scratch::with_project(), &["plugin", "add"], json!({ "name": "toy" })).expect_err("nothing");
-    assert!(none.message().contains("a program, or has an address"), "{none}");
+    assert_eq!(none.message(), "Project 'p' has no MCP server 'toy'");
+    assert!(none.hints()[0].contains("`mcpkg plugin add toy -- PROGRAM ARGUMENTS`"), "{:?}", none.hints());
 }

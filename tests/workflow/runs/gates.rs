@@ -1,9 +1,9 @@
 //! What is asked before anything is sent, in its order.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Ground, code, create, execute, with_nonce};
-use crate::support::{Client, Scratch, at_a_terminal, skipped};
+use crate::support::{Client, Http, Scratch, at_a_terminal, http, skipped};
 
 #[test]
 fn x35_nothing_is_run_before_a_person_consented() {
@@ -109,13 +109,25 @@ fn execute_is_no_command_itself() {
 }
 
 #[test]
-fn a_server_that_only_reads_runs_nothing() {
+fn who_may_only_read_and_who_is_not_served_it_run_nothing() {
     let ground = Ground::new();
-    ground.scratch.ok(&["access", "create", "reader", "--read-only"]);
     let mut client = Client::start(&ground.scratch, &["--groups", "content"]).shake_hands("2025-06-18");
     client.error("tools/call", json!({ "name": "execute", "arguments": create() }));
     client.finish();
-    assert_eq!(ground.changes(), 0);
+    let key = ground.scratch.json(&["access", "create", "reader", "--read-only"])["key"].clone();
+    let mut server = Http::start(&ground.scratch, &[]);
+    let ask = |arguments: Value| {
+        let request = http::modern("/mcp", "tools/call", json!({ "name": "execute", "arguments": arguments }));
+        let bearer = format!("Bearer {}", key.as_str().expect("a key"));
+        server.send(&request.with("authorization", &bearer)).message()
+    };
+    for arguments in [create(), json!({ "command": "hosting:apps:list" }), json!({ "command": "mcpkg:prompt:create" })]
+    {
+        let refused = ask(arguments);
+        assert!(refused.get("error").is_some() || refused["result"]["isError"] == true, "{refused}");
+    }
+    server.kill();
+    assert!(ground.api.seen().is_empty() && ground.scratch.json(&["workflow", "runs"])["runs"] == json!([]));
 }
 
 #[test]

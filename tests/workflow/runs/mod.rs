@@ -2,6 +2,7 @@
 
 mod approved;
 mod asked;
+mod confirmed;
 mod control;
 mod engine;
 mod gates;

@@ -1,9 +1,12 @@
 //! Each step is told as it ends: by progress and by log messages, over stdio and over HTTP.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::steps::TEXT;
 use super::{Ground, code, execute, with_nonce};
+use crate::support::api::Trouble;
 use crate::support::{Client, Http, Request, http};
 
 fn arguments() -> Value {
@@ -100,4 +103,28 @@ fn each_step_is_told_over_http() {
         told.hear(&log.message());
     }
     told.tells_each_step();
+}
+
+#[test]
+fn who_subscribed_to_a_run_hears_as_its_steps_end() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, arguments());
+    ground.approve(&asked);
+    ground.api.trouble([Trouble::Late(Duration::from_secs(1))]);
+    let mut begins = with_nonce(&arguments(), &asked);
+    begins["wait_s"] = json!(0);
+    let begun = execute(&mut client, begins);
+    let uri = format!("mcpkg://run/{}", begun["run"].as_str().expect("an id"));
+    client.result("resources/subscribe", json!({ "uri": uri }));
+    let mut states = Vec::new();
+    while states.last().is_none_or(|state| state != "succeeded") {
+        let told = client.notification("notifications/resources/updated");
+        assert_eq!(told["params"]["uri"], uri);
+        let read = client.result("resources/read", json!({ "uri": uri }));
+        let run: Value = serde_json::from_str(read["contents"][0]["text"].as_str().expect("a text")).expect("JSON");
+        states.push(run["state"].as_str().expect("a state").to_owned());
+    }
+    assert!(states.len() >= 2, "{states:?}");
+    client.finish();
 }

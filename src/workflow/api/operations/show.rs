@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::CATALOGS;
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl Operation for Show {
             let commands = catalogs::commands(db, row.id)?;
             Ok((Catalog::of(row)?, commands))
         })?;
-        let (mut commands, mut cells): (Vec<Value>, Vec<Vec<String>>) = Default::default();
+        let (mut commands, mut cells, mut reasons): (Vec<Value>, Vec<Vec<String>>, String) = Default::default();
         for row in &rows {
             let spec = catalog.command(row)?;
             let patch = catalog::patch(row)?;
@@ -58,26 +58,38 @@ impl Operation for Show {
             }
             commands.push(data);
             let note = match (&spec.why_not, patch.is_empty()) {
-                (Some(why), _) => format!("not run: {why}"),
-                (None, false) => "patched".to_owned(),
-                (None, true) => String::new(),
+                (Some(why), _) => {
+                    reasons.push_str(&format!("{} cannot be run: {}\n", spec.id, cell(why)));
+                    "not run"
+                }
+                (None, false) => "patched",
+                (None, true) => "",
             };
             let request = format!("{} {}", row.method, row.path);
-            let texts = [&*spec.id, effect_word(spec.effect), &request, &note];
+            let texts = [&*spec.id, effect_word(spec.effect), note, &request];
             cells.push(texts.map(|text| cell(text).into_owned()).to_vec());
         }
         let mut data = catalog.data();
         data["approved"] = json!(approval::is_approved(context, &catalog)?);
-        let facts: String = data.as_object().into_iter().flatten().map(|(key, value)| line(key, value)).collect();
+        let facts: String = data.as_object().into_iter().flatten().map(|(key, value)| lines(key, value)).collect();
         data["commands"] = Value::Array(commands);
-        let columns = &["ID", "EFFECT", "REQUEST", "NOTE"];
+        let columns = &["ID", "EFFECT", "NOTE", "REQUEST"];
         let table = Table { columns, rows: cells, empty: "It has no command".to_owned() };
-        Ok(Reply::new(Body::Several(vec![Body::Text(facts), Body::Table(table)]), data))
+        Ok(Reply::new(Body::Several(vec![Body::Text(facts), Body::Table(table), Body::Text(reasons)]), data))
     }
 }
 
-/// Returns a fact as a line.
-fn line(key: &str, value: &Value) -> String {
-    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    format!("{key}: {}\n", cell(&value))
+/// Returns a fact as a line, or as a line for each of several, whose values stand beside each other.
+fn lines(key: &str, value: &Value) -> String {
+    let of = |text: &str| format!("{key}: {}\n", cell(text));
+    let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    match value {
+        Value::Array(values) => {
+            let one =
+                |fields: &Value| fields.as_object().into_iter().flat_map(Map::values).map(plain).collect::<Vec<_>>();
+            values.iter().map(|fields| of(&one(fields).join("  "))).collect()
+        }
+        Value::Object(fields) => fields.iter().map(|(name, value)| of(&format!("{name}  {}", plain(value)))).collect(),
+        value => of(&plain(value)),
+    }
 }

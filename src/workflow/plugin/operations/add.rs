@@ -135,6 +135,12 @@ impl Add {
                 )));
             }
             Some(server) => (false, server),
+            None if self.given.is_empty() => {
+                let (name, why) = (&self.name, format!("Project '{project}' has no MCP server '{}'", self.name));
+                return Err(Error::new(Code::InvalidArgument, why).hint(format!(
+                    "`mcpkg plugin add {name} -- PROGRAM ARGUMENTS` or `mcpkg plugin add {name} --url URL` adds one"
+                )));
+            }
             None => (true, self.server(context)?),
         };
         let mut plugin = Plugin::new(server, &project);

@@ -1,0 +1,53 @@
+//! Steps that confirm by contract 000: one consent, to the workflow's plan, stands for all of it.
+
+use std::sync::Arc;
+
+use mcpkg::consent::request;
+use mcpkg::op::{Confirmation, Context};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::{code, execute, with_nonce};
+use crate::deploy::place::Place;
+
+const SHIP: &str = "\
+workflow: ship
+steps:
+  - id: plan
+    run: mcpkg:deploy
+  - id: apply
+    run: mcpkg:deploy_apply
+    with: { yes: true, confirm_token: '${{ steps.plan.output.confirm_token }}' }
+";
+
+#[test]
+fn a_deploy_within_a_workflow_is_consented_to_with_the_workflows_plan() {
+    let place = Place::with_project();
+    let mut client = place.server(&[]);
+    let arguments = json!({ "yaml": SHIP, "wait_s": 0 });
+    let asked = execute(&mut client, arguments.clone());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    let effects = asked["error"]["details"]["effects"].to_string();
+    assert!(effects.contains("apply: mcpkg:deploy_apply (writes)"), "{effects}");
+    let pending = execute(&mut client, with_nonce_at_once(&arguments, &asked));
+    assert_eq!(code(&pending), "E_CONSENT_PENDING");
+    let person = Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..place.scratch.context() };
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    request::approve(&person, Uuid::parse_str(id).expect("an id")).expect("it is approved");
+    let done = execute(&mut client, with_nonce(&arguments, &asked));
+    assert_eq!(done["state"], "succeeded", "{done}");
+    assert!(place.root().join("AGENTS.md").exists());
+    // The token is nowhere: what it confirmed is done.
+    let runs = place.scratch.json(&["workflow", "runs"]);
+    let run = place.scratch.json(&["workflow", "runs", runs["runs"][0]["run"].as_str().expect("an id")]);
+    assert!(run.to_string().contains("\"confirm_token\\\":\\\"***"), "{run}");
+    let waiting = place.scratch.json(&["consent", "list"]);
+    assert_eq!(waiting["consents"], json!([]), "nothing else was asked for: {waiting}");
+    client.finish();
+}
+
+fn with_nonce_at_once(arguments: &Value, asked: &Value) -> Value {
+    let mut arguments = with_nonce(arguments, asked);
+    arguments["wait_s"] = json!(0);
+    arguments
+}
