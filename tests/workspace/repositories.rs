@@ -35,7 +35,8 @@ fn a_relative_address_is_of_the_folder_where_the_command_was_started() {
     let relative = format!("../{}=manual/docs", origin.file_name().expect("a name").to_string_lossy());
     let mut command = shop.command();
     let root = shop.root().display().to_string();
-    let output = command.current_dir(&folder).args(["-w", &root, "workspace", "add", &relative]).output().expect("it runs");
+    let output =
+        command.current_dir(&folder).args(["-w", &root, "workspace", "add", &relative]).output().expect("it runs");
     assert!(output.status.success(), "{output:?}");
     assert!(shop.root().join("manual/docs/code.txt").exists());
 }
