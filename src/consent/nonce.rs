@@ -123,8 +123,12 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     match request.state {
         State::Denied => Err(denied(&request)),
         State::Approved if has_record(context, &request)? => Ok(Consent::to(request)),
-        // Pending, or approved by nobody on this machine.
-        _ => Err(pending(&request)),
+        // The record is written before the row and goes after it: nobody will bring it back.
+        State::Approved => {
+            let lost = ended(request.uuid, "was approved, and this machine has no record of that");
+            Err(lost.hint("call again without a nonce: a person decides anew"))
+        }
+        State::Pending | State::Consumed => Err(pending(&request)),
     }
 }
 

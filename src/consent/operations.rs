@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::request::{self, effects};
-use super::{GROUP, in_time, widened};
+use super::widened::{self, Wider};
+use super::{GROUP, in_time};
 use crate::clock::{Millis, rfc3339, span};
 use crate::error::{Code, Error, Result};
 use crate::hex::tail;
@@ -70,7 +71,18 @@ impl Operation for List {
             empty: "Nothing waits for consent".to_owned(),
         };
         let data: Vec<Value> = found.iter().map(|request| data(request, now)).collect();
-        Ok(Reply::new(Body::Table(table), json!({ "consents": data })))
+        let mut standing = widened::standing(context)?;
+        // Another database's are not decided here.
+        let is_here = |wider: &Wider| context.store.read(|db| Ok(consents::get(db, wider.consent)?.is_some()));
+        let here = standing.iter().map(is_here).collect::<Result<Vec<bool>>>()?;
+        let mut here = here.into_iter();
+        standing.retain(|_| here.next() == Some(true));
+        let body = match standing.is_empty() {
+            true => Body::Table(table),
+            false => Body::Several(vec![Body::Table(table), Body::Text(standing.iter().map(wider_line).collect())]),
+        };
+        let reads: Vec<Value> = standing.iter().map(wider_data).collect();
+        Ok(Reply::new(body, json!({ "consents": data, "reads": reads })))
     }
 }
 
@@ -95,7 +107,18 @@ impl Operation for Show {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let (request, now) = (named(context, &self.id)?, context.clock.now());
-        Ok(Reply::new(shown(&request, now), data(&request, now)))
+        let standing = widened::standing(context)?;
+        let wider: Vec<&Wider> = standing.iter().filter(|wider| wider.consent == request.uuid).collect();
+        let mut data = data(&request, now);
+        data["reads"] = wider.iter().map(|wider| wider_data(wider)).collect();
+        let body = match wider.is_empty() {
+            true => shown(&request, now),
+            false => {
+                let lines = wider.iter().map(|wider| wider_line(wider)).collect();
+                Body::Several(vec![shown(&request, now), Body::Text(lines)])
+            }
+        };
+        Ok(Reply::new(body, data))
     }
 }
 
@@ -254,6 +277,22 @@ fn shown(request: &Request, now: Millis) -> Body {
     ];
     lines.extend(effects(request).into_iter().map(|line| format!("  {line}")));
     Body::Text(lines.iter().map(|line| format!("{line}\n")).collect())
+}
+
+/// Says what a yes was widened to, and how that is taken back.
+fn wider_line(wider: &Wider) -> String {
+    let Wider { consent, asker, catalog, expires_at } = wider;
+    let until = rfc3339(*expires_at);
+    format!(
+        "{asker} reads from '{catalog}' unasked until {until}; `mcpkg consent deny {}` takes it back\n",
+        tail(*consent)
+    )
+}
+
+/// What programs get of it.
+fn wider_data(wider: &Wider) -> Value {
+    let Wider { consent, asker, catalog, expires_at } = wider;
+    json!({ "consent": consent.to_string(), "asker": asker, "catalog": catalog, "expires_at": rfc3339(*expires_at) })
 }
 
 /// What programs get of a request.

@@ -3,7 +3,7 @@
 //! That is kept outside of the database, as every approval is, and is never so by default. It is bound to who asked, the project, and
 //! the catalog with its address: one that is served elsewhere since is asked about again.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::event;
@@ -82,6 +82,40 @@ pub fn base_url(context: &Context, catalog: &str) -> Result<Option<String>> {
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn granted(context: &Context, project: &str, catalog: &str, base_url: Option<&str>) -> Result<Option<Consent>> {
     Ok(Reads::of(context, project, catalog, base_url)?.map(Consent::to_reads))
+}
+
+/// What the yes to a request was widened to, while that holds.
+#[derive(Clone, Debug)]
+pub struct Wider {
+    /// The request.
+    pub consent: Uuid,
+    /// Who may read.
+    pub asker: String,
+    /// The catalog, all reads of which need no request of their own.
+    pub catalog: String,
+    /// When that ends, in milliseconds.
+    pub expires_at: Millis,
+}
+
+/// Returns what was widened on this machine and holds now; the first to end comes first.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn standing(context: &Context) -> Result<Vec<Wider>> {
+    let now = context.clock.now();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let wider = |note: Value| {
+        Some(Wider {
+            consent: Uuid::parse_str(note["consent"].as_str()?).ok()?,
+            asker: text(&note["asker"]),
+            catalog: text(&note["catalog"]),
+            expires_at: note["expires_at"].as_i64()?,
+        })
+    };
+    let notes = context.approved.all(Kind::Reads)?.into_iter().map(|(_, note)| note);
+    let mut standing: Vec<Wider> = notes.filter(|note| is_good(note, now)).filter_map(wider).collect();
+    standing.sort_by_key(|wider| (wider.expires_at, wider.consent));
+    Ok(standing)
 }
 
 /// Takes back what the yes to a request was widened to; returns whether it was.

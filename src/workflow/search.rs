@@ -1,6 +1,7 @@
 //! `search_commands`, `mcpkg command search`.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -13,12 +14,15 @@ use super::index::{Found, Index, Rank};
 use super::source::Brief;
 use super::spec::{CommandEffect, SourceKind};
 use super::{GROUP, word};
-use crate::error::Result;
+use crate::error::{Result, nearest};
 use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
 /// How many commands a page has unless told otherwise, and at most.
 const USUAL: u32 = 20;
 const MOST: u32 = 100;
+
+/// How many groups are named to who named none that there is.
+const SUGGESTED: usize = 8;
 
 /// The name of this list in cursors.
 const LIST: &str = "commands";
@@ -120,6 +124,20 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
     }
 }
 
+/// Returns which groups are called most like one that there is not, or which there are; nothing where it is one.
+fn no_group(commands: &Reachable<'_>, group: &str) -> Result<Option<String>> {
+    let indexes = commands.indexes(None)?;
+    let all = commands.search(&indexes, "", |_| true);
+    let groups: BTreeSet<&str> = all.iter().filter_map(|found| found.brief.id.split(':').next()).collect();
+    if groups.contains(group) {
+        return Ok(None);
+    }
+    let near: Vec<&str> =
+        groups.iter().copied().filter(|one| nearest(group, [*one]).is_some()).take(SUGGESTED).collect();
+    let named = if near.is_empty() { groups.into_iter().take(SUGGESTED).collect() } else { near };
+    Ok(Some(format!("there is no group '{}'; there is {}", cell(group), named.join(", "))))
+}
+
 impl Operation for Search {
     const TOOL: &'static str = "search_commands";
     const CLI: &'static [&'static str] = &["command", "search"];
@@ -177,7 +195,12 @@ impl Operation for Search {
             rows: hits.results.iter().map(row).collect(),
             empty: format!("No command has a word of '{}'", cell(&query)),
         };
-        let reply = Reply::written(context, Body::Table(table), &hits)?;
+        let mut reply = Reply::written(context, Body::Table(table), &hits)?;
+        if let Some(group) = self.group.as_deref().filter(|_| hits.results.is_empty())
+            && let Some(hint) = no_group(&commands, group)?
+        {
+            reply = reply.hint(hint);
+        }
         Ok(match &hits.next_cursor {
             Some(next) if context.is_shell() => {
                 reply.hint(format!("there are more: `--cursor {next}`, or a higher --limit"))

@@ -14,7 +14,7 @@ use crate::hex;
 pub struct CommandSpec {
     /// `group:name`, as `search_commands` returns it.
     pub id: String,
-    /// The part of the id before its first colon: `mcpkg`, `tool`, or the prefix of a catalog.
+    /// The part of the id before its first colon: `mcpkg`, `tool`, the prefix of a catalog, or the name of a plugin.
     pub group: String,
     /// The rest of the id.
     pub name: String,

@@ -200,9 +200,11 @@ fn exists(root: &Path) -> Error {
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_IO_INVALID_PATH`; `E_WORKSPACE_EXISTS` where something else is in its place.
 pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Result<Vec<New>> {
+    // A path is relative to where the command was started, as it is for git.
+    let start = Some(Path::new(&context.selection.directory)).filter(|folder| folder.is_absolute()).unwrap_or(root);
     let mut all: Vec<New> = Vec::new();
     for repo in repos {
-        let origin = Origin::read(&repo.url, root)?;
+        let origin = Origin::read(&repo.url, start)?;
         let name = match &repo.path {
             Some(path) => path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned(),
             None => origin.name()?,

@@ -26,6 +26,22 @@ fn more(shop: &Shop) {
 }
 
 #[test]
+fn a_relative_address_is_of_the_folder_where_the_command_was_started() {
+    let shop = Shop::new();
+    more(&shop);
+    let origin = shop.origin("docs");
+    let folder = origin.parent().expect("a folder").join("deep");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let relative = format!("../{}=manual/docs", origin.file_name().expect("a name").to_string_lossy());
+    let mut command = shop.command();
+    let root = shop.root().display().to_string();
+    let output =
+        command.current_dir(&folder).args(["-w", &root, "workspace", "add", &relative]).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    assert!(shop.root().join("manual/docs/code.txt").exists());
+}
+
+#[test]
 fn a_repository_is_added_and_taken_out_and_the_rest_of_the_manifest_stays() {
     let shop = Shop::new();
     more(&shop);

@@ -18,6 +18,7 @@ mod health;
 pub mod import;
 pub mod media;
 pub mod naming;
+mod oatty;
 mod operations;
 pub mod output;
 pub mod patch;

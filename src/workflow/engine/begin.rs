@@ -13,6 +13,10 @@ use crate::op::Context;
 use crate::store::RunHolder;
 use crate::store::projects;
 use crate::store::runs::{self, New};
+use crate::store::watch;
+
+/// The key of a note that holds the generation of the database.
+const GENERATION: &str = "generation";
 
 /// What is asked to run.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +50,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
     let steps: Vec<(&str, &str)> = program.steps.iter().map(|step| (step.id.as_str(), step.spec.id.as_str())).collect();
     let (inputs, definition) = (Value::Object(program.inputs.clone()).to_string(), definition.to_string());
     let (author, asker) = (context.author(), context.caller.asker());
-    context.store.write(|db| {
+    let generation = context.store.write(|db| {
         let project = projects::resolve(db, &context.selection)?;
         consent.consume(context, db)?;
         let new = New {
@@ -63,26 +67,30 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
         };
         runs::begin(db, &new, &steps)?;
         let project = project.as_ref().map(|project| project.name.as_str());
-        context.event(db, author, project, program.operation(), &run.to_string())
+        context.event(db, author, project, program.operation(), &run.to_string())?;
+        watch::generation(db)
     })?;
-    record(context, run, plan_hash);
+    record(context, run, plan_hash, &generation);
     Ok(Begun { run, holder })
 }
 
-/// Notes outside of the database that this run was begun on this machine with this plan: a resume of any other asks anew.
-pub fn record(context: &Context, run: Uuid, plan_hash: &str) {
-    let note = json!({ "run": run.to_string() });
+/// Notes outside of the database that this run was begun on this machine with this plan, and in which generation of the database
+/// its rows stand: a resume of any other run, or of one that was restored from a backup, asks anew.
+pub fn record(context: &Context, run: Uuid, plan_hash: &str, generation: &str) {
+    let note = json!({ "run": run.to_string(), GENERATION: generation });
     if let Err(error) = context.approved.put(Kind::Run, &digest(run, plan_hash), &note) {
         tracing::warn!(%run, %error, "a resume of the run will ask for consent again");
     }
 }
 
-/// Whether a run was begun on this machine with this plan, and has not ended.
+/// Whether a run was begun on this machine with this plan, has not ended, and its rows tell all that it did: no backup was restored
+/// over them since.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
-pub fn is_recorded(context: &Context, run: Uuid, plan_hash: &str) -> Result<bool> {
-    context.approved.has(Kind::Run, &digest(run, plan_hash))
+pub fn is_recorded(context: &Context, run: Uuid, plan_hash: &str, generation: &str) -> Result<bool> {
+    let note = context.approved.get(Kind::Run, &digest(run, plan_hash))?;
+    Ok(note.is_some_and(|note| note[GENERATION] == generation))
 }
 
 /// Takes the note away: the run has ended.

@@ -12,6 +12,7 @@ use crate::op::Context;
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, Run, State, StepState, steps};
+use crate::store::watch;
 use crate::store::{Db, RunHolder};
 
 /// What a person decides of a step whose outcome nobody knows.
@@ -32,6 +33,8 @@ pub struct Resumable {
     pub run: Run,
     /// What it was made of.
     pub definition: Value,
+    /// What tells the database that its rows stand in from one that is restored in its place.
+    pub generation: String,
     /// The right to work on it.
     pub holder: RunHolder,
 }
@@ -46,14 +49,14 @@ pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
     let found = context.store.read(|db| {
         let Some(run) = runs::get(db, run.uuid)? else { return Ok(None) };
         let definition = runs::definition(db, &run)?;
-        Ok(Some((run, definition)))
+        Ok(Some((run, definition, watch::generation(db)?)))
     })?;
-    let (run, definition) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
+    let (run, definition, generation) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
     if run.state.is_over() {
         return Err(over(&run));
     }
     let definition = serde_json::from_str(&definition).unwrap_or_default();
-    Ok(Resumable { run, definition, holder })
+    Ok(Resumable { run, definition, generation, holder })
 }
 
 /// Makes the steps of a run ready to go on: what was under way may be repeated, or was decided by a person.

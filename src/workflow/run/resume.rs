@@ -108,6 +108,8 @@ impl Operation for Resume {
         let resumable = resume::take(context, &named(context, &self.run)?)?;
         let plan = again(context, &resumable.definition)?;
         let run = &resumable.run;
+        let is_known = is_known(context, &resumable)?;
+        let plan = if is_known { plan } else { of_unknown_past(plan) };
         let is_same = plan.hash == run.plan_hash;
         let changes = changes::between(&resumable.definition, &plan);
         if !is_same && !self.accept_changes {
@@ -115,8 +117,7 @@ impl Operation for Resume {
         }
         if !is_same {
             accept(context, &plan, &changes)?;
-        } else if !is_recorded(context, run.uuid, &plan.hash)? {
-            // It was begun elsewhere: nobody on this machine has seen what it does.
+        } else if !is_known {
             let consent = gates::consent(context, &plan, Held::Nothing)?;
             context.store.write(|db| consent.consume(context, db))?;
         }
@@ -135,6 +136,9 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
     if plan.hash != resumable.run.plan_hash {
         return Err(changed(run, &changes::between(&resumable.definition, &plan)));
     }
+    if !is_known(context, &resumable)? {
+        plan = of_unknown_past(plan);
+    }
     plan.summary = format!("Resume run {} of {}", run.uuid, run.name);
     let begun_with = plan.hash.clone();
     plan.hash = format!("{begun_with} {}", run.uuid);
@@ -145,12 +149,26 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
     go_on(context, resumable, plan, until)
 }
 
+/// Whether all that a run did stands in its rows.
+fn is_known(context: &Context, resumable: &Resumable) -> Result<bool> {
+    is_recorded(context, resumable.run.uuid, &resumable.run.plan_hash, &resumable.generation)
+}
+
+/// Has a person decide on a run that may have done more than its rows tell: nothing but their look at it says what may be sent again.
+fn of_unknown_past(mut plan: Plan) -> Plan {
+    let what = "what it has done already may be more than is noted here: it was begun on another machine, or the database was restored \
+                from a backup. A step may be done twice";
+    plan.effects.insert(0, what.to_owned());
+    plan.may_be_confirmed = false;
+    plan
+}
+
 fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) -> Result<Reply> {
-    let Resumable { run, holder, .. } = resumable;
+    let Resumable { run, holder, generation, .. } = resumable;
     if plan.hash != run.plan_hash {
         context.store.write(|db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
-    begin::record(context, run.uuid, &plan.hash);
+    begin::record(context, run.uuid, &plan.hash, &generation);
     reply::carry(context, plan, Begun { run: run.uuid, holder }, until)
 }
 

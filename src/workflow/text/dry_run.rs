@@ -37,7 +37,7 @@ pub struct DryRun {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub(in crate::workflow) struct Known {
     /// Values of inputs by name
-    #[arg(long = "input", value_name = "NAME=VALUE", value_parser = sample)]
+    #[arg(short = 'i', long = "input", value_name = "NAME=VALUE", value_parser = sample)]
     #[serde(default, deserialize_with = "samples")]
     #[schemars(with = "Option<Map<String, Value>>")]
     sample_inputs: Vec<Sample>,

@@ -7,6 +7,7 @@ mod network;
 mod refresh;
 mod requests;
 mod shell;
+mod taken_over;
 
 use std::path::PathBuf;
 

@@ -138,3 +138,10 @@ fn two_imports_of_one_name_at_once_leave_one() {
     assert_eq!(done, 1);
     assert_eq!(scratch.json(&["catalog", "list"])["catalogs"].as_array().map(Vec::len), Some(1));
 }
+
+#[test]
+fn a_change_of_nothing_is_a_mistake_of_the_command_line() {
+    let scratch = scratch("https://hosting.example.com");
+    let refused = scratch.run(&["catalog", "set", "hosting"]);
+    assert!(refused.status == 2 && refused.stderr.contains("--base-url, --header, --auth"), "{refused}");
+}

@@ -115,3 +115,57 @@ fn a_run_that_a_restored_database_does_not_know_writes_into_no_other() {
     assert_eq!((ground.api.seen().len(), ground.changes()), (sent, 0));
     assert_sound(&ground.scratch);
 }
+
+#[test]
+fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
+    const THREE: &str = "\
+workflow: three
+steps:
+  - id: wait
+    run: hosting:apps:list
+    repeat: { until: '${{ steps.wait.output[0].id == \"go\" }}', every: 50ms, timeout: 10m, max_attempts: 10000 }
+  - id: make
+    run: hosting:databases:create
+    depends_on: [wait]
+    with: { plan: small, app_id: app-1 }
+  - id: last
+    run: hosting:apps:list
+    depends_on: [make]
+    repeat: { until: '${{ steps.last.output[0].id == \"never\" }}', every: 50ms, timeout: 10m, max_attempts: 10000 }
+";
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = begun(&ground, &mut client, THREE);
+    eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
+    ground.scratch.ok(&["backup", "waiting.db"]);
+    let json = vec![("content-type", "application/json".to_owned())];
+    ground.api.trouble([Trouble::Status(200, json, "[{\"id\": \"go\"}]")]);
+    eventually("it makes one", || (ground.changes() == 1).then_some(()));
+    client.kill();
+    ground.scratch.ok(&["restore", "waiting.db", "--yes"]);
+    // The rows know nothing of what was made.
+    assert_eq!(ground.run()["steps"][1]["state"], "pending");
+    let sent = ground.api.seen().len();
+    let refused = ground.scratch.run(&["workflow", "resume", &id, "--yes"]);
+    assert!(refused.status == 1 && refused.stderr.contains("restored from a backup"), "{refused}");
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, json!({ "run": id, "wait_s": 0 }));
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    assert!(asked["error"]["details"]["effects"].to_string().contains("restored from a backup"), "{asked}");
+    client.finish();
+    assert_eq!((ground.api.seen().len(), ground.changes()), (sent, 1));
+    // A person at a terminal is told so, and may say no.
+    let resume = mcpkg::operations().find(|entry| entry.cli == ["workflow", "resume"] && entry.faces.shell());
+    let asked = Arc::new(std::sync::Mutex::new(String::new()));
+    let told = Arc::clone(&asked);
+    let ask = move |body: mcpkg::op::Body, question: &str| {
+        *told.lock().expect("a text") = format!("{body:?} {question}");
+        Err(mcpkg::error::Error::new(mcpkg::error::Code::ConfirmRequired, "no"))
+    };
+    let person = mcpkg::op::Context { ask: Arc::new(ask), ..ground.person() };
+    let call = resume.expect("an operation").from_agent(json!({ "run": id })).expect("arguments");
+    assert!(call.run(&person).is_err());
+    assert!(asked.lock().expect("a text").contains("restored from a backup"));
+    assert_eq!((ground.api.seen().len(), ground.changes()), (sent, 1));
+    assert_sound(&ground.scratch);
+}

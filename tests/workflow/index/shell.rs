@@ -63,3 +63,12 @@ fn looking_makes_no_database() {
     assert!(scratch.run(&["command", "search", "prompt"]).status != 0);
     assert!(!scratch.db().exists());
 }
+
+#[test]
+fn a_group_that_there_is_not_is_told_with_those_there_are() {
+    let scratch = Scratch::with_project();
+    let near = scratch.run(&["command", "search", "prompt", "--group", "mcpgk"]);
+    assert!(near.stderr.contains("there is no group 'mcpgk'; there is mcpkg"), "{near}");
+    let nowhere = scratch.run(&["command", "search", "zzzz", "--group", "mcpkg"]);
+    assert!(!nowhere.stderr.contains("no group"), "{nowhere}");
+}

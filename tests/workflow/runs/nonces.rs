@@ -204,3 +204,20 @@ fn the_client_asks_its_user_in_both_eras() {
     client.kill();
     assert_eq!(ground.changes(), 2);
 }
+
+#[test]
+fn an_approval_of_which_this_machine_has_no_record_is_told_at_once() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, create());
+    ground.approve(&asked);
+    std::fs::remove_dir_all(ground.scratch.state().join("mcpkg/approved/consents")).expect("the records");
+    let began = std::time::Instant::now();
+    let refused = execute(&mut client, with_nonce(&create(), &asked));
+    assert_eq!(code(&refused), "E_CONSENT_EXPIRED", "{refused}");
+    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("no record")), "{refused}");
+    // Twenty seconds would be waited for a person.
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert_eq!(ground.changes(), 0);
+    client.finish();
+}

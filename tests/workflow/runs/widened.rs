@@ -44,8 +44,16 @@ fn reads_of_the_catalog_go_through_for_who_asked_and_nothing_else_does() {
     let mut other = Client::start(&ground.scratch, &["--project", "other"]).shake_hands("2025-06-18");
     assert_eq!(code(&execute(&mut other, list())), "E_CONSENT_REQUIRED");
     other.finish();
+    // It is told as long as it holds, with how it is taken back.
+    let end = &id.to_string()[24..];
+    for shown in [ground.scratch.ok(&["consent", "list"]), ground.scratch.ok(&["consent", "show", end])] {
+        assert!(shown.contains("reads from 'hosting' unasked until") && shown.contains(end), "{shown}");
+    }
+    assert_eq!(ground.scratch.json(&["consent", "list"])["reads"][0]["catalog"], "hosting");
     ground.scratch.ok(&["consent", "deny", &id.to_string()]);
     assert_eq!(code(&execute(&mut client, list())), "E_CONSENT_DENIED", "it is taken back");
+    assert_eq!(ground.scratch.json(&["consent", "show", end])["reads"], json!([]));
+    assert!(!ground.scratch.ok(&["consent", "list", "--all"]).contains("unasked"));
     client.finish();
 }
 

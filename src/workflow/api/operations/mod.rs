@@ -3,11 +3,13 @@
 mod hits;
 mod import;
 mod list;
+mod made;
 mod patch;
 mod refresh;
 mod remove;
 mod set;
 mod show;
+mod take_over;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -85,17 +87,9 @@ impl Read {
         Ok((imported, Origin { place: wanted.from, sha256: self.sha256 }))
     }
 
-    /// Returns a name for its API, by its title, without words that all of them have.
+    /// Returns a name for its API, by its title.
     fn name(&self) -> String {
-        const COMMON: [&str; 8] = ["api", "apis", "openapi", "rest", "spec", "specification", "swagger", "the"];
-        let slug = kebab(title(&self.document)).replace('_', "-");
-        let is_version =
-            |word: &str| word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        let words: Vec<&str> = slug.split('-').filter(|word| !COMMON.contains(word) && !is_version(word)).collect();
-        let name = if words.is_empty() { slug.clone() } else { words.join("-") };
-        let name: String = name.chars().take(groups::LONGEST).collect();
-        let name = name.trim_matches(['-', '.']).to_owned();
-        if name.is_empty() { "api".to_owned() } else { name }
+        name_of(title(&self.document))
     }
 }
 
@@ -103,6 +97,19 @@ impl Read {
 struct Origin {
     place: String,
     sha256: [u8; 32],
+}
+
+/// Returns a name for an API of this title, without words that all of them have.
+fn name_of(title: &str) -> String {
+    const COMMON: [&str; 8] = ["api", "apis", "openapi", "rest", "spec", "specification", "swagger", "the"];
+    let slug = kebab(title).replace('_', "-");
+    let is_version =
+        |word: &str| word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let words: Vec<&str> = slug.split('-').filter(|word| !COMMON.contains(word) && !is_version(word)).collect();
+    let name = if words.is_empty() { slug.clone() } else { words.join("-") };
+    let name: String = name.chars().take(groups::LONGEST).collect();
+    let name = name.trim_matches(['-', '.']).to_owned();
+    if name.is_empty() { "api".to_owned() } else { name }
 }
 
 /// Refuses groups that are reserved, or that the commands of another catalog or of a plugin have.

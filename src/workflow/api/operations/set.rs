@@ -73,6 +73,12 @@ impl Operation for Set {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
+        if self.says_nothing() {
+            let why = format!("Nothing is said that the catalog '{}' shall have", self.name);
+            return Err(Error::new(Code::InvalidArgument, why).hint(
+                "--base-url, --header, --auth, --private, --public, --timeout and --max-answer say it; `mcpkg catalog show` has what is",
+            ));
+        }
         let before = get(context, &self.name)?;
         // Who changes what somebody else's database says does not take over the rest of it unseen.
         approval::check(context, &before)?;
@@ -96,6 +102,12 @@ impl Operation for Set {
 }
 
 impl Set {
+    fn says_nothing(&self) -> bool {
+        let Self { name: _, base_url, header, auth, private, public, timeout, max_answer } = self;
+        let is_given = *private || *public || base_url.is_some() || timeout.is_some() || max_answer.is_some();
+        !is_given && header.is_empty() && auth.is_empty()
+    }
+
     /// Returns the catalog as it shall be.
     fn changed(&self, mut catalog: Catalog) -> Result<Catalog> {
         if let Some(url) = &self.base_url {

@@ -1,0 +1,160 @@
+//! The registry.json of oatty: what it says of each catalog, as far as that means something here.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::naming::kebab;
+
+/// A catalog of oatty's.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its title, which is its name there.
+    pub title: String,
+    /// The group of its commands.
+    pub prefix: Option<String>,
+    /// Where its document was imported from: a path, or a URL.
+    pub source: Option<String>,
+    /// Where the API is served.
+    pub base_url: Option<String>,
+    /// Other addresses to choose from.
+    pub other_urls: Vec<String>,
+    /// Headers of each request, with where their values are.
+    pub headers: Vec<(String, Kept)>,
+    /// Whether it is switched on.
+    pub enabled: bool,
+}
+
+/// Where the value of a header is. None of them holds a value.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// In a variable.
+    Variable(String),
+    /// In a variable, after the word `Bearer`.
+    Bearer(String),
+    /// In text and variables that are put together.
+    Mixed,
+    /// In the system's keychain, by this name.
+    Keychain(String),
+    /// In the file itself.
+    Raw,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    title: String,
+    #[serde(default)]
+    vendor: Option<String>,
+    #[serde(default)]
+    import_source: Option<String>,
+    #[serde(default)]
+    headers: Vec<WrittenHeader>,
+    #[serde(default)]
+    base_urls: Vec<String>,
+    #[serde(default)]
+    base_url_index: usize,
+    #[serde(default = "switched_on")]
+    is_enabled: bool,
+}
+
+#[derive(Deserialize)]
+struct WrittenHeader {
+    key: String,
+    value: String,
+}
+
+const fn switched_on() -> bool {
+    true
+}
+
+/// Reads a registry; returns its catalogs, and a note of each entry that is none.
+///
+/// # Errors
+/// Why it is no registry, for a person. No value of the file is repeated.
+pub fn entries(text: &str) -> Result<(Vec<Entry>, Vec<String>), String> {
+    let mut file: Value = serde_json::from_str(text)
+        .map_err(|error| format!("it is no JSON at line {}, column {}", error.line(), error.column()))?;
+    let Value::Array(written) = file["catalogs"].take() else { return Err("it has no list `catalogs`".to_owned()) };
+    let (mut entries, mut notes) = (Vec::new(), Vec::new());
+    for (index, value) in written.into_iter().enumerate() {
+        // What serde says may hold a secret.
+        match serde_json::from_value::<Written>(value) {
+            Ok(written) => entries.push(Entry::of(written)),
+            Err(_) => notes.push(format!("the catalog at place {} was left: it is not as oatty writes one", index + 1)),
+        }
+    }
+    Ok((entries, notes))
+}
+
+impl Entry {
+    fn of(written: Written) -> Self {
+        let Written { title, vendor, import_source, headers, mut base_urls, base_url_index, is_enabled } = written;
+        let base_url = (base_url_index < base_urls.len()).then(|| base_urls.remove(base_url_index));
+        let is_said = |text: &String| !text.trim().is_empty();
+        Self {
+            title,
+            prefix: vendor.map(|vendor| kebab(&vendor)).filter(is_said),
+            source: import_source.filter(is_said),
+            base_url: base_url.filter(is_said),
+            other_urls: base_urls,
+            headers: headers.into_iter().map(|header| (header.key, Kept::of(&header.value))).collect(),
+            enabled: is_enabled,
+        }
+    }
+}
+
+impl Kept {
+    fn of(value: &str) -> Self {
+        let value = value.trim();
+        let named = |text: &str, kind: &str| {
+            let name = text.strip_prefix(kind)?.strip_suffix('}')?;
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            (!name.is_empty() && name.chars().all(is_plain)).then(|| name.to_owned())
+        };
+        let bearer = value.split_once(' ').filter(|(word, _)| word.eq_ignore_ascii_case("bearer"));
+        if let Some(variable) = named(value, "${env:") {
+            return Self::Variable(variable);
+        }
+        if let Some(variable) = bearer.and_then(|(_, rest)| named(rest.trim(), "${env:")) {
+            return Self::Bearer(variable);
+        }
+        match value.split_once("${secret:").and_then(|(_, rest)| rest.split_once('}')) {
+            Some((secret, _)) => Self::Keychain(secret.to_owned()),
+            None if value.contains("${env:") => Self::Mixed,
+            None => Self::Raw,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_told_by_where_it_is() {
+        for (value, kept) in [
+            ("${env:TOKEN}", Kept::Variable("TOKEN".to_owned())),
+            ("Bearer ${env:TOKEN}", Kept::Bearer("TOKEN".to_owned())),
+            ("key ${env:A} ${env:B}", Kept::Mixed),
+            ("${env:A}${env:B}", Kept::Mixed),
+            ("Bearer ${secret:hosting-Authorization}", Kept::Keychain("hosting-Authorization".to_owned())),
+            ("hunter22", Kept::Raw),
+            ("${other:x}", Kept::Raw),
+        ] {
+            assert_eq!(Kept::of(value), kept, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_registry_says_why_and_repeats_nothing() {
+        for (text, why) in [("hunter22", "no JSON"), ("{}", "no list"), ("{\"catalogs\": null}", "no list")] {
+            let told = entries(text).expect_err(text);
+            assert!(told.contains(why) && !told.contains("hunter22"), "{told}");
+        }
+        let (entries, notes) =
+            entries("{\"catalogs\": [7, {\"title\": \"A\", \"headers\": \"hunter22\"}, {\"title\": \"B\"}]}")
+                .expect("a list");
+        assert_eq!((entries.len(), notes.len()), (1, 2));
+        assert!(entries[0].enabled && entries[0].base_url.is_none());
+        assert!(!notes.join("").contains("hunter22"));
+    }
+}

@@ -1,0 +1,105 @@
+//! A document that becomes a catalog.
+
+use super::{Read, check_groups, rows};
+use crate::error::Result;
+use crate::http::{Reach, Url};
+use crate::op::Context;
+use crate::store::Db;
+use crate::store::catalogs::{self, CommandRow};
+use crate::store::revisions::Author;
+use crate::workflow::api::catalog::{ANSWER, Catalog, TIMEOUT};
+use crate::workflow::api::fetch::Place;
+use crate::workflow::api::import::Imported;
+use crate::workflow::api::servers::Server;
+use crate::workflow::groups;
+
+/// What a person says of a document.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// Where it is.
+    pub place: Place,
+    /// The group of its commands; from its title where nothing is said.
+    pub prefix: Option<String>,
+    /// The catalog's name; the group where nothing is said, else from the document's title.
+    pub name: Option<String>,
+    /// Where the API is served; by the document's first server that may be asked where nothing is said.
+    pub base_url: Option<String>,
+    /// Whether addresses that are not public are asked.
+    pub private: bool,
+}
+
+/// A catalog that has no row yet.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// The catalog.
+    pub catalog: Catalog,
+    /// What its document says.
+    pub imported: Imported,
+    /// Its commands.
+    pub rows: Vec<CommandRow>,
+}
+
+impl Made {
+    /// Reads a document and makes a catalog of it.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for names that no group has; as [`Place::read`]; `E_CATALOG_INVALID`.
+    pub fn read(context: &Context, asked: Asked) -> Result<Self> {
+        for name in asked.prefix.iter().filter(|prefix| !prefix.is_empty()).chain(&asked.name) {
+            groups::check(name, "group of commands")?;
+        }
+        let reach = if asked.private { Reach::Anywhere } else { Reach::Public };
+        let read = Read::from(context, asked.place, reach)?;
+        let prefix = asked.prefix.unwrap_or_else(|| read.name());
+        let given = asked.name.or_else(|| Some(prefix.clone()).filter(|prefix| !prefix.is_empty()));
+        let name = given.unwrap_or_else(|| read.name());
+        let (imported, origin) = read.commands(&name, &prefix, &[])?;
+        let is_asked = |server: &&Server| Url::parse(&server.url).is_some_and(|url| url.is_private());
+        let served = || imported.servers.iter().find(is_asked).map(|server| server.url.clone());
+        let now = context.clock.now();
+        let catalog = Catalog {
+            id: 0,
+            name,
+            prefix,
+            title: imported.title.clone(),
+            version: imported.version.clone(),
+            openapi: imported.openapi.clone(),
+            source: origin.place,
+            sha256: origin.sha256,
+            base_url: asked.base_url.or_else(served),
+            servers: imported.servers.clone(),
+            schemes: imported.schemes.clone(),
+            headers: Default::default(),
+            auth: Default::default(),
+            private: asked.private,
+            timeout: TIMEOUT,
+            max_answer: ANSWER,
+            imported_at: now,
+            refreshed_at: now,
+        };
+        let rows = rows(&imported, &[])?;
+        Ok(Self { catalog, imported, rows })
+    }
+
+    /// Refuses names that others have.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS`, `E_INVALID_ARGUMENT`; `E_DB_BUSY`, `E_STORAGE`.
+    pub fn check(&self, db: &Db<'_>) -> Result<()> {
+        let name = &self.catalog.name;
+        if catalogs::list(db)?.iter().any(|row| row.facts.name == *name) {
+            return Err(catalogs::taken(name));
+        }
+        check_groups(db, 0, &self.imported)
+    }
+
+    /// Stores it.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_STORAGE`.
+    pub fn keep(&self, context: &Context, db: &Db<'_>, author: Author<'_>) -> Result<()> {
+        let id = catalogs::insert(db, &self.catalog.facts(), author.now)?;
+        catalogs::replace(db, id, &self.rows)?;
+        context.event(db, author, None, "catalog.import", &self.catalog.name)
+    }
+}

@@ -1,0 +1,234 @@
+//! `mcpkg catalog import --from-oatty`: the catalogs of oatty's registry become catalogs here.
+//!
+//! What oatty made of a document is not read: each document is read again from where it was imported, by the same rules as any
+//! other. What cannot come in is left with the reason and the command that brings it in once that is gone.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::base_url;
+use super::made::{Asked, Made};
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::op::{Context, Reply};
+use crate::plural;
+use crate::shell;
+use crate::workflow::api::approval;
+use crate::workflow::api::catalog::Catalog;
+use crate::workflow::api::fetch::Place;
+use crate::workflow::api::oatty::{self, Entry, Kept};
+use crate::workflow::api::security::Scheme;
+
+/// A catalog that came in, or waits for the transaction in which all do.
+struct Taken {
+    entry: Entry,
+    made: Made,
+    notes: Vec<String>,
+}
+
+/// A catalog that did not come in.
+struct Left {
+    title: String,
+    why: String,
+    /// What a person does about it.
+    hint: String,
+}
+
+impl Left {
+    fn of(entry: &Entry, why: impl Into<String>) -> Self {
+        let hint = format!("`{}` brings it in", command(entry));
+        Self { title: entry.title.clone(), why: why.into(), hint }
+    }
+
+    fn line(&self) -> String {
+        format!("'{}' was left: {}; {}", self.title.escape_debug(), self.why, self.hint)
+    }
+
+    fn data(&self) -> Value {
+        json!({ "title": self.title, "why": self.why, "hint": self.hint })
+    }
+}
+
+/// Takes over the catalogs of a registry: those that can come in do in one transaction, the others are named.
+///
+/// # Errors
+/// `E_FILE_FAILED`, `E_INVALID_ARGUMENT` where the file is no registry; `E_CANCELLED`; `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`,
+/// `E_STORAGE`, and as [`approval::approve`].
+pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result<Reply> {
+    let from = path.display();
+    let text = file::read_text(path, file::TEXT)
+        .map_err(|error| Error::new(Code::FileFailed, format!("`{from}` cannot be read: {error}")))?;
+    let (entries, mut notes) = oatty::entries(&text).map_err(|why| {
+        Error::new(Code::InvalidArgument, format!("`{from}` holds no catalogs: {why}"))
+            .hint("oatty keeps them in registry.json in its configuration folder, such as ~/.config/oatty")
+    })?;
+    let (mut ready, mut left) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match taken(context, entry, private)? {
+            Ok(taken) => ready.push(taken),
+            Err(why) => left.push(why),
+        }
+    }
+    let author = context.author();
+    let (came, late) = context.store.write(|db| {
+        let (mut came, mut late) = (Vec::new(), Vec::new());
+        for taken in &ready {
+            match taken.made.check(db) {
+                Ok(()) => {
+                    taken.made.keep(context, db, author)?;
+                    came.push(taken);
+                }
+                Err(error) if matches!(error.code(), Code::AlreadyExists | Code::InvalidArgument) => {
+                    late.push(Left::of(&taken.entry, error.message()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((came, late))
+    })?;
+    came.iter().try_for_each(|taken| approval::approve(context, &taken.made.catalog))?;
+    left.extend(late);
+    notes.extend(came.iter().flat_map(|taken| taken.notes.iter().cloned()));
+    let named = came
+        .iter()
+        .map(|Taken { made, .. }| format!("'{}' ({})", made.catalog.name, plural::count(made.rows.len(), "command")));
+    let named = named.collect::<Vec<_>>().join(", ");
+    let count = plural::count(came.len(), "catalog");
+    let sentence = match came.is_empty() {
+        true => format!("Took over {count} of `{from}`"),
+        false => format!("Took over {count} of `{from}`: {named}"),
+    };
+    let data = |taken: &&Taken| {
+        let mut data = taken.made.catalog.data();
+        data["commands"] = json!(taken.made.rows.len());
+        data["was"] = json!(taken.entry.title);
+        data
+    };
+    let lines: Vec<String> = notes.iter().cloned().chain(left.iter().map(Left::line)).collect();
+    let reply = Reply::sentence(
+        sentence,
+        json!({
+            "catalogs": came.iter().map(data).collect::<Vec<_>>(),
+            "left": left.iter().map(Left::data).collect::<Vec<_>>(),
+            "notes": notes,
+        }),
+    );
+    let workflows = path.with_file_name("workflows");
+    Ok(match workflows.is_dir() {
+        true => reply.warn(lines).hint(format!(
+            "`{}` brings its workflows in",
+            words(&["workflow", "import", &workflows.display().to_string()])
+        )),
+        false => reply.warn(lines),
+    })
+}
+
+/// Reads the document of a catalog again.
+fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken, Left>> {
+    if !entry.enabled {
+        return Ok(Err(Left::of(&entry, "it is switched off there")));
+    }
+    let made = match read(context, &entry, private) {
+        Ok(made) => made,
+        Err(error) if error.code() == Code::Cancelled => return Err(error),
+        Err(error) => {
+            return Ok(Err(Left::of(&entry, format!("{}", error.message()))));
+        }
+    };
+    let mut taken = Taken { entry, made, notes: Vec::new() };
+    let Taken { entry, made: Made { catalog, .. }, notes } = &mut taken;
+    if !entry.other_urls.is_empty() {
+        notes.push(format!("'{}': its other addresses were left: {}", catalog.name, entry.other_urls.join(", ")));
+    }
+    for (header, kept) in &entry.headers {
+        if let Some(note) = set_header(catalog, header, kept) {
+            notes.push(format!("'{}': the header {} {note}", catalog.name, header.escape_debug()));
+        }
+    }
+    Ok(Ok(taken))
+}
+
+fn read(context: &Context, entry: &Entry, private: bool) -> Result<Made> {
+    let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why));
+    let Some(source) = &entry.source else {
+        return wrong("where it was imported from was not noted, and the commands that were made of it are not read");
+    };
+    let path = match source.strip_prefix("~/") {
+        _ if source.contains("://") => source.clone(),
+        Some(rest) => disk::home()?.join(rest).display().to_string(),
+        None if Path::new(source).is_absolute() => source.clone(),
+        None => return wrong(&format!("`{source}` was noted without the folder that it is in")),
+    };
+    let base_url = entry.base_url.as_deref().map(base_url).transpose()?;
+    let name = Some(super::name_of(&entry.title));
+    Made::read(context, Asked { place: Place::of(&path)?, prefix: entry.prefix.clone(), name, base_url, private })
+}
+
+/// Says of a catalog where the value of a header is kept; returns what a person should know of it, where there is something.
+fn set_header(catalog: &mut Catalog, header: &str, kept: &Kept) -> Option<String> {
+    let set = |flag: &str, name: &str| format!("`{}`", words(&["catalog", "set", &catalog.name, flag, name]));
+    let by_hand = set("--header", &format!("{header}=env:{}", variable_of(header)));
+    match kept {
+        Kept::Variable(variable) => {
+            let reference = vec![(header.to_owned(), format!("env:{variable}"))];
+            catalog.set_headers(reference).err().map(|_| "was left: requests have their own".to_owned())
+        }
+        Kept::Bearer(variable) => {
+            let mut bearer = catalog.schemes.iter().filter(|(_, scheme)| **scheme == Scheme::Bearer);
+            match (bearer.next().map(|(name, _)| name.clone()), bearer.next()) {
+                (Some(scheme), None) => {
+                    let note = format!("is sent as the bearer token of the scheme '{scheme}', from env:{variable}");
+                    catalog.auth.insert(scheme, format!("env:{variable}"));
+                    Some(note)
+                }
+                _ => Some(format!(
+                    "was left: `Bearer` stands before the variable {variable}, and the document names no such scheme; put both into a \
+                     variable: {by_hand}"
+                )),
+            }
+        }
+        Kept::Mixed => Some(format!(
+            "was left: its value is put together of text and variables; put all of it into one: {by_hand}"
+        )),
+        Kept::Keychain(secret) => Some(format!(
+            "was left: its value is in the system's keychain as '{}', and stays there; set a variable to it: {by_hand}",
+            secret.escape_debug()
+        )),
+        Kept::Raw => Some(format!(
+            "was left: its value stands in the file, and is not taken over; set a variable to it: {by_hand}"
+        )),
+    }
+}
+
+/// Returns the command that imports the document of a catalog by hand.
+fn command(entry: &Entry) -> String {
+    let name = super::name_of(&entry.title);
+    let document = entry.source.as_deref().unwrap_or("FILE|URL");
+    let mut line = vec!["catalog", "import", document, "--name", &name];
+    for (flag, value) in [("--prefix", &entry.prefix), ("--base-url", &entry.base_url)] {
+        if let Some(value) = value {
+            line.extend([flag, value.as_str()]);
+        }
+    }
+    let variable = |(header, kept): &(String, Kept)| match kept {
+        Kept::Variable(variable) => Some(format!("{header}=env:{variable}")),
+        _ => None,
+    };
+    let headers: Vec<String> = entry.headers.iter().filter_map(variable).collect();
+    for header in &headers {
+        line.extend(["--header", header]);
+    }
+    words(&line)
+}
+
+/// Returns a command line of mcpkg's.
+fn words(words: &[&str]) -> String {
+    std::iter::once("mcpkg".to_owned()).chain(words.iter().map(|word| shell::quote(word))).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the name of a variable for a header.
+fn variable_of(header: &str) -> String {
+    header.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+}
