@@ -36,11 +36,12 @@ fn a_deploy_within_a_workflow_is_consented_to_with_the_workflows_plan() {
     request::approve(&person, Uuid::parse_str(id).expect("an id")).expect("it is approved");
     let done = execute(&mut client, with_nonce(&arguments, &asked));
     assert_eq!(done["state"], "succeeded", "{done}");
-    assert!(place.root().join("AGENTS.md").exists());
+    assert_eq!(done["final_output"]["applied"], true, "{done}");
+    assert!(place.root().join(".claude/commands/review.md").exists());
     // The token is nowhere: what it confirmed is done.
     let runs = place.scratch.json(&["workflow", "runs"]);
     let run = place.scratch.json(&["workflow", "runs", runs["runs"][0]["run"].as_str().expect("an id")]);
-    assert!(run.to_string().contains("\"confirm_token\\\":\\\"***"), "{run}");
+    assert_eq!(run["steps"][1]["attempts"][0]["arguments"]["confirm_token"], "***", "{run}");
     let waiting = place.scratch.json(&["consent", "list"]);
     assert_eq!(waiting["consents"], json!([]), "nothing else was asked for: {waiting}");
     client.finish();
