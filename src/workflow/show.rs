@@ -163,12 +163,13 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
         rows: field.collect(),
         empty: "What it answers is not described".to_owned(),
     };
-    let rest = match fields.len().saturating_sub(shown) {
-        0 => String::new(),
-        rest => format!("and {}: `--detail full` shows them\n", crate::plural::count(rest, "more field")),
-    };
-    let head = Body::Text(lines.join("\n") + "\n");
-    Body::Several(vec![head, Body::Table(arguments), Body::Table(answer), Body::Text(rest)])
+    let mut parts = vec![Body::Text(lines.join("\n") + "\n"), Body::Table(arguments), Body::Table(answer)];
+    let rest = fields.len().saturating_sub(shown);
+    if rest > 0 {
+        let rest = crate::plural::count(rest, "more field");
+        parts.push(Body::Text(format!("and {rest}: `--detail full` shows them\n")));
+    }
+    Body::Several(parts)
 }
 
 /// Returns what a person reads of an argument: the values there are, and what it is for.
@@ -200,10 +201,25 @@ mod tests {
         let output = &compact["output_contract"];
         assert_eq!((output["fields"].as_array().unwrap().len(), &output["more_fields"]), (60, &10.into()));
         assert!(output.get("schema").is_none());
+        let last = |detail| match people(&spec, detail) {
+            Body::Several(mut parts) => parts.pop(),
+            other => Some(other),
+        };
+        let Some(Body::Text(rest)) = last(Detail::Compact) else { panic!("it says how many there are") };
+        assert_eq!(rest, "and 10 more fields: `--detail full` shows them\n");
+        assert!(matches!(last(Detail::Full), Some(Body::Table(table)) if table.rows.len() == 70));
         let full = told(&spec, Detail::Full).unwrap();
         assert_eq!(full["output_contract"]["fields"].as_array().unwrap().len(), 70);
         assert!(full["output_contract"]["schema"].is_object());
         assert_eq!((&full["spec_hash"], full["spec_hash"].as_str().unwrap().len()), (&compact["spec_hash"], 64));
+    }
+
+    #[test]
+    fn the_values_that_there_are_are_read_with_what_an_argument_is_for() {
+        let (eu, us, where_) = (Value::from("eu"), Value::from(7), "Where".to_owned());
+        assert_eq!(about(&[eu.clone(), us], None).as_deref(), Some("eu, 7"));
+        assert_eq!(about(&[eu], Some(&where_)).as_deref(), Some("eu: Where"));
+        assert_eq!((about(&[], Some(&where_)), about(&[], None)), (Some(where_), None));
     }
 
     #[test]

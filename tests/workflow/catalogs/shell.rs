@@ -58,6 +58,20 @@ components:
 }
 
 #[test]
+fn a_catalog_is_shown_a_fact_a_line_with_each_reason_in_full() {
+    let scratch = scratch("http://127.0.0.1:1");
+    let shown = scratch.ok(&["catalog", "show", "hosting"]);
+    for line in [
+        "server: https://eu.hosting.example.com/api/v1  by region",
+        "scheme: token  bearer token",
+        "hosting:apps:slug:create\twrite\tnot run\tPOST /apps/{id}/slug",
+        "hosting:apps:slug:create cannot be run: its body is multipart",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+}
+
+#[test]
 fn names_that_are_taken_or_reserved_are_refused() {
     let scratch = scratch("http://127.0.0.1:1");
     let document = fixture("hosting.json").display().to_string();

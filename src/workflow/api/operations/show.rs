@@ -75,21 +75,28 @@ impl Operation for Show {
         data["commands"] = Value::Array(commands);
         let columns = &["ID", "EFFECT", "NOTE", "REQUEST"];
         let table = Table { columns, rows: cells, empty: "It has no command".to_owned() };
-        Ok(Reply::new(Body::Several(vec![Body::Text(facts), Body::Table(table), Body::Text(reasons)]), data))
+        let mut parts = vec![Body::Text(facts), Body::Table(table)];
+        if !reasons.is_empty() {
+            parts.push(Body::Text(reasons));
+        }
+        Ok(Reply::new(Body::Several(parts), data))
     }
 }
 
 /// Returns a fact as a line, or as a line for each of several, whose values stand beside each other.
 fn lines(key: &str, value: &Value) -> String {
     let of = |text: &str| format!("{key}: {}\n", cell(text));
+    let each = |text: &str| format!("{}: {}\n", key.trim_end_matches('s'), cell(text));
     let plain = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match value {
         Value::Array(values) => {
             let one =
                 |fields: &Value| fields.as_object().into_iter().flat_map(Map::values).map(plain).collect::<Vec<_>>();
-            values.iter().map(|fields| of(&one(fields).join("  "))).collect()
+            values.iter().map(|fields| each(&one(fields).join("  "))).collect()
         }
-        Value::Object(fields) => fields.iter().map(|(name, value)| of(&format!("{name}  {}", plain(value)))).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| each(&format!("{name}  {}", plain(value)))).collect()
+        }
         value => of(&plain(value)),
     }
 }
