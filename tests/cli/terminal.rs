@@ -7,7 +7,7 @@ use crate::support::{Scratch, at_a_terminal, shown_on, skipped, typed_after};
 
 /// A project with a name and a description that are longer than a narrow terminal, deployed once and then changed.
 fn deployed() -> Scratch {
-    let scratch = Scratch::with_project();
+    let scratch = Scratch::with_project_in_tmp();
     scratch.file(
         ".claude/commands/review.md",
         "---\ndescription: Reviews a change for what breaks, for what is missing and for what nobody will understand in a year\n---\nReview\n",
@@ -250,7 +250,7 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
 fn requests_for_consent_say_what_and_who() {
     use mcpkg::clock::Clock;
     use mcpkg::store::consents::{self, Binding, New};
-    let scratch = Scratch::with_project();
+    let scratch = Scratch::with_project_in_tmp();
     let clock = Clock::system();
     let binding = Binding { operation: "rollback", asker: "user", project: "p", inputs: "{}", plan_hash: "hash" };
     let new = New {

@@ -33,6 +33,14 @@ impl Scratch {
         scratch
     }
 
+    /// As [`Scratch::with_project`], where temporary files go: below `/tmp`, its path is as long on every machine.
+    pub fn with_project_in_tmp() -> Self {
+        let folder = tempfile::Builder::new().prefix("mcpkg-test-").tempdir().expect("a scratch folder");
+        let scratch = Self { folder };
+        scratch.ok(&["project", "create", "p"]);
+        scratch
+    }
+
     /// As [`Scratch::with_project`], made in this process.
     pub fn with_project_here() -> Self {
         let scratch = Self::new();
