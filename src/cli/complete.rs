@@ -118,7 +118,7 @@ fn shown(shell: Shell, line: &Line) -> String {
 fn candidates(line: &Line) -> Vec<CompletionCandidate> {
     let globals = Globals::of_unfinished(&line.words);
     let source = Arc::new(Source { globals, selection: std::sync::OnceLock::new() });
-    let mut tree = tree::of_line(&line.words);
+    let mut tree = tree::command();
     tree.build();
     let mut tree = with_names(tree, &source);
     let index = line.words.len().saturating_sub(1);

@@ -102,7 +102,6 @@ fn asking_makes_and_changes_nothing() {
     assert!(!scratch.db().exists() && !scratch.state().exists());
 
     let filled = filled();
-    filled.without_wal();
     let before = std::fs::read(filled.db()).expect("the database");
     assert_eq!(names(&filled, &["prompt", "show", "rel"]), ["release"]);
     assert_eq!(std::fs::read(filled.db()).expect("the database"), before);

@@ -175,7 +175,6 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("a mode");
     };
     // It would be the owner's alone.
-    scratch.without_wal();
     for (file, folder) in [(0o644, 0o755), (0o666, 0o755), (0o444, 0o555)] {
         mode(&scratch.db(), file);
         mode(scratch.path(), folder);
@@ -200,6 +199,8 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
 fn a_connection_that_cannot_be_opened_is_told_with_its_cause() {
     let scratch = Scratch::with_project();
     let store = scratch.store();
+    // Without the connection that is open already.
+    let _reader = store.reader().expect("a reader");
     std::fs::rename(scratch.db(), scratch.path().join("away.db")).expect("a rename");
     let (sender, answer) = std::sync::mpsc::channel();
     std::thread::spawn(move || sender.send(store.read(|_| Ok(())).map_err(|error| error.code())));

@@ -145,14 +145,6 @@ impl Scratch {
         serde_json::from_str(&text).expect("JSON on standard output")
     }
 
-    /// Brings what stands in the WAL into the database's file: a process may end before it has closed its last connection.
-    pub fn without_wal(&self) {
-        let last = rusqlite::Connection::open(self.db()).expect("the database");
-        last.query_row("SELECT count(*) FROM project", [], |_| Ok(())).expect("it is read");
-        last.close().expect("it is closed");
-        assert!(!self.path().join("test.db-wal").exists(), "the last one that closes it takes the WAL away");
-    }
-
     /// Opens the database in this process.
     pub fn store(&self) -> Store {
         Store::open(&self.db()).expect("the database opens")

@@ -159,6 +159,7 @@ fn of_unknown_past(mut plan: Plan) -> Plan {
     let what = "what it has done already may be more than is noted here: it was begun on another machine, or the database was restored \
                 from a backup. A step may be done twice";
     plan.effects.insert(0, what.to_owned());
+    plan.summary.push_str(", which was begun on another machine or restored from a backup");
     plan.may_be_confirmed = false;
     plan
 }

@@ -111,7 +111,7 @@ fn who_subscribed_to_a_run_hears_as_its_steps_end() {
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, arguments());
     ground.approve(&asked);
-    ground.api.trouble([Trouble::Late(Duration::from_secs(1))]);
+    ground.api.trouble([1, 2].map(|_| Trouble::Late(Duration::from_secs(1))));
     let mut begins = with_nonce(&arguments(), &asked);
     begins["wait_s"] = json!(0);
     let begun = execute(&mut client, begins);

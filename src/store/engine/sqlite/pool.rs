@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use scheduled_thread_pool::ScheduledThreadPool;
 
 use super::access::Access;
 use super::connect::{self, Manager};
@@ -16,12 +18,16 @@ use crate::store::engine::{BUSY_TIMEOUT, busy};
 /// How often a call that waits for a connection looks whether one can be opened at all.
 const POOL_LOOK: Duration = Duration::from_millis(100);
 
+/// How long the end of a pool waits at most for a connection that is being opened.
+const CLOSING: Duration = Duration::from_secs(1);
+
 /// A connection of a pool, which has it again when this is dropped.
 pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
 
 /// A pool of connections to one file.
 pub(super) struct Pool {
     connections: r2d2::Pool<Manager>,
+    opener: Arc<ScheduledThreadPool>,
     failed: OpenFailed,
 }
 
@@ -39,14 +45,15 @@ impl Pool {
     /// Returns a pool of at most `size` connections, which are opened when they are asked for, but for `first`.
     pub(super) fn new(path: &Path, access: Access, size: u32, first: Option<Connection>, query_only: bool) -> Self {
         let failed = OpenFailed::default();
+        let opener = Arc::new(ScheduledThreadPool::new(1));
         let connections = r2d2::Pool::builder()
             .max_size(size)
             .min_idle(Some(0))
             .test_on_check_out(false)
             .error_handler(Box::new(failed.clone()))
-            .thread_pool(Arc::new(scheduled_thread_pool::ScheduledThreadPool::new(1)))
+            .thread_pool(Arc::clone(&opener))
             .build_unchecked(Manager::new(path, access, first, query_only));
-        Self { connections, failed }
+        Self { connections, opener, failed }
     }
 
     /// Takes a connection; waits while all are in use, but not where none can be opened.
@@ -69,5 +76,15 @@ impl Pool {
                 });
             }
         }
+    }
+}
+
+impl Drop for Pool {
+    /// Waits until the thread that opens connections is done with the last one: whoever holds the pool last closes them, and a
+    /// thread that the end of the process meets does not. The connection that is closed last removes the side files.
+    fn drop(&mut self) {
+        let (done, idle) = channel::<()>();
+        self.opener.execute(move || drop(done));
+        let _ = idle.recv_timeout(CLOSING);
     }
 }

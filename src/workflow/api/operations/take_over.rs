@@ -134,7 +134,7 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
         Ok(made) => made,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
         Err(error) => {
-            return Ok(Err(Left::of(&entry, format!("{}", error.message()))));
+            return Ok(Err(Left::of(&entry, error.message().to_owned())));
         }
     };
     let mut taken = Taken { entry, made, notes: Vec::new() };
