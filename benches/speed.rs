@@ -47,6 +47,8 @@ mod latency;
 mod mixed;
 #[path = "speed/peer.rs"]
 mod peer;
+#[path = "speed/plugins.rs"]
+mod plugins;
 #[path = "speed/process.rs"]
 mod process;
 #[path = "speed/questions.rs"]
@@ -168,6 +170,7 @@ fn measure(quick: bool, filter: &str) {
     questions::measure(&data, &mut table);
     workflows::measure(&effort, &mut table);
     runs::measure(&data, &effort, &mut table);
+    plugins::measure(&data, &effort, &mut table);
     workspaces::measure(&data, &effort, &mut table);
     builds::measure(&data, &effort, &mut table);
     #[cfg(feature = "gate-onnx")]
