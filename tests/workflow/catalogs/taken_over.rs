@@ -45,12 +45,14 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     let mut disabled = entry("Off", "off", json!(document), json!([]));
     disabled["is_enabled"] = json!(false);
     let mut unencoded = entry("Plain", "plain", json!(document), json!([]));
-    unencoded["base_urls"][1] = json!("http://api.example.com");
+    unencoded["base_urls"][1] = json!("http://someone:hunter22@api.example.com");
+    let mut first = entry("Hosting API", "hosting", json!(document), headers);
+    first["base_urls"][0] = json!("https://someone:hunter22@eu.hosting.example.com/v1");
     std::fs::create_dir_all(scratch.path().join("oatty/workflows")).expect("a folder");
     let data = take_over(
         &scratch,
         &[
-            entry("Hosting API", "hosting", json!(document), headers),
+            first,
             entry("Gone", "gone", json!("/nowhere/gone.json"), json!([header("X-Team", "${env:TEAM}", "Env")])),
             entry("Unknown", "unknown", Value::Null, json!([])),
             entry("Relative", "relative", json!("api.json"), json!([])),
@@ -82,13 +84,16 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     told("Unknown", "not noted");
     told("Relative", "without the folder");
     told("Off", "switched off");
-    told("Plain", "http://api.example.com");
+    told("Plain", "api.example.com");
     told("Hosting", "hosting");
     told("Twin", "hosting");
     // The command that brings a catalog in has what is known of it.
     let gone =
         data["left"].as_array().expect("a list").iter().find(|left| left["title"] == "Gone").expect("it is named");
     let hint = gone["hint"].as_str().expect("a hint");
+    let twin =
+        data["left"].as_array().expect("a list").iter().find(|left| left["title"] == "Twin").expect("it is named");
+    assert!(twin["hint"].as_str().is_some_and(|hint| hint.contains("--name NAME --prefix GROUP")), "{twin}");
     for part in ["--prefix gone", "--name gone", "--base-url https://us.hosting.example.com/v1", "X-Team=env:TEAM"] {
         assert!(hint.contains(part), "{part}: {hint}");
     }

@@ -118,24 +118,14 @@ fn a_run_that_a_restored_database_does_not_know_writes_into_no_other() {
 
 #[test]
 fn a_killed_run_whose_database_is_restored_sends_nothing_again_unasked() {
-    const THREE: &str = "\
-workflow: three
-steps:
-  - id: wait
-    run: hosting:apps:list
-    repeat: { until: '${{ steps.wait.output[0].id == \"go\" }}', every: 50ms, timeout: 10m, max_attempts: 10000 }
-  - id: make
-    run: hosting:databases:create
-    depends_on: [wait]
-    with: { plan: small, app_id: app-1 }
-  - id: last
+    const LAST: &str = "  - id: last
     run: hosting:apps:list
     depends_on: [make]
     repeat: { until: '${{ steps.last.output[0].id == \"never\" }}', every: 50ms, timeout: 10m, max_attempts: 10000 }
 ";
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
-    let id = begun(&ground, &mut client, THREE);
+    let id = begun(&ground, &mut client, &format!("{WAITING}{LAST}"));
     eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
     ground.scratch.ok(&["backup", "waiting.db"]);
     let json = vec![("content-type", "application/json".to_owned())];

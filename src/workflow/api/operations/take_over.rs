@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Context, Reply};
 use crate::plural;
+use crate::redact::redact;
 use crate::shell;
 use crate::workflow::api::approval;
 use crate::workflow::api::catalog::Catalog;
@@ -37,9 +38,20 @@ struct Left {
 }
 
 impl Left {
-    fn of(entry: &Entry, why: impl Into<String>) -> Self {
-        let hint = format!("`{}` brings it in", command(entry));
-        Self { title: entry.title.clone(), why: why.into(), hint }
+    fn of(entry: &Entry, why: &str) -> Self {
+        Self::with(entry, why, &format!("`{}` brings it in", command(entry)))
+    }
+
+    /// One whose name or group another has.
+    fn taken(entry: &Entry, why: &str) -> Self {
+        let document = entry.source.as_deref().unwrap_or("FILE|URL");
+        let line = words(&["catalog", "import", document, "--name", "NAME", "--prefix", "GROUP"]);
+        Self::with(entry, why, &format!("`{line}` brings it in under names of its own"))
+    }
+
+    /// An address may hold a password, which is not repeated.
+    fn with(entry: &Entry, why: &str, hint: &str) -> Self {
+        Self { title: entry.title.clone(), why: redact(why), hint: redact(hint) }
     }
 
     fn line(&self) -> String {
@@ -81,7 +93,7 @@ pub(super) fn take_over(context: &Context, path: &Path, private: bool) -> Result
                     came.push(taken);
                 }
                 Err(error) if matches!(error.code(), Code::AlreadyExists | Code::InvalidArgument) => {
-                    late.push(Left::of(&taken.entry, error.message()));
+                    late.push(Left::taken(&taken.entry, error.message()));
                 }
                 Err(error) => return Err(error),
             }
@@ -133,14 +145,13 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
     let made = match read(context, &entry, private) {
         Ok(made) => made,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        Err(error) => {
-            return Ok(Err(Left::of(&entry, error.message().to_owned())));
-        }
+        Err(error) => return Ok(Err(Left::of(&entry, error.message()))),
     };
     let mut taken = Taken { entry, made, notes: Vec::new() };
     let Taken { entry, made: Made { catalog, .. }, notes } = &mut taken;
     if !entry.other_urls.is_empty() {
-        notes.push(format!("'{}': its other addresses were left: {}", catalog.name, entry.other_urls.join(", ")));
+        let others = redact(&entry.other_urls.join(", "));
+        notes.push(format!("'{}': its other addresses were left: {others}", catalog.name));
     }
     for (header, kept) in &entry.headers {
         if let Some(note) = set_header(catalog, header, kept) {
