@@ -27,13 +27,17 @@ pub fn open(path: &Path) -> Result<File> {
 /// # Errors
 /// As [`open`].
 pub fn open_with(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    open_looked(options, path).map(|(file, _)| file)
+}
+
+fn open_looked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata)> {
     match fs::metadata(path) {
         Ok(metadata) => check_kind(&metadata)?,
         // It may be about to be made; where it is not, opening says so.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    open_checked(options, path).map(|(file, _)| file)
+    open_checked(options, path)
 }
 
 /// Opens what was found to be a regular file a moment ago, and returns what the system says of it now.
@@ -57,7 +61,8 @@ fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadat
 /// # Errors
 /// As [`open`]; `FileTooLarge`, found before anything is read where the file system knows the size.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
-    read_open(open(path)?, limit)
+    let (file, metadata) = open_looked(OpenOptions::new().read(true), path)?;
+    read_sized(file, metadata.len(), limit)
 }
 
 /// Reads an open file of at most `limit` bytes.
@@ -75,12 +80,31 @@ pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
 /// As [`read_open`].
 pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     check_size(size, limit)?;
-    // The byte more lets one read show that there is no more.
-    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
-    // The file may grow, or be one of those whose size the system does not tell.
-    file.take(limit + 1).read_to_end(&mut bytes)?;
+    let size = usize::try_from(size).unwrap_or(0);
+    let mut file = file.take(limit + 1);
+    let mut bytes = vec![0; size.min(ONE_READ) + 1];
+    let count = read_once(&mut file, &mut bytes)?;
+    bytes.truncate(count);
+    // With room for one byte more, a read that gives as many as the file was found to have gives all of them. Else the file is
+    // large, grows, or is one of those whose size the system does not tell.
+    if count != size {
+        bytes.reserve_exact(size.saturating_sub(count) + 1);
+        file.read_to_end(&mut bytes)?;
+    }
     check_size(bytes.len() as u64, limit)?;
     Ok(bytes)
+}
+
+/// Bytes of a file that comes in a single read.
+const ONE_READ: usize = 64 << 10;
+
+fn read_once(file: &mut impl Read, bytes: &mut [u8]) -> Result<usize> {
+    loop {
+        match file.read(bytes) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }
 
 /// Reads a regular file of at most `limit` bytes as UTF-8 text, through links.
@@ -209,6 +233,16 @@ mod tests {
         assert_eq!(read(&path, 4).unwrap(), b"four");
         assert_eq!(read(&path, 3).unwrap_err().kind(), ErrorKind::FileTooLarge);
         assert_eq!(read_text(&path, 4).unwrap(), "four");
+        // What the system says of the size is a guess: too little, just right, too much, and none.
+        for size in [1, 3, 4, 5, 0] {
+            assert_eq!(read_sized(File::open(&path).unwrap(), size, 9).unwrap(), b"four", "{size}");
+        }
+        for size in [0, ONE_READ - 1, ONE_READ, ONE_READ + 1, 3 * ONE_READ] {
+            let bytes: Vec<u8> = (0..size).map(|n| u8::try_from(n % 251).unwrap_or(0)).collect();
+            fs::write(&path, &bytes).unwrap();
+            assert_eq!(read(&path, TEXT).unwrap(), bytes);
+        }
+        fs::write(&path, "four").unwrap();
         // A sparse file is refused by its size, not by what it would take to read it.
         File::options().write(true).open(&path).unwrap().set_len(8 << 30).unwrap();
         assert!(read(&path, WHOLE).unwrap_err().to_string().contains("more than 256 MiB"));
