@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use mcpkg::store::resources;
 use serde_json::{Value, json};
 
 use super::{assert_refused, content_of, error_code};
@@ -143,10 +144,17 @@ fn f09_a_row_that_is_not_as_it_was_written_is_reported_and_never_served() {
         scratch.ok(&["resource", "create", "damaged", "file:///damaged", "three"]);
         scratch.ok(&["resource", "create", "sound", "file:///sound", "four"]);
         scratch.ok(&["backup", "good.db"]);
+        let context = scratch.context();
+        let before = context.read(|db, project| resources::get(db, project, "damaged")).expect("a resource");
+        drop(context);
         let value = if value == "x'ff'" { "CAST(x'ff' AS TEXT)" } else { value };
         damage(&scratch, &format!("UPDATE {table} SET {column} = {value} WHERE name = 'damaged'"));
         let case = format!("{table}.{column}");
         let name = if column == "name" { "damag3d" } else { "damaged" };
+        let unchanged = scratch
+            .context()
+            .read(|db, project| resources::unchanged(db, project.id, &before.name, &before.attributes, &before.sha256));
+        assert_eq!(unchanged.expect("read").is_some(), table == "prompt", "{case}");
         let deep = scratch.run(&["check", "--deep"]);
         assert!(deep.status == 1 && deep.stderr.contains(&format!("'{name}'")), "{case}: {deep}");
         assert_refused(&scratch, &["backup", "bad.db"], "E_DB_CORRUPT");

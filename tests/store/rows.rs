@@ -50,6 +50,37 @@ fn uniqueness_is_the_constraints() {
 }
 
 #[test]
+fn a_resource_is_unchanged_where_nothing_of_it_differs() {
+    let scratch = Scratch::with_project();
+    let context = context(&scratch);
+    let resource = add_resource(&context, "a", "file:///a", b"x").expect("a resource");
+    let other = add_resource(&context, "b", "file:///b", b"y").expect("a resource");
+    let found = |name: &str, attributes: &resources::Attributes, sha256: &[u8; 32]| {
+        let read =
+            context.read(|db, project| resources::unchanged(db, project.id, name, attributes, sha256)).expect("read");
+        let elsewhere = context.store.read(|db| resources::unchanged(db, -1, name, attributes, sha256));
+        assert_eq!(elsewhere.expect("read"), None);
+        read
+    };
+    let resources::Attributes { uri, text, .. } = &resource.attributes;
+    let own = || resource.attributes.clone();
+    assert_eq!(found("a", &own(), &resource.sha256), Some((resource.id, resource.uuid)));
+    assert_eq!(found("b", &own(), &resource.sha256), None);
+    assert_eq!(found("c", &own(), &resource.sha256), None);
+    assert_eq!(found("a", &own(), &other.sha256), None);
+    assert_eq!(found("a", &own(), &[0; 32]), None);
+    for different in [
+        resources::Attributes { uri: format!("{uri}b"), ..own() },
+        resources::Attributes { description: Some(String::new()), ..own() },
+        resources::Attributes { mime_type: Some("text/plain".to_owned()), ..own() },
+        resources::Attributes { text: !text, ..own() },
+        resources::Attributes { executable: true, ..own() },
+    ] {
+        assert_eq!(found("a", &different, &resource.sha256), None, "{different:?}");
+    }
+}
+
+#[test]
 fn contents_are_stored_once_and_in_pieces() {
     let scratch = Scratch::with_project();
     let context = context(&scratch);

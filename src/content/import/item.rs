@@ -366,19 +366,18 @@ impl Understood {
     fn add(&mut self, file: &File, entry: Entry, content: NewContent) {
         let path = file.relative.clone();
         let item = Item { path, entry, content };
-        let kept = format!("agent-file:{}", item.entry.name);
         let uri = match &item.entry.what {
             What::Prompt(_) | What::Server => return self.items.push(item),
-            What::Resource(attributes) => attributes.uri.as_str(),
-            What::AgentFile { .. } => &kept,
+            What::Resource(attributes) => attributes.uri.clone(),
+            What::AgentFile { .. } => format!("agent-file:{}", item.entry.name),
         };
-        match self.uris.get(uri).and_then(|at| self.items.get(*at)) {
+        match self.uris.get(&uri).and_then(|at| self.items.get(*at)) {
             Some(same) if same.entry == item.entry && same.content == item.content => {
                 self.same.push((item.path, same.path.clone()));
             }
-            Some(_) => self.clashes.push(Clash { wanted: uri.to_owned(), path: item.path }),
+            Some(_) => self.clashes.push(Clash { wanted: uri, path: item.path }),
             None => {
-                self.uris.insert(uri.to_owned(), self.items.len());
+                self.uris.insert(uri, self.items.len());
                 self.items.push(item);
             }
         }

@@ -75,6 +75,26 @@ struct Known<'p> {
     claimed: HashSet<(bool, i64)>,
 }
 
+impl Known<'_> {
+    /// Whether an item is a resource that the project has just so, and no item before was. This is what most of a folder is that
+    /// is imported again, and is found out by its row alone.
+    fn has(&mut self, db: &Db<'_>, item: &Item) -> Result<bool> {
+        let What::Resource(attributes) = &item.entry.what else { return Ok(false) };
+        let (name, sha256) = (&item.entry.name, item.content.sha256());
+        let found = resources::unchanged(db, self.project.id, name, attributes, &sha256)?;
+        Ok(found.is_some_and(|(id, uuid)| self.applies_alike(item, uuid) && self.claimed.insert((false, id))))
+    }
+
+    /// Whether an item applies when what is there does, which has this id.
+    fn applies_alike(&self, item: &Item, uuid: Uuid) -> bool {
+        let applies = match self.applies.is_empty() {
+            true => None,
+            false => self.applies.get(&module(&item.entry.what, uuid)),
+        };
+        deployed::apply_alike(applies.unwrap_or(&Applies::Always), &item.entry.origin.applies)
+    }
+}
+
 /// Returns what happens to each item. With `update` what differs is updated, else it is a conflict.
 ///
 /// # Errors
@@ -89,6 +109,9 @@ pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], update: bool) -> Res
 fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Result<Action> {
     let name = &item.entry.name;
     let project = known.project.id;
+    if known.has(db, item)? {
+        return Ok(Action::Unchanged);
+    }
     let (existing, uuid, id, content, same) = match &item.entry.what {
         What::Prompt(attributes) => {
             let Some(prompt) = prompts::find(db, project, name)? else {
@@ -146,8 +169,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     let (blob, sha256) = content;
     let equal = item.content.sha256() == sha256;
     let is_same = (same && equal) || is_written_for_agents(db, item, &existing, blob, equal)?;
-    let applies = known.applies.get(&module(&item.entry.what, uuid)).unwrap_or(&Applies::Always);
-    if is_same && deployed::apply_alike(applies, &item.entry.origin.applies) {
+    if is_same && known.applies_alike(item, uuid) {
         return Ok(Action::Unchanged);
     }
     Ok(match (update, is_same) {

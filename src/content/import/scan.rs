@@ -279,11 +279,15 @@ impl Gathered {
                 }
             }
         }
-        for file in walked.files {
+        let mut files = walked.files;
+        // Bytes are compared much faster than paths, part by part; what is nearly in order is hardly compared again.
+        files.sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+        let found = files.into_iter().map(|file| {
             let relative = relative(&file, base);
-            let candidate = Candidate { root, relative, listed: None, is_named: false, real: None };
-            self.candidates.entry(file).or_insert(candidate);
-        }
+            (file, Candidate { root, relative, listed: None, is_named: false, real: None })
+        });
+        let before = std::mem::replace(&mut self.candidates, found.collect());
+        self.candidates.extend(before);
         for bad in walked.bad_lines {
             let path = match bad.file.strip_prefix(base) {
                 Ok(_) => relative(&bad.file, base),

@@ -1,6 +1,7 @@
 //! The files at and below a folder: what is taken, what is left out, and which links there are.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -142,15 +143,17 @@ impl Walked {
 
     /// Adds what the folders hold beside what was found.
     fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
-        let found: HashSet<&Path> = self.files.iter().chain(&self.links).map(PathBuf::as_path).collect();
-        let special: HashSet<PathBuf> = self.left_out.iter().map(|left| left.path.clone()).collect();
+        // As texts, which are hashed much faster than part by part.
+        let special = self.left_out.iter().map(|left| &left.path);
+        let found = self.files.iter().chain(&self.links).chain(&self.folders).chain(special);
+        let found: HashSet<&OsStr> = found.map(|path| path.as_os_str()).collect();
         let mut left_out = Vec::new();
         for folder in &self.folders {
             let failed = |error| Error::file("read", folder, error);
             for entry in std::fs::read_dir(folder).map_err(failed)? {
                 let entry = entry.map_err(failed)?;
                 let path = entry.path();
-                if found.contains(path.as_path()) || self.folders.contains(&path) || special.contains(&path) {
+                if found.contains(path.as_os_str()) {
                     continue;
                 }
                 let is_folder = entry.file_type().map_err(failed)?.is_dir();

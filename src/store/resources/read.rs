@@ -3,9 +3,9 @@
 use uuid::Uuid;
 
 use super::resource::{Attributes, Key, Resource};
-use super::row::{from_row, placeholder, resource_columns, resource_listed, resource_summed};
+use super::row::{from_row, listed_sum, placeholder, resource_columns, resource_listed, resource_summed, row_sum};
 use crate::error::Result;
-use crate::store::engine::{Row, params, sql};
+use crate::store::engine::{Row, Value, params, sql};
 use crate::store::page::{Page, Slice};
 use crate::store::projects::{Project, Selection};
 use crate::store::revisions::Kind;
@@ -68,6 +68,42 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
         let is_asked_for = row.get::<&str>(key.column())? == value && row.get::<i64>(0)? == project;
         if is_asked_for { Ok(resource) } else { Err(Kind::Resource.damaged(value)) }
     })
+}
+
+/// Returns the key and the id of the resource `name` of a project where it has just these attributes, and content of this
+/// SHA-256; `None` where it differs in anything, is damaged, or there is none. The content's row is not read: its key is found by
+/// its SHA-256, and the resource's checksum is over that.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn unchanged(
+    db: &Db<'_>,
+    project: i64,
+    name: &str,
+    attributes: &Attributes,
+    sha256: &[u8; 32],
+) -> Result<Option<(i64, Uuid)>> {
+    let sql = sql!(
+        "SELECT ",
+        resource_listed!(),
+        ", r.text, r.executable, r.id, r.uuid, r.revision, r.created_at, r.updated_at, r.row_sum
+           FROM resource r
+          WHERE r.project_id = ?1 AND r.name = ?2 AND r.blob_id = (SELECT b.id FROM blob b WHERE b.sha256 = ?3)"
+    );
+    let same = |row: &Row<'_>| {
+        let Attributes { uri, description, mime_type, text, executable } = attributes;
+        let listed_sum = listed_sum(project, name, attributes);
+        let given = params![project, name, uri, description, mime_type, listed_sum, text, executable];
+        for (column, value) in given.iter().enumerate() {
+            if row.get::<Value<'_>>(column)? != *value {
+                return Ok(None);
+            }
+        }
+        let (uuid, times) = (row.get(9)?, (row.get(11)?, row.get(12)?));
+        let row_sum = row_sum(listed_sum, uuid, attributes, sha256, row.get(10)?, times);
+        Ok((row.get::<i64>(13)? == row_sum).then_some((row.get(8)?, uuid)))
+    };
+    Ok(db.one(sql, params![project, name, *sha256], same)?.flatten())
 }
 
 /// Returns a project's resources whose URI begins with `prefix`, by URI.

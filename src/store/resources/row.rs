@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use uuid::Uuid;
+
 use super::resource::{Attributes, Resource};
+use crate::clock::Millis;
 use crate::error::{Error, Result};
 use crate::store::engine::{Row, params};
 use crate::store::items;
@@ -59,19 +62,28 @@ pub(super) fn check(row: &Row<'_>) -> Result<()> {
 
 /// Returns the checksums of a row: `listed_sum` and `row_sum`.
 pub(super) fn sums(project: i64, resource: &Resource) -> (i64, i64) {
-    let Attributes { uri, description, mime_type, text, executable } = &resource.attributes;
-    let listed_sum = checksum(params![project, resource.name, uri, description, mime_type]);
-    let row_sum = checksum(params![
-        listed_sum,
-        resource.uuid,
-        text,
-        resource.sha256,
-        executable,
-        resource.revision,
-        resource.created_at,
-        resource.updated_at
-    ]);
-    (listed_sum, row_sum)
+    let listed_sum = listed_sum(project, &resource.name, &resource.attributes);
+    let Resource { uuid, attributes, sha256, revision, .. } = resource;
+    let times = (resource.created_at, resource.updated_at);
+    (listed_sum, row_sum(listed_sum, *uuid, attributes, sha256, *revision, times))
+}
+
+/// Returns the checksum of what lists show.
+pub(super) fn listed_sum(project: i64, name: &str, attributes: &Attributes) -> i64 {
+    let Attributes { uri, description, mime_type, .. } = attributes;
+    checksum(params![project, name, uri, description, mime_type])
+}
+
+/// Returns the checksum of the rest, and of `listed_sum`; `times` are when it was created and updated.
+pub(super) fn row_sum(
+    listed_sum: i64,
+    uuid: Uuid,
+    Attributes { text, executable, .. }: &Attributes,
+    sha256: &[u8; 32],
+    revision: i64,
+    (created_at, updated_at): (Millis, Millis),
+) -> i64 {
+    checksum(params![listed_sum, uuid, text, *sha256, executable, revision, created_at, updated_at])
 }
 
 /// Reads a row of the query `resource_columns!`.
