@@ -237,7 +237,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     }
 
     /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on
-    /// the thread that reads requests, and gives the same answer again while nothing was committed.
+    /// the thread that reads requests, and gives the same answer again while nothing was committed. Where it is run once at a
+    /// time, it may be long in a large database: it is begun there, and run elsewhere where a few milliseconds are not enough.
     fn is_hot(&self) -> bool {
         false
     }

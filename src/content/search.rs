@@ -75,6 +75,10 @@ impl Operation for Search {
     const LISTS: Option<&'static str> = Some("hits");
     type Output = SearchResults;
 
+    fn is_hot(&self) -> bool {
+        true
+    }
+
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
         if text.len() > MAX_QUERY {
@@ -97,6 +101,7 @@ impl Operation for Search {
         let hits = context.store.read(|db| {
             let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
             search::find(db, project, &words, limit, |_, content| {
+                db.check_deadline()?;
                 // A damaged content must not hide the others.
                 const DAMAGED: &str = "(its content is damaged)";
                 let Some(content) = content else { return Ok(DAMAGED.to_owned()) };

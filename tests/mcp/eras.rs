@@ -131,6 +131,12 @@ fn requests() -> Vec<(&'static str, Value)> {
         ("tools/call", json!({ "name": "get_skill", "arguments": { "name": "plain" } })),
         ("tools/call", json!({ "name": "get_skill", "arguments": { "name": "nobody" } })),
         ("tools/call", json!({ "name": "search_content", "arguments": { "query": "plain" } })),
+        ("tools/call", json!({ "name": "search_content", "arguments": { "query": "plain", "limit": 1 } })),
+        ("tools/call", json!({ "name": "search_content", "arguments": { "query": "nothing-that-is-there" } })),
+        ("tools/call", json!({ "name": "search_content", "arguments": { "query": "?!" } })),
+        ("tools/call", json!({ "name": "search_content", "arguments": { "query": "plain", "limit": 0 } })),
+        ("tools/call", json!({ "name": "search_content", "arguments": { "query": "a ".repeat(3000) } })),
+        ("tools/call", json!({ "name": "search_content", "arguments": {} })),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Http, Scratch, http};
+use crate::support::{Client, DEADLINE, Http, Scratch, Wait, http};
 
 /// A project with a resource whose content is read in several pieces, and a prompt that is read at once.
 fn scratch() -> Scratch {
@@ -51,6 +51,29 @@ fn a_read_over_http_that_takes_too_long_is_a_timeout() {
     let called = server.modern("/mcp", "tools/call", json!({ "name": "read_resource", "arguments": large }));
     assert_eq!(called["result"]["isError"], true, "{called}");
     is_short(&server.modern("/mcp", "prompts/get", json!({ "name": "short" })));
+}
+
+#[test]
+fn a_long_search_over_stdio_holds_up_nothing_and_answers_as_any_does() {
+    let scratch = Scratch::with_project();
+    for n in 0..20 {
+        // One word, and much that has to be read around it.
+        let file = scratch.file("content", format!("needle{}", " .".repeat(500 << 10)));
+        scratch.ok(&["prompt", "create", &format!("p{n}"), &format!("@{}", file.display())]);
+    }
+    let search = json!({ "name": "search_content", "arguments": { "query": "needle", "limit": 1000 } });
+    let mut client = Client::legacy(&scratch, "2025-11-25");
+    // The first is begun by what reads the client's lines, and the second is not, since the first was long.
+    for _ in 0..2 {
+        let [searched, pinged] = [client.post("tools/call", search.clone()), client.post("ping", json!({}))];
+        let answers = [(); 2].map(|()| match client.wait(DEADLINE) {
+            Wait::Line(line) => line,
+            _ => panic!("the server says nothing more"),
+        });
+        assert_eq!([&answers[0]["id"], &answers[1]["id"]], [&json!(pinged), &json!(searched)]);
+        let mut rmcp = Client::start(&scratch, &["--no-front"]).shake_hands("2025-11-25");
+        assert_eq!(answers[1]["result"], rmcp.result("tools/call", search.clone()));
+    }
 }
 
 #[test]

@@ -69,6 +69,11 @@ impl<'a> Hot<'a> {
         }
     }
 
+    /// Whether it may take long in a large database: a tool call that is run in a context whose reads end soon.
+    pub(super) fn may_be_long(&self) -> bool {
+        matches!(self, Hot::Call(call) if call.may_be_long())
+    }
+
     /// Reads what is asked for and appends the result to `out`, and nothing where that fails. `context` is what tools run in.
     ///
     /// # Errors

@@ -18,6 +18,7 @@ mod response_cache;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rmcp::model::{ClientRequest, ErrorData, GetExtensions, JsonRpcMessage};
 use serde_json::value::RawValue;
@@ -59,12 +60,19 @@ pub(super) struct Front {
     key: CacheKey,
     /// What tools run in; made when the first one is called.
     context: OnceCell<Context>,
+    /// The same for those that may be long.
+    brief: OnceCell<Context>,
+    /// Whether one of these took longer than [`BRIEF`]: rmcp runs them from then on, beside the client's other requests.
+    is_slow: bool,
     /// Answers that were not written yet.
     pub(super) out: Vec<u8>,
 }
 
 /// Bytes of a kept result from which on it is not copied, and of answers that are not held back for more.
 const LARGE: usize = 64 << 10;
+
+/// How long a tool may run that may be long, since it holds up the client's other requests here.
+const BRIEF: Duration = Duration::from_millis(5);
 
 /// Bytes of memory for answers that are held between them.
 const HELD: usize = 2 << 20;
@@ -79,6 +87,8 @@ impl Front {
             responses: ResponseCache::default(),
             key: CacheKey::default(),
             context: OnceCell::new(),
+            brief: OnceCell::new(),
+            is_slow: false,
             out: Vec::new(),
         }
     }
@@ -268,9 +278,15 @@ impl Front {
     fn read(&mut self, method: &str, parameters: Option<&RawValue>, era: Era) -> crate::error::Result<Answered> {
         let config = Arc::clone(&self.server.config);
         let Some(hot) = Hot::parse(method, parameters, &config)? else { return Ok(Answered::Not) };
+        let began = hot.may_be_long().then(Instant::now);
+        if began.is_some() && self.is_slow {
+            return Ok(Answered::Not);
+        }
         let mut out = std::mem::take(&mut self.out);
-        let answered = hot.answer(&self.reader, || self.context(), &config, era, &mut out);
+        let context = || if began.is_some() { self.brief() } else { self.context() };
+        let answered = hot.answer(&self.reader, context, &config, era, &mut out);
         self.out = out;
+        self.is_slow |= began.is_some_and(|began| began.elapsed() > BRIEF);
         answered
     }
 
@@ -279,6 +295,15 @@ impl Front {
         self.context.get_or_init(|| {
             let config = &self.server.config;
             tools::context(limited(&self.server.store, config, CancellationToken::new()), config, None)
+        })
+    }
+
+    /// Returns what tools run in that may be long: their reads end soon.
+    fn brief(&self) -> &Context {
+        self.brief.get_or_init(|| {
+            let Server { store, config, .. } = &self.server;
+            let limit = config.read_timeout.min(BRIEF);
+            tools::context(store.limited(limit, CancellationToken::new()), config, None)
         })
     }
 

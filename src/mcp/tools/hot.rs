@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::call::{ResultForm, item, log, result};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
@@ -35,9 +35,10 @@ impl HotCall {
     pub(in crate::mcp) fn parse(parameters: Option<&RawValue>, config: &Config) -> Option<Self> {
         let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
         let entry = super::operation(&parameters.name, config)?;
-        // A failure of contract 003's has a form of its own, which rmcp's handler gives it; it counts the calls of each asker, too.
-        let is_counted = entry.rate.is_some() && config.connection == Connection::Network;
-        if !entry.effect.reads() || entry.one_at_a_time || entry.shape == Shape::Rpc || is_counted {
+        // A failure of contract 003's has a form of its own, which rmcp's handler gives it; it counts the calls of each asker, too,
+        // and has them wait for each other. Of a client alone each waits for the one before it by itself.
+        let is_counted = (entry.rate.is_some() || entry.one_at_a_time) && config.connection == Connection::Network;
+        if !entry.effect.reads() || entry.shape == Shape::Rpc || is_counted {
             return None;
         }
         let arguments: Map<String, Value> = match parameters.arguments {
@@ -53,13 +54,22 @@ impl HotCall {
         self.entry.tool
     }
 
-    /// Runs it and appends its result; returns whether that may be given again, and `None` where there are warnings to log
-    /// to the client, which rmcp's handler does.
+    /// Whether it may take long in a large database: it is given only a moment.
+    pub(in crate::mcp) fn may_be_long(&self) -> bool {
+        self.entry.one_at_a_time
+    }
+
+    /// Runs it and appends its result; returns whether that may be given again, and `None` where rmcp's handler has to run it: there
+    /// are warnings to log to the client, or a moment was not enough.
     pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
         let outcome = self.call.run(context);
-        if outcome.as_ref().is_ok_and(|reply| !reply.warnings.is_empty()) {
+        let is_left = match &outcome {
+            Ok(reply) => !reply.warnings.is_empty(),
+            Err(error) => self.entry.one_at_a_time && error.code() == Code::Timeout,
+        };
+        if is_left {
             return None;
         }
         log(self.entry.tool, context, &outcome, started);
