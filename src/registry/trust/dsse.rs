@@ -3,9 +3,12 @@
 //! Beside its `keyid`, which is OpenSSH's fingerprint, each signature carries its `publicKey` as a line of OpenSSH's, so that
 //! whoever gets an envelope can check it: the key says who signed, and whether they are trusted is another question.
 
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ed25519_dalek::{Signature, Signer as _, SigningKey};
+use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 
 use super::identity::{self, Identity};
@@ -90,15 +93,36 @@ pub fn read(text: &str) -> Result<Envelope, String> {
     Ok(Envelope { payload, signers })
 }
 
-/// Returns who made a signature over `signed`, or why it is none.
-fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
-    let key = identity::public_key(&signature.public_key)
-        .map_err(|error| format!("its public key is none that is checked: {error}"))?;
+/// The most keys that stay read.
+const MAX_KEYS: usize = 256;
+
+/// Keys that were read, by their lines: to find the point of one on its curve takes an eighth of what checking a signature does,
+/// and one author signs many tools.
+static KEYS: LazyLock<Mutex<HashMap<String, (VerifyingKey, Identity)>>> = LazyLock::new(Mutex::default);
+
+/// Returns the key in a line, and whose it is, or why it is none.
+fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
+    let kept = || KEYS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = kept().get(line) {
+        return Ok(known.clone());
+    }
+    let key = identity::public_key(line).map_err(|error| format!("its public key is none that is checked: {error}"))?;
     // One line for each key, and no comment: what is not signed cannot differ.
-    if identity::line_of(&key).ok().as_deref() != Some(signature.public_key.as_str()) {
+    if identity::line_of(&key).ok().as_deref() != Some(line) {
         return Err("its public key is not as OpenSSH writes it".to_owned());
     }
-    let identity = Identity::of(&key);
+    let known = (key, Identity::of(&key));
+    let mut kept = kept();
+    if kept.len() >= MAX_KEYS {
+        kept.clear();
+    }
+    kept.insert(line.to_owned(), known.clone());
+    Ok(known)
+}
+
+/// Returns who made a signature over `signed`, or why it is none.
+fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
+    let (key, identity) = key_in(&signature.public_key)?;
     if signature.keyid != identity.fingerprint() {
         return Err("its keyid is not the fingerprint of its public key".to_owned());
     }
