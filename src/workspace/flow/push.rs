@@ -19,7 +19,7 @@ use crate::workspace::keep;
 use crate::workspace::lock::Lock;
 use crate::workspace::parallel;
 use crate::workspace::root::Workspace;
-use crate::workspace::step::Step;
+use crate::workspace::step::{Step, plain};
 
 /// Pushes what a flow moved.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -260,8 +260,8 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
 
 fn words(update: &Update) -> String {
     match update {
-        Update::Set { name, id } => format!("{name} to {}", super::rows::at(id)),
-        Update::Delete { name, .. } => format!("delete {name}"),
+        Update::Set { name, id } => format!("{} to {}", plain(name), super::rows::at(id)),
+        Update::Delete { name, .. } => format!("delete {}", plain(name)),
     }
 }
 
