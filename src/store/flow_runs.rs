@@ -190,13 +190,39 @@ pub fn newest_of(db: &Db<'_>, workspace: i64, operation: &str, subject: &str) ->
     db.one(sql, params![workspace, operation, subject], from_row)
 }
 
-/// Returns the newest run of a workspace that was not taken back.
+/// Returns the newest run of a workspace that was not taken back, and is neither an undo nor a redo itself.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn newest(db: &Db<'_>, workspace: i64) -> Result<Option<FlowRun>> {
-    let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND state IN ('landed', 'done') ORDER BY id DESC LIMIT 1");
+    let sql = sql!(
+        runs!(),
+        " WHERE workspace_id = ?1 AND state IN ('landed', 'done') AND operation NOT IN ('undo', 'redo')
+          ORDER BY id DESC LIMIT 1"
+    );
     db.one(sql, params![workspace], from_row)
+}
+
+/// Returns the run that an undo took back: the newest one before it that is undone and did what the undo's subject says.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn taken_back(db: &Db<'_>, workspace: i64, undo: &FlowRun) -> Result<Option<FlowRun>> {
+    let sql = sql!(
+        runs!(),
+        " WHERE workspace_id = ?1 AND id < ?2 AND operation || ' ' || subject = ?3 AND state = 'undone'
+          ORDER BY id DESC LIMIT 1"
+    );
+    db.one(sql, params![workspace, undo.id, undo.subject], from_row)
+}
+
+/// Returns the first two runs of a workspace whose ids are `first`, `last` or between them.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn between(db: &Db<'_>, workspace: i64, first: Uuid, last: Uuid) -> Result<Vec<FlowRun>> {
+    let sql = sql!(runs!(), " WHERE workspace_id = ?1 AND uuid >= ?2 AND uuid <= ?3 ORDER BY uuid LIMIT 2");
+    db.all(sql, params![workspace, first, last], from_row)
 }
 
 /// Returns the steps of a run, in order.

@@ -84,7 +84,7 @@ impl Operation for Add {
                 uuid,
                 land,
                 tidy,
-                undoes: None,
+                becomes: Vec::new(),
             };
             journal::carry_out(context, &root, &lock, &plan)
         });

@@ -153,7 +153,7 @@ impl Operation for Init {
                 uuid,
                 land: land.chain([write]).collect(),
                 tidy: fresh().map(|(_, new)| unmark(new)).collect(),
-                undoes: None,
+                becomes: Vec::new(),
             };
             journal::carry_out(context, &root, &lock, &plan)
         });

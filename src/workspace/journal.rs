@@ -45,8 +45,8 @@ pub struct Plan {
     pub land: Vec<Step>,
     /// The steps after them, which go forwards only.
     pub tidy: Vec<Step>,
-    /// The run that this one takes back.
-    pub undoes: Option<FlowRun>,
+    /// What becomes of earlier runs, by their keys, when this one has landed.
+    pub becomes: Vec<(i64, State)>,
 }
 
 /// The file in a workspace that tells of a run that goes on.
@@ -96,13 +96,13 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     let never = CancellationToken::new();
     let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
     let mut done = 0;
-    let landed = carry::apply(&ground, &plan.land, &mut done).and_then(|()| set(context, id, State::Landed));
+    let landed = carry::apply(&ground, &plan.land, &mut done).and_then(|()| landed(context, id, &plan.becomes));
     if let Err(error) = landed {
         return Err(undo(context, &ground, id, plan.land.split_at(done), error)?);
     }
     let mut warnings = tidy(&ground, &plan.tidy);
     warnings.extend(exclude(root).err().map(|error| error.message().to_owned()));
-    finished(context, id, &event(plan), &plan.subject, plan.undoes.as_ref())?;
+    finished(context, id, &event(plan), &plan.subject)?;
     end(root)?;
     Ok(warnings)
 }
@@ -305,13 +305,18 @@ fn event(plan: &Plan) -> String {
     format!("{of}{}", plan.operation.replace(' ', "."))
 }
 
-fn finished(context: &Context, id: i64, kind: &str, subject: &str, undoes: Option<&FlowRun>) -> Result<()> {
+/// Notes in one transaction that a run has landed and what became of earlier ones by it.
+fn landed(context: &Context, id: i64, becomes: &[(i64, State)]) -> Result<()> {
     let now = context.clock.now();
     context.store.write(|db| {
-        flow_runs::set_state(db, id, State::Done, now)?;
-        if let Some(undone) = undoes {
-            flow_runs::set_state(db, undone.id, State::Undone, now)?;
-        }
+        flow_runs::set_state(db, id, State::Landed, now)?;
+        becomes.iter().try_for_each(|(earlier, state)| flow_runs::set_state(db, *earlier, *state, now))
+    })
+}
+
+fn finished(context: &Context, id: i64, kind: &str, subject: &str) -> Result<()> {
+    context.store.write(|db| {
+        flow_runs::set_state(db, id, State::Done, context.clock.now())?;
         context.event(db, context.author(), None, kind, subject)
     })
 }

@@ -28,6 +28,12 @@ pub fn keeps(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
+/// Returns what a ref keeps that keeps something, such as `develop` or `worktrees/login`.
+pub fn what(name: &str) -> Option<&str> {
+    let (_, what) = name.strip_prefix(PREFIX)?.split_once('/')?;
+    Some(["heads/", "tags/"].iter().find_map(|prefix| what.strip_prefix(prefix)).unwrap_or(what))
+}
+
 /// Returns the ref that keeps a branch or tag as it was before a run: `name` is its full name.
 pub fn tip(run: Uuid, name: &str) -> String {
     format!("{PREFIX}{run}/{}", name.strip_prefix("refs/").unwrap_or(name))
@@ -185,6 +191,8 @@ mod tests {
     fn refs_name_their_run_and_what_they_keep() {
         let run = Uuid::parse_str("0190b1a2-0000-7000-8000-000000000000").unwrap();
         assert_eq!(tip(run, "refs/heads/a/b"), format!("refs/mcpkg/kept/{run}/heads/a/b"));
+        assert_eq!(what(&tip(run, "refs/heads/a/b")), Some("a/b"));
+        assert_eq!((what(&worktree(run, "login")), what("refs/heads/a")), (Some("worktrees/login"), None));
         assert_eq!(worktree(run, "login"), format!("refs/mcpkg/kept/{run}/worktrees/login"));
         assert_eq!(worktree(run, "my set"), format!("refs/mcpkg/kept/{run}/worktrees/_6d7920736574"));
         let kept = Kept { name: String::new(), id: String::new(), run, what: "worktrees/login".to_owned() };

@@ -73,7 +73,7 @@ impl Operation for Remove {
             uuid: context.clock.uuid(),
             land: vec![Step::Write { path: MANIFEST.to_owned(), old: Some(workspace.text.clone()), new: Some(new) }],
             tidy: Vec::new(),
-            undoes: None,
+            becomes: Vec::new(),
         };
         let warnings = journal::carry_out(context, &root, &lock, &plan)?;
         let message = format!("Took '{}' out of the workspace; its files stay in {path}", self.repo);

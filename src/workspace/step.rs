@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::keep;
+
 /// A step. Folders are relative to the root of the workspace, or absolute where a work tree lies outside of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -107,7 +109,10 @@ impl Step {
     pub fn shown(&self) -> String {
         let id = |id: &Option<String>| id.as_deref().map_or("nothing".to_owned(), short);
         match self {
-            Step::Ref { repo, name, old: None, new, .. } => format!("{repo}: make {} at {}", plain(name), id(new)),
+            Step::Ref { repo, name, old: None, new, .. } => match keep::what(name) {
+                Some(what) => format!("{repo}: keep {what} at {}", id(new)),
+                None => format!("{repo}: make {} at {}", plain(name), id(new)),
+            },
             Step::Ref { repo, name, old, new: None, .. } => format!("{repo}: delete {} (was {})", plain(name), id(old)),
             Step::Ref { repo, name, old, new, .. } => {
                 format!("{repo}: move {} from {} to {}", plain(name), id(old), id(new))
@@ -164,7 +169,7 @@ pub fn short(id: &str) -> String {
     id.get(..9).unwrap_or(id).to_owned()
 }
 
-/// A branch or tag without `refs/heads/` or `refs/tags/`.
-fn plain(name: &str) -> &str {
+/// Returns the name of a branch or tag without `refs/heads/` or `refs/tags/`.
+pub fn plain(name: &str) -> &str {
     ["refs/heads/", "refs/tags/"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
 }

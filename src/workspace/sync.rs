@@ -48,7 +48,7 @@ impl Operation for Sync {
     const HELP: &'static str = "The main branch, the develop branch and the one that is checked out are moved forward to where \
         origin has them, where nothing is lost by it. A branch that has commits of its own besides is diverged, and one whose \
         work tree has changes is dirty: both stay. Where a repository fails, the others are synced all the same, and the exit \
-        status is 1.";
+        status is 1. Where origin gained a main or develop branch that is older here, the branch follows that from then on.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace sync", "mcpkg workspace sync api --dry-run"];
     const EFFECT: Effect = Effect::Write;
     const OPEN_WORLD: bool = true;
@@ -160,8 +160,13 @@ fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> R
     let git = opened(repo, &folder, context)?.holding(lock.file());
     remote::fetch(&git, Box::new(|_| {})).map_err(|error| unreachable(repo, error))?;
     let mut done = Done::default();
-    for (branch, upstream) in branches(workspace, repo, &git)? {
-        forward(&git, &branch, &upstream, &mut done)?;
+    for followed in branches(workspace, repo, &git)? {
+        if followed.is_new {
+            let upstream = format!("--set-upstream-to={}", followed.upstream.name);
+            git.change(&["branch", "--quiet", &upstream, followed.branch.short("refs/heads/")])?;
+            done.follows(&followed);
+        }
+        forward(&git, &followed.branch, &followed.upstream, &mut done)?;
     }
     Ok(done.told())
 }
@@ -174,8 +179,11 @@ fn foresee(context: &Context, workspace: &Workspace, repo: &Repo) -> Result<(Out
     }
     let git = opened(repo, &folder, context)?;
     let mut done = Done::default();
-    for (branch, upstream) in branches(workspace, repo, &git)? {
-        judge(&git, &branch, &upstream, &mut done)?;
+    for followed in branches(workspace, repo, &git)? {
+        if followed.is_new {
+            done.follows(&followed);
+        }
+        judge(&git, &followed.branch, &followed.upstream, &mut done)?;
     }
     Ok(done.told())
 }
@@ -223,20 +231,39 @@ fn unreachable(repo: &Repo, error: Error) -> Error {
     Error::new(Code::RemoteFailed, format!("origin cannot be fetched: {said}")).with_details(details).with_source(error)
 }
 
-/// Returns the branches that are moved, each with the one that it follows: the main one, develop, and what is checked out.
-fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<(Ref, Ref)>> {
+/// A branch that is moved.
+struct Followed {
+    branch: Ref,
+    /// The branch of origin's that it follows.
+    upstream: Ref,
+    /// Whether it is yet to follow that.
+    is_new: bool,
+}
+
+/// Returns the branches that are moved: the main one, develop, and what is checked out, where they follow one. The first two
+/// may be older than the branch of the same name at origin, which they follow from now on where they followed nothing.
+fn branches(workspace: &Workspace, repo: &Repo, git: &Git<'_>) -> Result<Vec<Followed>> {
     let all = refs::list(git, &["refs/heads/", "refs/remotes/"])?;
     let named = [&repo.default_branch, &workspace.manifest.flow.develop_branch];
-    let is_meant = |found: &&Ref| {
-        let is_here = found.worktree.as_deref().is_some_and(|place| place == git.folder());
-        is_here || named.iter().any(|name| found.name.strip_prefix("refs/heads/") == Some(name))
-    };
-    let followed = |found: &Ref| {
-        let upstream = found.upstream.as_deref()?;
-        let upstream = all.iter().find(|other| other.name == upstream)?;
-        Some((found.clone(), upstream.clone()))
-    };
-    Ok(all.iter().filter(is_meant).filter_map(followed).collect())
+    let mut followed = Vec::new();
+    for branch in all.iter().filter(|found| found.name.starts_with("refs/heads/")) {
+        let name = branch.short("refs/heads/");
+        let is_named = named.iter().any(|named| *named == name);
+        let is_here = branch.worktree.as_deref().is_some_and(|place| place == git.folder());
+        let upstream = match &branch.upstream {
+            Some(upstream) if is_named || is_here => upstream.clone(),
+            None if is_named => format!("refs/remotes/origin/{name}"),
+            _ => continue,
+        };
+        let Some(upstream) = all.iter().find(|other| other.name == upstream) else { continue };
+        let is_new = branch.upstream.is_none();
+        // What it follows may be named by the configuration though there is no ref of it here.
+        if is_new && git.ask(&["config", "--get", &format!("branch.{name}.remote")])?.is_some() {
+            continue;
+        }
+        followed.push(Followed { branch: branch.clone(), upstream: upstream.clone(), is_new });
+    }
+    Ok(followed)
 }
 
 /// What was done in a repository, branch by branch.
@@ -250,6 +277,11 @@ impl Done {
     fn note(&mut self, state: Outcome, line: String) {
         self.state = self.state.max(Some(state));
         self.lines.push(line);
+    }
+
+    fn follows(&mut self, followed: &Followed) {
+        let (branch, upstream) = (followed.branch.short("refs/heads/"), followed.upstream.short("refs/remotes/"));
+        self.note(Outcome::Synced, format!("{branch} follows {upstream} now"));
     }
 
     fn told(self) -> (Outcome, String) {

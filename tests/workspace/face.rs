@@ -232,7 +232,7 @@ fn x16_the_contracts_example_error() {
 }
 
 #[test]
-fn x33_codes_of_a_missing_workspace_of_git_and_of_a_spec() {
+fn x33_codes_of_a_missing_workspace_of_git_of_a_gate_and_of_a_spec() {
     let outside = Scratch::new();
     for modern in [false, true] {
         let mut command = outside.command();
@@ -259,10 +259,37 @@ fn x33_codes_of_a_missing_workspace_of_git_and_of_a_spec() {
         assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32002), &json!("E_FLOW_CONFLICT")), "{error}");
         let message = error["message"].as_str().expect("a message");
         assert!(message.contains("api") && message.contains("login.txt"), "{message}");
+        let manifest = shop.root().join(".smctl/workspace.toml");
+        let text = std::fs::read_to_string(&manifest).expect("a manifest");
+        // Nothing listens there.
+        std::fs::write(&manifest, format!("{text}\n[gate]\nurl = \"http://127.0.0.1:1\"\n")).expect("a file");
+        let error = failure(&mut client, modern, "smctl_gate_status", json!({}));
+        assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32005), &json!("E_GATE_UNREACHABLE")), "{error}");
         shop.ok(&["spec", "new", "login"]);
         let error = failure(&mut client, modern, "smctl_spec_archive", json!({ "name": "login" }));
         assert_eq!((&error["code"], &error["data"]["code"]), (&json!(-32003), &json!("E_SPEC_INVALID")), "{error}");
         client.finish();
+    }
+}
+
+/// X45: two servers are asked to finish one feature: one does, the other names the run.
+#[test]
+fn x45_two_servers_that_finish_one_feature() {
+    for modern in [false, true] {
+        let shop = Shop::new();
+        shop.ok(&["flow", "feature", "start", "login"]);
+        shop.work("login.txt");
+        let mut servers = [client(&shop, modern), client(&shop, modern)];
+        let finish = json!({ "name": "smctl_flow_feature_finish", "arguments": { "name": "login" } });
+        let asked = servers.each_mut().map(|server| server.post("tools/call", finish.clone()));
+        let answers: Vec<Value> = servers.iter_mut().zip(asked).map(|(server, id)| server.answer(&id.into())).collect();
+        let done = answers.iter().filter(|answer| answer["result"]["isError"] == false).count();
+        let named = answers.iter().filter(|answer| answer.to_string().contains("was finished already, by the run"));
+        assert_eq!((done, named.count()), (1, 1), "{answers:?}");
+        for (repo, _) in REPOS {
+            assert_eq!(shop.git(&shop.repo(repo), &["rev-list", "--count", "--merges", "develop"]), "1");
+        }
+        servers.into_iter().for_each(Client::finish);
     }
 }
 

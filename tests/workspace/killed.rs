@@ -2,8 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use super::repositories::more;
 use super::shop::{REPOS, Shop};
-use crate::support::kill_stride;
+use crate::faults::strace;
+use crate::support::{eventually, finds, kill_stride, skipped};
 
 /// A git that ends its parent before or after its n-th call.
 const GIT: &str = r#"#!/bin/sh
@@ -63,39 +65,74 @@ impl<'s> Killer<'s> {
     }
 }
 
-/// Kills `line` before and after git calls, as [`kill_stride`] says; after each, the next command leaves all before or all after.
+/// Runs `line` under strace, killed at the `nth` of these system calls; returns whether it was.
+pub fn killed_at<A: AsRef<std::ffi::OsStr>>(shop: &Shop, line: &[A], call: &str, nth: usize) -> bool {
+    let words = strace(&format!("{call}:signal=KILL:when={nth}")).expect("there is a strace");
+    let mut command = shop.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    let output = command.args(line).output().expect("strace starts");
+    output.status.code().is_none_or(|code| code > 128)
+}
+
+/// Kills `line` before and after git calls, and at what the database writes, as [`kill_stride`] says; after each, the next
+/// command leaves all before or all after.
 pub fn sweep<A: AsRef<std::ffi::OsStr>>(name: &str, shop: &Shop, line: &[A], is_after: impl Fn(&Shop) -> [bool; 3]) {
-    let (mut kills, mut befores, mut afters) = (0, 0, 0);
+    let (mut befores, mut afters) = (0, 0);
     let before = shop.state();
     let saved = shop.save();
+    // Returns whether it was killed.
+    let mut kill = |at: &str, run: &dyn Fn() -> bool| {
+        shop.bring_back(&saved);
+        if !run() {
+            return false;
+        }
+        // The next command puts it right; a git that was killed with a work tree half done may still be at its end.
+        eventually("the workspace is put right", || {
+            shop.run(&["flow", "log"]);
+            (!shop.root().join(".smctl/applying").exists()).then_some(())
+        });
+        let after = is_after(shop);
+        assert!(after == [true; 3] || after == [false; 3], "{name}: killed {at}: {after:?}");
+        if after == [false; 3] {
+            befores += 1;
+            assert_eq!(shop.state(), before, "{name}: killed {at}");
+            shop.ok(line);
+            assert_eq!(is_after(shop), [true; 3]);
+        } else {
+            afters += 1;
+        }
+        shop.assert_tidy();
+        true
+    };
+    let mut calls = 0;
     // After call 2 is before call 3: a stride of three leaves out one of three moments.
     for (when, first) in [("before", 1), ("after", 2)] {
         for at in (first..).step_by(kill_stride()) {
-            shop.bring_back(&saved);
-            if !Killer::new(shop).run(line, at, when) {
+            if !kill(&format!("{when} call {at}"), &|| Killer::new(shop).run(line, at, when)) {
                 break;
             }
-            kills += 1;
-            // The next command puts it right; a git that was killed with a work tree half done may still be at its end.
-            crate::support::eventually("the workspace is put right", || {
-                shop.run(&["flow", "log"]);
-                (!shop.root().join(".smctl/applying").exists()).then_some(())
-            });
-            let after = is_after(shop);
-            assert!(after == [true; 3] || after == [false; 3], "{name}: killed {when} call {at}: {after:?}");
-            if after == [false; 3] {
-                befores += 1;
-                assert_eq!(shop.state(), before, "{name}: killed {when} call {at}");
-                shop.ok(line);
-                assert_eq!(is_after(shop), [true; 3]);
-            } else {
-                afters += 1;
-            }
-            shop.assert_tidy();
+            calls += 1;
         }
     }
-    assert!(kills > 0 && befores > 0, "{name}: nothing was killed");
-    eprintln!("{name}: {kills} kills, {befores} before and {afters} after");
+    assert!(calls > 0, "{name}: nothing was killed");
+    let mut writes = 0;
+    // No git uses these: they are the database's, its pages and its commits.
+    for (call, step) in [("pwrite64", 7), ("fdatasync", 1)] {
+        if finds("strace").is_none() {
+            skipped(&format!("{name}: there is no strace to kill at the database's writes"));
+            break;
+        }
+        for nth in (1..).step_by(step * kill_stride()) {
+            if !kill(&format!("at {call} {nth}"), &|| killed_at(shop, line, call, nth)) {
+                break;
+            }
+            writes += 1;
+        }
+    }
+    assert!(befores > 0, "{name}: it was never killed in time");
+    eprintln!(
+        "{name}: {} kills, {writes} of them at writes of the database, {befores} before and {afters} after",
+        calls + writes
+    );
 }
 
 /// X49: a start.
@@ -160,6 +197,8 @@ fn x49_a_release_that_is_killed() {
 #[test]
 fn x49_an_init_that_is_killed() {
     let shop = Shop::bare();
+    // The database is there already.
+    shop.ok(&["project", "create", "shop"]);
     let is_after = |shop: &Shop| {
         let made = shop.root().join(".smctl/workspace.toml").exists();
         REPOS.map(|(repo, _)| {
@@ -168,6 +207,20 @@ fn x49_an_init_that_is_killed() {
         })
     };
     sweep("workspace init", &shop, &shop.init_line(), is_after);
+}
+
+/// X49: adding a repository to it.
+#[test]
+fn x49_an_add_that_is_killed() {
+    let shop = Shop::new();
+    more(&shop);
+    let is_after = |shop: &Shop| {
+        let manifest = std::fs::read_to_string(shop.root().join(".smctl/workspace.toml")).expect("a manifest");
+        let added = manifest.contains("docs");
+        assert_eq!(shop.root().join("docs").exists(), added, "half done");
+        [added; 3]
+    };
+    sweep("workspace add", &shop, &["workspace", "add", "../origins/docs.git"], is_after);
 }
 
 /// X50: a crash that another database meets: it refuses to write and names the command; with its own database gone,

@@ -20,7 +20,7 @@ pub fn seed(scratch: &Scratch, name: &str) -> String {
 }
 
 /// A bare repository more.
-fn more(shop: &Shop) {
+pub(super) fn more(shop: &Shop) {
     let seed = shop.scratch.path().join("seed/lib");
     shop.git(&seed, &["clone", "-q", "--bare", ".", &shop.origin("docs").display().to_string()]);
 }

@@ -218,8 +218,7 @@ fn x25_a_scaffold_is_not_valid() {
     let warnings = places(&error["details"], "warnings");
     assert!(warnings.contains(&"proposal.md:5".to_owned()) && warnings.contains(&"specs".to_owned()), "{warnings:?}");
     let message = error["message"].as_str().expect("a message");
-    let first =
-        "Spec '_workspace:login' is not valid: openspec/changes/login/proposal.md:3: the section 'Why' says nothing; ";
+    let first = "Spec '_workspace:login' is not valid:\n  openspec/changes/login/proposal.md:3: the section 'Why' says nothing\n  ";
     assert!(message.starts_with(first), "{message}");
     // The scaffold that the original makes.
     let proposal = "# a — Proposal\n\n## Why\n\n<!-- Describe it -->\n\n## What Changes\n\n<!-- Describe it -->\n\n## References\n\n- \n";

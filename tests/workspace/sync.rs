@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::shop::Shop;
+use super::shop::{REPOS, Shop};
 use crate::support::{at_a_terminal, skipped};
 
 fn states(data: &Value) -> Vec<(String, String)> {
@@ -78,6 +78,35 @@ fn what_cannot_be_moved_without_loss_stays() {
     std::fs::remove_file(shop.repo("web").join("theirs.txt")).expect("gone");
     assert_eq!(shop.data(&["workspace", "sync", "web"])["repos"][0]["state"], json!("synced"));
     assert_eq!(shop.id("web", "main"), new[2]);
+}
+
+/// A develop that was made here follows that of origin once there is one; what the user configured stays.
+#[test]
+fn a_branch_that_origin_gains_later_is_followed() {
+    let shop = Shop::new();
+    for (repo, _) in REPOS {
+        shop.git(&shop.repo(repo), &["push", "-q", "origin", "develop"]);
+    }
+    shop.git(&shop.repo("web"), &["config", "branch.develop.remote", "elsewhere"]);
+    shop.git(&shop.repo("api"), &["switch", "-q", "develop"]);
+    shop.commit(&shop.repo("api"), "mine.txt", "mine\n");
+    let rows = |data: &Value| data["repos"].as_array().expect("rows").iter().map(said).collect::<Vec<_>>();
+    let wanted =
+        ["synced: develop follows origin/develop now", "synced: develop follows origin/develop now", "unchanged: "];
+    assert_eq!(rows(&shop.data(&["workspace", "sync", "--dry-run"])), wanted);
+    assert_eq!(rows(&shop.data(&["workspace", "sync"])), wanted);
+    assert_eq!(rows(&shop.data(&["workspace", "sync"])), ["unchanged: "; 3]);
+    for (repo, upstream) in [("lib", "refs/remotes/origin/develop"), ("web", "")] {
+        let format = ["for-each-ref", "--format=%(upstream)", "refs/heads/develop"];
+        assert_eq!(shop.git(&shop.repo(repo), &format), upstream, "{repo}");
+    }
+    let status = shop.data(&["workspace", "status"]);
+    assert_eq!((&status["repos"][1]["upstream"], &status["repos"][1]["ahead"]), (&json!("origin/develop"), &json!(1)));
+}
+
+fn said(row: &Value) -> String {
+    let text = |key: &str| row[key].as_str().expect("a text");
+    format!("{}: {}", text("state"), text("message"))
 }
 
 /// A bar that is left on a terminal is cleared before the answer begins there.

@@ -81,6 +81,8 @@ fn x37_a_burst_is_told_once() {
         subscribed.told_once("git worktree add", &[BRANCHES, WORKTREES]);
         shop.ok(&["flow", "feature", "start", "login", "--repo", "api"]);
         subscribed.told_once("another process's start", &[BRANCHES, STATUS]);
+        shop.ok(&["flow", "feature", "finish", "login"]);
+        subscribed.told_once("another process's finish", &[BRANCHES, STATUS]);
         // What nobody is told of: the answers are the same.
         shop.git(&lib, &["fetch", "-q", "--all"]);
         shop.git(&lib, &["gc", "-q"]);

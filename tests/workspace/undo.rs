@@ -42,6 +42,81 @@ fn x40_a_start_and_a_release_are_taken_back() {
     assert_eq!(shop.id("lib", "v1.0.0^{commit}"), shop.id("lib", "main"));
 }
 
+/// An undo that is given again takes back the run before, and naming one does its run again.
+#[test]
+fn x40_undo_goes_back_step_by_step_and_an_undo_is_taken_back_by_its_name() {
+    let shop = Shop::new();
+    let first = shop.state();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    let before = shop.state();
+    shop.ok(&["flow", "feature", "finish", "login"]);
+    let after = shop.state();
+    let finish = runs(&shop)[0]["run"].as_str().expect("a run").to_owned();
+    let undone = shop.data(&["flow", "undo"]);
+    assert_eq!((undone["operation"].as_str(), undone["undone"].as_str()), (Some("undo"), Some(finish.as_str())));
+    assert_eq!(shop.state(), before);
+    let undo = undone["run"].as_str().expect("a run");
+    let redone = shop.data(&["flow", "undo", &undo[..13]]);
+    assert_eq!((redone["operation"].as_str(), redone["redone"].as_str()), (Some("redo"), Some(finish.as_str())));
+    assert_eq!(shop.state(), after);
+    let (error, status) = shop.refused(&["flow", "undo", redone["run"].as_str().expect("a run")]);
+    assert_eq!((error["code"].as_str(), status), (Some("E_RUN_STATE"), 1), "{error}");
+    let (error, status) = shop.refused(&["flow", "undo", undo]);
+    assert_eq!((error["details"]["state"].as_str(), status), (Some("undone"), 1), "{error}");
+    shop.ok(&["flow", "undo"]);
+    assert_eq!(shop.state(), before);
+    shop.git(&shop.repo("lib"), &["reset", "-q", "--hard", "HEAD^"]);
+    shop.git(&shop.repo("api"), &["reset", "-q", "--hard", "HEAD^"]);
+    shop.git(&shop.repo("web"), &["reset", "-q", "--hard", "HEAD^"]);
+    shop.ok(&["flow", "undo"]);
+    assert_eq!(shop.state(), first);
+    let said: Vec<String> = runs(&shop)
+        .iter()
+        .map(|run| ["operation", "subject", "state"].map(|key| run[key].as_str().expect("a text")).join(" "))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "undo feature start feature/login done",
+            "undo feature finish feature/login done",
+            "redo feature finish feature/login done",
+            "undo feature finish feature/login undone",
+            "feature finish feature/login undone",
+            "feature start feature/login undone",
+            "workspace init shop done",
+        ]
+    );
+    let (error, _) = shop.refused(&["flow", "undo"]);
+    assert!(
+        error["message"].as_str().is_some_and(|said| said.contains("`workspace init` is not taken back")),
+        "{error}"
+    );
+}
+
+fn runs(shop: &Shop) -> Vec<serde_json::Value> {
+    shop.data(&["flow", "log"])["runs"].as_array().expect("runs").clone()
+}
+
+/// A run of another workspace is not taken back here, whatever its id.
+#[test]
+fn a_run_of_another_workspace_is_not_found() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    let run = runs(&shop)[0]["run"].as_str().expect("a run").to_owned();
+    let other = shop.scratch.path().join("work/other");
+    std::fs::create_dir_all(&other).expect("a folder");
+    let root = other.display().to_string();
+    let mut init = shop.command();
+    init.current_dir(&other).args(["workspace", "init", "other", "--repo", "../origins/lib.git"]);
+    assert_eq!(shop.scratch.finish(&mut init).status, 0);
+    for id in [run.as_str(), "xyz", ""] {
+        assert_eq!(shop.refused(&["flow", "undo", id, "-w", &root]).0["code"], "E_NOT_FOUND", "{id}");
+        let pushed = shop.refused(&["flow", "push", id, "--dry-run", "-w", &root]).0;
+        assert_eq!(pushed["code"], "E_NOT_FOUND", "{id}");
+    }
+}
+
 /// X40: with develop checked out, the files go along, there and back.
 #[test]
 fn x40_a_checked_out_target_goes_along() {

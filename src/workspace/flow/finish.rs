@@ -134,7 +134,7 @@ impl Finish<'_> {
             uuid,
             land: Vec::new(),
             tidy: Vec::new(),
-            undoes: None,
+            becomes: Vec::new(),
         };
         let mut more = More { tag, ..More::default() };
         let (mut rows, mut sections) = (Vec::new(), serde_json::Map::new());

@@ -69,7 +69,7 @@ impl Operation for Init {
             uuid: context.clock.uuid(),
             land,
             tidy: Vec::new(),
-            undoes: None,
+            becomes: Vec::new(),
         };
         let warnings = match &lock {
             Some(lock) if !plan.land.is_empty() => journal::carry_out(context, &workspace.root, lock, &plan)?,

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::named;
 use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, PAGE, Reply, Shape, Table};
@@ -35,6 +36,9 @@ impl Operation for Log {
     const CLI: &'static [&'static str] = &["flow", "log"];
     const TITLE: &'static str = "Flow log";
     const ABOUT: &'static str = "Show what flows did, the last run first";
+    const HELP: &'static str = "A run is applying while it goes on, landed when all that matters is done, and done. One that was \
+        taken back, or failed, is undone; kept where somebody moved a part of it meanwhile, which stays. The beginning of a \
+        run's id names it; `--json` has the whole.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg flow log", "mcpkg flow log --limit 5 --json"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = super::super::SHAPE;
@@ -72,17 +76,15 @@ impl Operation for Log {
         let rows = runs
             .iter()
             .map(|run| {
-                let when = rfc3339(run.started_at);
                 vec![
-                    run.uuid.to_string(),
-                    run.operation.clone(),
-                    run.subject.clone(),
+                    named::shown(run.uuid),
+                    format!("{} {}", run.operation, run.subject),
                     run.state.word().to_owned(),
-                    when,
+                    rfc3339(run.started_at),
                 ]
             })
             .collect();
-        let columns = &["RUN", "OPERATION", "SUBJECT", "STATE", "BEGUN"];
+        let columns = &["RUN", "WHAT", "STATE", "BEGAN"];
         let table = Table { columns, rows, empty: "no flow was run here yet".to_owned() };
         Ok(Reply::new(Body::Table(table), data))
     }

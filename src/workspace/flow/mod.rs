@@ -7,6 +7,7 @@ mod init;
 pub mod kind;
 mod log;
 mod look;
+mod named;
 mod operations;
 mod push;
 mod rows;

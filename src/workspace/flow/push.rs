@@ -5,6 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::named;
+use super::undo;
 use crate::error::{Code, Error, Result};
 use crate::git::Git;
 use crate::git::refs;
@@ -17,7 +19,7 @@ use crate::workspace::keep;
 use crate::workspace::lock::Lock;
 use crate::workspace::parallel;
 use crate::workspace::root::Workspace;
-use crate::workspace::step::Step;
+use crate::workspace::step::{Step, plain};
 
 /// Pushes what a flow moved.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -232,9 +234,6 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
     let found = context.store.read(|db| {
         let Some(key) = journal::known(db, &workspace.root)? else { return Ok(None) };
         let Some(name) = name else { return flow_runs::newest(db, key) };
-        if let Ok(uuid) = Uuid::parse_str(name) {
-            return flow_runs::get(db, uuid);
-        }
         let mut newest: Option<FlowRun> = None;
         for kind in super::kind::Kind::ALL {
             for operation in ["finish", "start"].map(|what| format!("{} {what}", kind.word())) {
@@ -244,10 +243,13 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
                 }
             }
         }
-        Ok(newest)
+        if newest.is_some() { Ok(newest) } else { named::find(db, key, name) }
     })?;
-    let pushable =
-        |run: &FlowRun| run.state == State::Done && !run.operation.starts_with("work") && run.operation != "undo";
+    let pushable = |run: &FlowRun| {
+        run.state == State::Done
+            && !run.operation.starts_with("work")
+            && !undo::OPERATIONS.contains(&run.operation.as_str())
+    };
     found.filter(pushable).ok_or_else(|| {
         let what = name.map_or("The last run moved nothing that can be pushed".to_owned(), |name| {
             format!("No run of a flow that stands is called `{}`", name.escape_debug())
@@ -258,8 +260,8 @@ fn chosen(context: &Context, workspace: &Workspace, name: Option<&str>) -> Resul
 
 fn words(update: &Update) -> String {
     match update {
-        Update::Set { name, id } => format!("{name} to {}", super::rows::at(id)),
-        Update::Delete { name, .. } => format!("delete {name}"),
+        Update::Set { name, id } => format!("{} to {}", plain(name), super::rows::at(id)),
+        Update::Delete { name, .. } => format!("delete {}", plain(name)),
     }
 }
 

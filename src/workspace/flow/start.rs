@@ -109,7 +109,7 @@ impl Start<'_> {
             uuid: context.clock.uuid(),
             land: refs.into_iter().chain(places).collect(),
             tidy: Vec::new(),
-            undoes: None,
+            becomes: Vec::new(),
         };
         Ok((plan, rows, more))
     }

@@ -1,11 +1,11 @@
-//! `mcpkg flow undo`: takes a run back, all of it or nothing.
+//! `mcpkg flow undo`: takes a run back, all of it or nothing. What takes an undo back does the run again, and is a redo.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
+use super::named;
 use super::rows::{self, More, Row};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
@@ -18,11 +18,14 @@ use crate::workspace::manifest::Repo;
 use crate::workspace::root::Workspace;
 use crate::workspace::step::Step;
 
+/// What undos are called among the operations of runs, and what takes them back.
+pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
+
 /// Takes back what a flow did.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// Run to take back, as `flow log` names it [default: the last one]
+    /// Run to take back, as `flow log` names it [default: the last one that stands]
     #[serde(default)]
     run: Option<String>,
     /// Show what would be done, and do nothing
@@ -37,8 +40,10 @@ impl Operation for Undo {
     const TITLE: &'static str = "Undo a flow";
     const ABOUT: &'static str = "Take back what a flow did, in all repositories or in none";
     const HELP: &'static str = "Branches, tags, work trees and what the configuration says of branches are as before. It is \
-        refused where something of it was moved since, or pushed.";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg flow undo", "mcpkg flow undo --dry-run"];
+        refused where something of it was moved since, or pushed. Given again, it takes back the run before. Naming an undo \
+        takes that back: the run is done again.";
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg flow undo", "mcpkg flow undo --dry-run", "mcpkg flow undo 01a20be6-7be2"];
     const EFFECT: Effect = Effect::Write;
     const LONG: bool = true;
     const SHAPE: Shape = super::super::SHAPE;
@@ -56,54 +61,109 @@ impl Operation for Undo {
         let run = chosen(context, &workspace, self.run.as_deref())?;
         let steps = context.store.read(|db| flow_runs::steps(db, run.id))?;
         refuse(context, &run, &steps)?;
-        let plan = plan(context, &workspace, &run, steps, lock.as_ref())?;
+        let done = Done::by(context, &workspace, run)?;
+        let plan = plan(context, &workspace, &done, steps, lock.as_ref())?;
         let warnings = match &lock {
             Some(lock) => journal::carry_out(context, &workspace.root, lock, &plan)?,
             None => Vec::new(),
         };
-        let is_undone = |repo: &&Repo| plan.land.iter().any(|step| step.repo() == repo.name);
-        let row = |repo: &Repo| Row {
-            repo: repo.name.clone(),
-            state: "undone",
-            message: format!("`{} {}` is taken back", run.operation, run.subject),
-            worktree: None,
+        let is_concerned = |repo: &&Repo| plan.land.iter().any(|step| step.repo() == repo.name);
+        let row =
+            |repo: &Repo| Row { repo: repo.name.clone(), state: done.state(), message: done.said(), worktree: None };
+        let rows: Vec<Row> = workspace.manifest.repos.iter().filter(is_concerned).map(row).collect();
+        let mut reply =
+            rows::reply(&done.about().subject, &rows, &plan, self.dry_run, More { warnings, ..More::default() });
+        reply.data[done.state()] = done.about().uuid.to_string().into();
+        if self.dry_run {
+            return Ok(reply);
+        }
+        Ok(reply.hint(match &done.again {
+            None => format!("`mcpkg flow undo {}` does it again", named::shown(plan.uuid)),
+            Some(_) => "`mcpkg flow undo` takes it back again".to_owned(),
+        }))
+    }
+}
+
+/// What taking a run back does.
+struct Done {
+    /// The run that is taken back.
+    run: FlowRun,
+    /// Where that is an undo: the run that is done again by it.
+    again: Option<FlowRun>,
+}
+
+impl Done {
+    fn by(context: &Context, workspace: &Workspace, run: FlowRun) -> Result<Self> {
+        let [undo, _] = OPERATIONS;
+        let again = if run.operation == undo {
+            context.store.read(|db| match journal::known(db, &workspace.root)? {
+                Some(key) => flow_runs::taken_back(db, key, &run),
+                None => Ok(None),
+            })?
+        } else {
+            None
         };
-        let rows: Vec<Row> = workspace.manifest.repos.iter().filter(is_undone).map(row).collect();
-        let mut reply = rows::reply(&run.subject, &rows, &plan, self.dry_run, More { warnings, ..More::default() });
-        reply.data["undone"] = run.uuid.to_string().into();
-        Ok(reply)
+        Ok(Self { run, again })
+    }
+
+    /// The run that users know it by.
+    fn about(&self) -> &FlowRun {
+        self.again.as_ref().unwrap_or(&self.run)
+    }
+
+    fn operation(&self) -> &'static str {
+        let [undo, redo] = OPERATIONS;
+        if self.again.is_some() { redo } else { undo }
+    }
+
+    fn state(&self) -> &'static str {
+        if self.again.is_some() { "redone" } else { "undone" }
+    }
+
+    /// What it did, such as `feature finish feature/login`.
+    fn what(&self) -> String {
+        format!("{} {}", self.about().operation, self.about().subject)
+    }
+
+    fn said(&self) -> String {
+        format!("`{}` is {}", self.what(), if self.again.is_some() { "done again" } else { "taken back" })
+    }
+
+    /// What becomes of the runs.
+    fn becomes(&self) -> Vec<(i64, State)> {
+        let again = self.again.as_ref().map(|run| (run.id, State::Done));
+        std::iter::once((self.run.id, State::Undone)).chain(again).collect()
     }
 }
 
 /// Returns the run that is meant.
 fn chosen(context: &Context, workspace: &Workspace, run: Option<&str>) -> Result<FlowRun> {
-    let uuid = run.map(|run| {
-        Uuid::parse_str(run).map_err(|_| {
-            Error::new(Code::InvalidArgument, format!("`{}` is no id of a run", run.escape_debug()))
-                .hint("`mcpkg flow log` shows the runs")
-        })
-    });
-    let uuid = uuid.transpose()?;
-    let found = context.store.read(|db| match (journal::known(db, &workspace.root)?, uuid) {
+    let found = context.store.read(|db| match (journal::known(db, &workspace.root)?, run) {
         (None, _) => Ok(None),
-        (Some(_), Some(uuid)) => flow_runs::get(db, uuid),
+        (Some(key), Some(id)) => named::find(db, key, id),
         (Some(key), None) => flow_runs::newest(db, key),
     })?;
     found.ok_or_else(|| {
-        let what = run.map_or("No flow has a run to take back".to_owned(), |run| format!("There is no run {run}"));
+        let what = run.map_or("No run of this workspace stands that could be taken back".to_owned(), |run| {
+            format!("No run of this workspace has the id `{}`, or begins with it", run.escape_debug())
+        });
         Error::new(Code::NotFound, what).hint("`mcpkg flow log` shows the runs")
     })
 }
 
 /// Refuses a run that is over, was pushed, or that this machine did not begin.
 fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
-    let FlowRun { uuid, operation, subject, state, .. } = run;
-    if *state != State::Done {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            format!("The run {uuid} (`{operation} {subject}`) is {}, and cannot be taken back", state.word()),
-        )
-        .hint("`mcpkg flow log` shows the runs"));
+    let FlowRun { operation, subject, state, .. } = run;
+    let [_, redo] = OPERATIONS;
+    if *state != State::Done || operation == redo {
+        let what = format!("`{operation} {subject}` ({})", named::shown(run.uuid));
+        let error = if *state == State::Done {
+            Error::new(Code::RunState, format!("{what} is taken back by the run that it did again"))
+        } else {
+            Error::new(Code::RunState, format!("{what} is {}, and cannot be taken back", state.word()))
+        };
+        let error = error.with_details(json!({ "run": run.uuid.to_string(), "state": state.word() }));
+        return Err(error.hint("`mcpkg flow log` shows the runs"));
     }
     let pushed = context.store.read(|db| flow_runs::pushes(db, run.id))?;
     if !pushed.is_empty() {
@@ -131,11 +191,11 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
 fn plan(
     context: &Context,
     workspace: &Workspace,
-    run: &FlowRun,
+    undone: &Done,
     steps: Vec<StepRow>,
     lock: Option<&Lock>,
 ) -> Result<Plan> {
-    let uuid = context.clock.uuid();
+    let (uuid, run) = (context.clock.uuid(), &undone.run);
     let mut done = Vec::new();
     for row in steps {
         let step: Step = serde_json::from_value(row.step).map_err(|error| {
@@ -175,11 +235,11 @@ fn plan(
     keeps.extend(land);
     Ok(Plan {
         workspace: workspace.manifest.name.clone(),
-        operation: "undo",
-        subject: format!("{} {}", run.operation, run.subject),
+        operation: undone.operation(),
+        subject: undone.what(),
         uuid,
         land: keeps,
         tidy: Vec::new(),
-        undoes: Some(run.clone()),
+        becomes: undone.becomes(),
     })
 }

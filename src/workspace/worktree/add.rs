@@ -99,7 +99,7 @@ impl Operation for Add {
                 .cloned()
                 .collect(),
             tidy: Vec::new(),
-            undoes: None,
+            becomes: Vec::new(),
         };
         let worktrees: Vec<Value> =
             repos.iter().zip(&looked).map(|(repo, looked)| set::made(repo, &branch, &looked.place)).collect();

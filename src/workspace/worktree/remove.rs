@@ -183,7 +183,7 @@ impl Remove {
             uuid,
             land: refs,
             tidy,
-            undoes: None,
+            becomes: Vec::new(),
         }
     }
 

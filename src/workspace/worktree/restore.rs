@@ -70,7 +70,7 @@ impl Operation for Restore {
                 .chain(made.iter().map(|made| made.step.clone()))
                 .collect(),
             tidy: Vec::new(),
-            undoes: None,
+            becomes: Vec::new(),
         };
         let worktrees: Vec<Value> = made.iter().map(|made| made.data.clone()).collect();
         let data = json!({ "name": self.name, "worktrees": worktrees, "run": plan.uuid.to_string() });

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use crate::faults::strace;
 use crate::support::{Tree, eventually, finds, kill_stride, skipped};
-use crate::workspace::killed::Killer;
+use crate::workspace::killed::{Killer, killed_at};
 use crate::workspace::shop::{REPOS, Shop};
 use crate::workspace::spec;
 
@@ -40,14 +39,6 @@ fn x49_a_sync_that_is_killed() {
     }
     assert!(kills > 0, "nothing was killed");
     eprintln!("workspace sync: {kills} kills");
-}
-
-/// Runs `line` under strace, killed at the `nth` of these system calls; returns whether it was.
-fn killed_at(shop: &Shop, line: &[&str], call: &str, nth: usize) -> bool {
-    let words = strace(&format!("{call}:signal=KILL:when={nth}")).expect("there is a strace");
-    let mut command = shop.command_under(&words.iter().map(String::as_str).collect::<Vec<_>>());
-    let output = command.args(line).output().expect("strace starts");
-    output.status.code().is_none_or(|code| code > 128)
 }
 
 /// What lies in the tree of specs, without what is empty.

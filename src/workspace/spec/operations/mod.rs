@@ -48,9 +48,9 @@ fn validated(found: &Found, report: &Report) -> serde_json::Value {
 
 /// Returns the failure of a spec that is not what an operation asks for; `why` says what it is, such as `is not valid`.
 fn invalid(found: &Found, report: &Report, why: &str, because: &[Finding]) -> Error {
-    let shown: Vec<String> = because.iter().take(SHOWN).map(Finding::shown).collect();
-    let more = because.len() - shown.len();
-    let more = if more == 0 { String::new() } else { format!("; and {more} more") };
-    let message = format!("Spec '{}' {why}: {}{more}", found.qualified(), shown.join("; "));
+    let shown: String = because.iter().take(SHOWN).map(|finding| format!("\n  {}", finding.shown())).collect();
+    let more = because.len().saturating_sub(SHOWN);
+    let more = if more == 0 { String::new() } else { format!("\n  and {more} more") };
+    let message = format!("Spec '{}' {why}:{shown}{more}", found.qualified());
     Error::new(Code::SpecInvalid, message).with_details(validated(found, report))
 }
