@@ -50,7 +50,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error, &arguments),
+        Err(mut error) => {
+            point_to_option(&mut error, &arguments);
+            return usage(&error, &arguments);
+        }
     };
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
@@ -201,6 +204,23 @@ fn cancel_on_interrupt(context: &Context) {
 /// Whether standard output belongs to a protocol, so that a failure is said on standard error.
 fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
+}
+
+/// Adds to an error about a word such as `region=eu`, which the command takes after an option only, which option that is.
+fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !word.contains('=') {
+        return;
+    }
+    let Some(mut command) = tree::meant(arguments).map(tree::leaf) else { return };
+    command.build();
+    let takes_pairs =
+        |option: &&clap::Arg| option.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains('=')));
+    if let Some(option) = command.get_arguments().find(takes_pairs).and_then(clap::Arg::get_long) {
+        let tip = format!("write '--{option} {word}'").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
 }
 
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.
