@@ -182,16 +182,16 @@ fn failure(shape: Shape, command: &str, error: &Error) -> Value {
     object
 }
 
-/// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
+/// Ctrl-C, or a terminal that closes, asks long work to end before anything is half done; a second time ends the process.
 fn cancel_on_interrupt(context: &Context) {
-    const SIGNALS: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    let ending = crate::process::ending();
     let again = Arc::new(AtomicBool::new(false));
-    for signal in SIGNALS {
+    for signal in &ending {
         // Registered in this order, the first signal finds the flag still unset and only sets it.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&again));
-        let _ = signal_hook::flag::register(signal, Arc::clone(&again));
+        let _ = signal_hook::flag::register_conditional_shutdown(*signal, 130, Arc::clone(&again));
+        let _ = signal_hook::flag::register(*signal, Arc::clone(&again));
     }
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(SIGNALS) else { return };
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(&ending) else { return };
     let cancelled = context.cancelled.clone();
     // Cancelling wakes what waits, which a signal's handler may not do.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
