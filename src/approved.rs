@@ -122,12 +122,7 @@ impl Approved {
     /// # Errors
     /// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
     pub fn put(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
-        let Some(folder) = &self.folder else {
-            return Err(Error::new(Code::Unapproved, "The user's state directory is not known, since HOME is not set")
-                .hint("set HOME, or XDG_STATE_HOME"));
-        };
-        let folder = folder.join(kind.folder());
-        disk::make_private(&folder)?;
+        let folder = self.made(kind)?;
         // Whoever writes a record holds its folder: what else is begun there was left by somebody who was killed.
         let held = disk::hold_folder(&folder);
         if held.is_held() {
@@ -139,6 +134,26 @@ impl Approved {
         disk::put_in_place(&path, &temporary, false)?;
         disk::sync_folder(&folder);
         Ok(())
+    }
+
+    /// Keeps a record as [`Approved::put`] does, but does not wait until it is on the disk: after a loss of power it may not be
+    /// there, and what it is about needs approval anew.
+    ///
+    /// # Errors
+    /// As [`Approved::put`].
+    pub fn put_unsynced(&self, kind: Kind, sha256: &str, note: &Value) -> Result<()> {
+        disk::write_unsynced(&self.made(kind)?.join(sha256), note.to_string().as_bytes(), 0o600)
+    }
+
+    /// Returns the folder of a kind of records, and makes it where it is not there.
+    fn made(&self, kind: Kind) -> Result<PathBuf> {
+        let Some(folder) = &self.folder else {
+            return Err(Error::new(Code::Unapproved, "The user's state directory is not known, since HOME is not set")
+                .hint("set HOME, or XDG_STATE_HOME"));
+        };
+        let folder = folder.join(kind.folder());
+        disk::make_private(&folder)?;
+        Ok(folder)
     }
 
     /// Whether there is a record, also one that is damaged.

@@ -183,6 +183,15 @@ pub fn write_beside(path: &Path, temporary: &Path, bytes: &[u8], mode: u32) -> R
     })
 }
 
+/// Writes a file anew that may be lost or cut off with the power, or with the process.
+///
+/// # Errors
+/// As [`write_beside`].
+pub fn write_unsynced(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    remove(path)?;
+    open_new(path, mode).and_then(|mut file| file.write_all(bytes)).map_err(|error| failed("write", path, error))
+}
+
 /// Writes a file that a user named: beside it first, so that it is there as it was or as it shall be.
 ///
 /// # Errors

@@ -10,6 +10,8 @@
 mod cancel;
 #[cfg(unix)]
 pub mod cgroup;
+#[cfg(unix)]
+mod ending;
 mod environment;
 mod failure;
 mod group;
@@ -32,6 +34,8 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 pub use cancel::OnCancel;
+#[cfg(unix)]
+pub use ending::ending;
 pub use environment::{Environment, is_needed_on_windows, is_passed_on};
 pub use failure::Failure;
 pub use limits::{GRACE, Limits};

@@ -50,7 +50,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
         Ok(matches) => matches,
-        Err(error) => return usage(&error, &arguments),
+        Err(mut error) => {
+            point_to_option(&mut error, &arguments);
+            return usage(&error, &arguments);
+        }
     };
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
@@ -179,16 +182,16 @@ fn failure(shape: Shape, command: &str, error: &Error) -> Value {
     object
 }
 
-/// Ctrl-C asks long work to end before anything is half done; a second one ends the process.
+/// Ctrl-C, or a terminal that closes, asks long work to end before anything is half done; a second time ends the process.
 fn cancel_on_interrupt(context: &Context) {
-    const SIGNALS: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+    let ending = crate::process::ending();
     let again = Arc::new(AtomicBool::new(false));
-    for signal in SIGNALS {
+    for signal in &ending {
         // Registered in this order, the first signal finds the flag still unset and only sets it.
-        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&again));
-        let _ = signal_hook::flag::register(signal, Arc::clone(&again));
+        let _ = signal_hook::flag::register_conditional_shutdown(*signal, 130, Arc::clone(&again));
+        let _ = signal_hook::flag::register(*signal, Arc::clone(&again));
     }
-    let Ok(mut signals) = signal_hook::iterator::Signals::new(SIGNALS) else { return };
+    let Ok(mut signals) = signal_hook::iterator::Signals::new(&ending) else { return };
     let cancelled = context.cancelled.clone();
     // Cancelling wakes what waits, which a signal's handler may not do.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -201,6 +204,23 @@ fn cancel_on_interrupt(context: &Context) {
 /// Whether standard output belongs to a protocol, so that a failure is said on standard error.
 fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
+}
+
+/// Adds to an error about a word such as `region=eu`, which the command takes after an option only, which option that is.
+fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !word.contains('=') {
+        return;
+    }
+    let Some(mut command) = tree::meant(arguments).map(tree::leaf) else { return };
+    command.build();
+    let takes_pairs =
+        |option: &&clap::Arg| option.get_value_names().is_some_and(|names| names.iter().any(|name| name.contains('=')));
+    if let Some(option) = command.get_arguments().find(takes_pairs).and_then(clap::Arg::get_long) {
+        let tip = format!("write '--{option} {word}'").into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
 }
 
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.

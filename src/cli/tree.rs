@@ -81,7 +81,8 @@ fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::operations().filter(|entry| entry.faces.shell())
 }
 
-fn leaf(entry: &Entry) -> Command {
+/// Returns the command line of an operation.
+pub(super) fn leaf(entry: &Entry) -> Command {
     let name = entry.cli.last().copied().unwrap_or_default();
     let command = entry.augment(Command::new(name));
     let command = command.about(entry.about).long_about(None).visible_aliases(entry.aliases);

@@ -96,6 +96,15 @@ fn usage_errors_exit_2_and_suggest() {
 
     For more information, try '--help'.
     "#);
+    for command in [["command", "run"], ["workflow", "run"], ["tool", "run"]] {
+        let refused = scratch.run(&[command[0], command[1], "first", "region=eu"]).to_string();
+        let option = if command[0] == "command" { "--arg" } else { "--input" };
+        assert!(refused.contains(&format!("tip: write '{option} region=eu'")), "{refused}");
+    }
+    let refused = scratch.run(&["--json", "command", "run", "first", "region=eu"]).to_string();
+    assert!(refused.contains(r#""write '--arg region=eu'""#), "{refused}");
+    let refused = scratch.run(&["prompt", "list", "region=eu"]).to_string();
+    assert!(refused.contains("unexpected argument 'region=eu'") && !refused.contains("tip:"), "{refused}");
     assert_snapshot!(scratch.run(&["--json", "prompt", "create"]), @r#"
     status: 2
     --- stdout

@@ -80,3 +80,25 @@ fn programs_get_every_file_with_what_became_of_it() {
     let nothing = scratch.json(&["import", "out"]);
     assert_eq!((&nothing["created"], &nothing["unchanged"]), (&serde_json::json!([]), &again["unchanged"]));
 }
+
+#[test]
+fn images_among_more_texts_than_one_transaction_indexes_come_in() {
+    let scratch = Scratch::with_project();
+    for n in 1001..=2101 {
+        scratch.file(&format!("repo/f{n}.txt"), &format!("needle{n}\n"));
+    }
+    for name in ["a.png", "f1500.png", "z.png"] {
+        std::fs::write(scratch.path().join("repo").join(name), [0x89, b'P', 0xff, 0]).expect("a file");
+    }
+    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["-p", "q", "source", "add", "./repo", "--yes"]);
+    for project in ["p", "q"] {
+        let all = scratch.json(&["-p", project, "resource", "list"]);
+        assert_eq!(all["resources"].as_array().map(Vec::len), Some(1104), "{project}");
+        let found = scratch.json(&["-p", project, "search", "needle2101"]);
+        assert_eq!(found["hits"].as_array().map(Vec::len), Some(1), "{found}");
+    }
+    scratch.ok(&["resource", "create", "after", "file:///after", "later"]);
+    scratch.ok(&["check", "--deep"]);
+}

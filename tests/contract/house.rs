@@ -132,6 +132,8 @@ fn imports_go_down_only() {
                 "resources",
                 // How often a resource is looked at again goes by what a look costs.
                 "process::spent",
+                // The signals that end a server.
+                "process::ending",
                 "DOMAINS",
             ],
             "present" => &["op", "error"],

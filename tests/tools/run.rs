@@ -1,8 +1,10 @@
 //! `mcpkg tool run` on a folder, `tool runs`, `tool env` and `tool allow`, with the real binary.
 
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
-use crate::support::{Scratch, at_a_terminal, skipped};
+use crate::support::{Scratch, at_a_terminal, eventually, skipped};
 
 const MANIFEST: &str = "name: test/greet\nversion: 1.0.0\ndescription: Greets\n\
     scripts: {main: [sh, greet.sh, '{{name}}']}\n\
@@ -91,4 +93,69 @@ fn what_is_beyond_the_sandbox_is_allowed_at_a_terminal_alone() {
     assert_eq!(scratch.json(&["tool", "run", "./other", "-i", "name=you", "--dry-run"])["network"], json!(false));
     scratch.ok(&["tool", "allow", "./greet", "network", "--revoke"]);
     assert_eq!(scratch.json(&["tool", "allow", "./greet"])["granted"], json!([]));
+}
+
+#[test]
+fn a_run_that_was_killed_is_told_so_and_one_whose_terminal_closed_was_cancelled() {
+    let Some(scratch) = with_tool() else { return };
+    scratch.file("slow/enact.yaml", "name: test/slow\nversion: 1.0.0\ndescription: Waits\ncommand: sleep 30\n");
+    let newest = || scratch.json(&["tool", "runs", "--tool", "test/slow"])["runs"][0].clone();
+    let locks = || {
+        let entries = std::fs::read_dir(scratch.path()).expect("a folder").flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().contains(".run-")).count()
+    };
+    let mut before = newest()["id"].clone();
+    for (signal, outcome) in [("-KILL", "interrupted"), ("-HUP", "E_CANCELLED")] {
+        let mut command = scratch.command();
+        command.args(["tool", "run", "./slow"]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut running = command.spawn().expect("mcpkg starts");
+        let id = eventually("it runs", || {
+            let run = newest();
+            (run["id"] != before && run["outcome"].is_null()).then(|| run["id"].clone())
+        });
+        let sent = Command::new("kill").args([signal, &running.id().to_string()]).status().expect("kill");
+        assert!(sent.success());
+        running.wait().expect("it ended");
+        let run = newest();
+        assert_eq!((&run["id"], &run["outcome"]), (&id, &json!(outcome)), "{run}");
+        before = id;
+    }
+    assert_eq!(locks(), 1, "of the run that was killed");
+    scratch.ok(&["tool", "prune", "--yes"]);
+    assert_eq!(locks(), 0);
+}
+
+#[test]
+fn an_action_of_a_folder_is_named_behind_its_path() {
+    let Some(scratch) = with_tool() else { return };
+    let manifest =
+        "name: test/pair\nversion: 1.0.0\ndescription: Two\nscripts: {one: [echo, one], two: [echo, '{{x}}']}\n";
+    scratch.file("pair/enact.yaml", manifest);
+    let refused = scratch.run(&["tool", "run", "./pair"]);
+    assert!(refused.status == 2 && refused.stderr.contains("`:one`"), "{refused}");
+    assert_eq!(scratch.ok(&["tool", "run", "./pair:one"]), "one\n");
+    assert_eq!(scratch.ok(&["tool", "run", "./pair:two", "-i", "x=a b"]), "a b\n");
+    let unknown = scratch.run(&["tool", "run", "./pair:tow", "-i", "x=y"]);
+    assert!(unknown.stderr.contains("did you mean 'two'?"), "{unknown}");
+    let shown = scratch.ok(&["tool", "run", "./pair:two", "-i", "x=a b", "--dry-run"]);
+    for line in ["tool: test/pair:two", "verdict: unverified", "argv: echo 'a b'", "network: no", "limit processes: "] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+    assert!(shown.lines().count() < 50 && !shown.contains("--unshare"), "{shown}");
+}
+
+#[test]
+fn a_tool_that_is_run_at_a_terminal_does_not_reach_it() {
+    let Some(scratch) = with_tool() else { return };
+    let script = "(echo evil > /dev/tty) 2>&1; test -t 0 && echo at a terminal; readlink /proc/self/fd/0";
+    let manifest = format!(
+        "name: test/tty\nversion: 1.0.0\ndescription: Writes\nscripts: {{main: [sh, -c, {}]}}\n",
+        json!(script)
+    );
+    scratch.file("tty/enact.yaml", manifest);
+    let mut command = scratch.command();
+    command.args(["tool", "run", "./tty"]);
+    let Some((shown, _)) = at_a_terminal(&command, "") else { return skipped("there is no script(1)") };
+    assert!(shown.contains("/dev/tty") && shown.contains("/dev/null"), "{shown}");
+    assert!(!shown.contains("at a terminal") && !shown.lines().any(|line| line.trim() == "evil"), "{shown}");
 }

@@ -313,16 +313,18 @@ pub fn apply(
 ) -> Result<()> {
     let rows = modules::all(db, project.id)?.into_iter();
     let mut rows: HashMap<String, Row> = rows.map(|row| (row.item.clone(), row)).collect();
-    let mut done = 0;
+    // An item without such a key gets the one after the largest. Written first, it gets none that another item here has.
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|place| indexed.contains_key(place));
     let mut all = || {
-        for (items, actions) in items.chunks(BATCH).zip(actions.chunks(BATCH)) {
-            written(done)?;
-            for (item, action) in items.iter().zip(actions) {
-                apply_one(db, author, project, clock, (item, action, indexed.get(&done).copied()), &mut rows)?;
-                done += 1;
+        for (batch, places) in order.chunks(BATCH).enumerate() {
+            written(batch * BATCH)?;
+            for place in places {
+                let one = (items[*place], &actions[*place], indexed.get(place).copied());
+                apply_one(db, author, project, clock, one, &mut rows)?;
             }
         }
-        written(done)
+        written(order.len())
     };
     if items.len() > MANY { search::with_many(db, all) } else { all() }
 }

@@ -9,14 +9,14 @@ use crate::mcp::thread::spawn;
 /// Runs `stop` on the first signal that asks to end; a second one ends the process at once.
 #[cfg(unix)]
 pub(super) fn on_signal(stop: impl FnOnce() + Send + 'static) -> Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let failed = |error: std::io::Error| Error::internal("signals cannot be handled").with_source(error);
+    let ending = crate::process::ending();
     let again = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&again)).map_err(failed)?;
-        signal_hook::flag::register(signal, Arc::clone(&again)).map_err(failed)?;
+    for signal in &ending {
+        signal_hook::flag::register_conditional_shutdown(*signal, 1, Arc::clone(&again)).map_err(failed)?;
+        signal_hook::flag::register(*signal, Arc::clone(&again)).map_err(failed)?;
     }
-    let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+    let mut signals = signal_hook::iterator::Signals::new(&ending).map_err(failed)?;
     spawn("signals", move || {
         if signals.forever().next().is_some() {
             stop();

@@ -145,7 +145,11 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     let Some(schema) = &action.input_schema else { return Ok(()) };
     let misfits = schema::check_input(schema, &Value::Object(input.clone()));
     let Some(first) = misfits.first() else { return Ok(()) };
-    let why = format!("The arguments do not fit: {}", first.message);
+    let place = match first.path.trim_start_matches('/') {
+        "" => String::new(),
+        argument => format!("'{argument}': "),
+    };
+    let why = format!("The arguments do not fit: {place}{}", first.message);
     let errors: Vec<Value> =
         misfits.iter().map(|misfit| json!({ "path": misfit.path, "message": misfit.message })).collect();
     Err(Error::new(Code::ToolInput, why).with_details(json!({ "errors": errors })))

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{TOOLS, checked, named, schemas, visible};
+use super::{TOOLS, checked, named, schemas, shown, visible};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
@@ -56,11 +56,11 @@ impl Operation for Learn {
         let verdict = trust::require(context, Verb::Learn, &subject)?;
         let documentation = manifest.doc.clone().unwrap_or_default();
         let data = data(&subject, &manifest, &verdict, &documentation);
-        let text = match documentation.trim().is_empty() {
-            true => format!("{}\n", manifest.description),
-            false => documentation,
+        let documentation = match documentation.trim() {
+            "" => manifest.description.as_str(),
+            documentation => documentation,
         };
-        Ok(Reply::new(Body::Text(text), data))
+        Ok(Reply::new(Body::Text(format!("{documentation}\n\n{}", facts(&manifest, &verdict))), data))
     }
 }
 
@@ -92,6 +92,30 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
     Ok((subject, manifest))
 }
 
+/// What a person has to know to run it: its actions with what they take, its variables, and what is thought of it.
+fn facts(manifest: &Manifest, verdict: &Verdict) -> String {
+    let mut lines = Vec::new();
+    for action in &manifest.actions {
+        let schema = shown::input(Some(action));
+        let required: Vec<&str> =
+            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let named = |name: &String| if required.contains(&name.as_str()) { name.clone() } else { format!("[{name}]") };
+        let takes: Vec<String> =
+            schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).map(named).collect();
+        let about = action.description.as_ref().map_or(String::new(), |about| format!(": {about}"));
+        lines.push(format!("action {}({}){about}", action.name, takes.join(", ")));
+    }
+    for variable in &manifest.env {
+        let words = [(variable.required, "required"), (variable.secret, "secret")];
+        let words: Vec<&str> = words.into_iter().filter_map(|(is, word)| is.then_some(word)).collect();
+        let words = if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) };
+        let about = variable.description.as_ref().map_or(String::new(), |about| format!(": {about}"));
+        lines.push(format!("variable {}{words}{about}", variable.name));
+    }
+    lines.push(format!("verification: {}", verdict.status.word()));
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
 fn data(subject: &Subject, manifest: &Manifest, verdict: &Verdict, documentation: &str) -> Value {
     let is_only = manifest.actions.len() == 1;
     let action = |action: &Action| {
@@ -100,7 +124,7 @@ fn data(subject: &Subject, manifest: &Manifest, verdict: &Verdict, documentation
             "name": action.name,
             "mcp_name": mcp_name(&manifest.name, projected),
             "description": action.description,
-            "inputSchema": action.input_schema,
+            "inputSchema": shown::input(Some(action)),
             "outputSchema": action.output_schema,
         })
     };

@@ -11,6 +11,7 @@ pub mod schemas;
 pub mod toolsets;
 pub mod visible;
 
+mod dry;
 mod install;
 mod learn;
 mod list;

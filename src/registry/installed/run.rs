@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::calling::{Called, require};
-use super::{TOOLS, checked, named, schemas, visible};
+use super::{TOOLS, checked, dry, named, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
@@ -28,7 +28,7 @@ use crate::registry::trust::{Policy, Status, Subject, Verb, Verdict};
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Run {
     /// Tool name (e.g., 'alice/utils/weather' or 'alice/utils/weather@1.0.0')
-    #[arg(value_name = "TOOL[@VERSION][:ACTION]|./FOLDER", add = TOOLS)]
+    #[arg(value_name = "TOOL[@VERSION][:ACTION]|./FOLDER[:ACTION]", add = TOOLS)]
     tool: String,
     /// Arguments to pass to the tool
     #[arg(short = 'a', long, value_name = "JSON", conflicts_with = "file")]
@@ -124,9 +124,9 @@ impl Operation for Run {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let folder = if context.is_shell() { subject::folder(&self.tool)? } else { None };
-        let chosen = match &folder {
-            Some(folder) => of_folder(folder)?,
+        let folder = if context.is_shell() { subject::folder_and_action(&self.tool)? } else { None };
+        let chosen = match folder {
+            Some((folder, action)) => of_folder(folder, action)?,
             None => of_name(context, &named(&alias::expanded(context, &self.tool)?, None)?)?,
         };
         let input = self.arguments(&chosen)?;
@@ -198,12 +198,12 @@ struct Chosen {
 }
 
 /// Returns the tool in a folder, which nobody signed.
-fn of_folder(folder: &Path) -> Result<Chosen> {
-    let manifest = manifest::of_folder(folder)?.manifest()?;
+fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
+    let manifest = manifest::of_folder(&folder)?.manifest()?;
     let version = manifest.version.as_ref().map(ToString::to_string).unwrap_or_default();
     let subject = Subject { name: manifest.name.to_string(), version, sha256: [0; 32] };
-    let (tree, folder) = (Tree::Folder(folder.to_owned()), Some(folder.to_owned()));
-    Ok(Chosen { subject, manifest: Arc::new(manifest), action: None, tree, folder })
+    let (tree, folder) = (Tree::Folder(folder.clone()), Some(folder));
+    Ok(Chosen { subject, manifest: Arc::new(manifest), action, tree, folder })
 }
 
 /// Returns the tool of a name: as it is installed, else as a registry has it, where no toolset keeps it out.
@@ -268,7 +268,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
         Tree::Archive(_) | Tree::Fetched(_) => PathBuf::from("its archive"),
     };
     let data = plan.data(context, call, &tree);
-    Ok(Reply::new(Body::Text(format!("{data:#}\n")), data))
+    Ok(Reply::new(Body::Text(dry::text(&data)), data))
 }
 
 /// Writes the files that a run left below `folder`, none over what is there.

@@ -59,14 +59,13 @@ pub fn of(db: &Db<'_>, subject: &Subject) -> Result<Arc<[Shown]>> {
 
 fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Shown {
     let described = action.and_then(|action| action.description.clone());
-    let input = action.and_then(|action| action.input_schema.as_ref()).and_then(Value::as_object);
     let output = action.and_then(|action| action.output_schema.as_ref());
     let annotations = action.and_then(|action| action.annotations.as_ref());
     let hint = |key: &str| annotations.and_then(|said| said.get(key)).and_then(Value::as_bool);
     Shown {
         action: name.unwrap_or_default().to_owned(),
         description: described.unwrap_or_else(|| manifest.description.clone()),
-        input: Arc::new(input.cloned().unwrap_or_else(|| parameters(action))),
+        input: Arc::new(input(action)),
         output: output.map(|schema| Arc::new(as_object(schema))),
         wraps: output.is_some_and(|schema| !describes_object(schema)),
         hints: Hints {
@@ -79,8 +78,11 @@ fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Sho
     }
 }
 
-/// Returns the schema of an action that has none: each parameter of its command is a required text.
-fn parameters(action: Option<&Action>) -> Map<String, Value> {
+/// Returns the schema of what an action takes. Of one that has none each parameter of its command is a required text.
+pub fn input(action: Option<&Action>) -> Map<String, Value> {
+    if let Some(Value::Object(schema)) = action.and_then(|action| action.input_schema.as_ref()) {
+        return schema.clone();
+    }
     let names = action.map(|action| action.command.parameters()).unwrap_or_default();
     let properties: Map<String, Value> =
         names.iter().map(|name| ((*name).to_owned(), json!({ "type": "string" }))).collect();

@@ -60,6 +60,9 @@ impl Operation for Prune {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
+        if !self.dry_run {
+            run::record::sweep_locks(context)?;
+        }
         let since = self.since(context);
         let found = Unused::of(context, since)?;
         if found.is_nothing() {

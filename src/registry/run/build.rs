@@ -135,7 +135,7 @@ fn make(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner) -> Res
         record::begin(context, Asked { tool: &call.tool, action: ACTION, input: &input, verdict: &call.verdict })?;
     let mut facts = Facts { runner: Some(runner.kind()), ..Facts::default() };
     let made = run_build(context, call, plan, runner, &mut facts);
-    record::end(context, run, facts, made.as_ref().err());
+    record::end(context, &run, facts, made.as_ref().err());
     made
 }
 

@@ -56,8 +56,10 @@ pub struct Wanted<'w> {
 /// Why a runner does not run a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// It does not work here, or does not suit the tool.
+    /// It does not work here.
     Reason(String),
+    /// It does not suit the tool.
+    Unsuitable(String),
     /// The image is not there; the command brings it.
     ImageMissing(String),
 }
@@ -127,7 +129,7 @@ fn find(wanted: &Wanted<'_>, kind: RunnerKind) -> Result<Box<dyn Runner>, Why> {
             Base::Host => "this machine's own programs".to_owned(),
             Base::Image(image) => format!("the image {image}"),
         };
-        return Err(Why::Reason(format!("{} asks for {from}", wanted.call.tool.name)));
+        return Err(Why::Unsuitable(format!("{} asks for {from}", wanted.call.tool.name)));
     }
     match (kind, &wanted.call.from) {
         (RunnerKind::Podman | RunnerKind::Docker, Base::Image(name)) => {
@@ -188,7 +190,7 @@ fn is_trusted(verdict: &str) -> bool {
 fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
     let pull = refused.iter().find_map(|(_, why)| match why {
         Why::ImageMissing(pull) => Some(pull),
-        Why::Reason(_) => None,
+        Why::Reason(_) | Why::Unsuitable(_) => None,
     });
     let runners: Vec<Value> =
         refused.iter().map(|(kind, why)| json!({ "runner": kind.word(), "reason": why.text() })).collect();
@@ -202,12 +204,12 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
     let reasons: Vec<String> = refused.iter().map(|(kind, why)| format!("{}: {}", kind.word(), why.text())).collect();
     let what = format!("{tool} cannot be run on this machine ({})", reasons.join("; "));
     let error = Error::new(Code::RunnerUnavailable, what).with_details(json!({ "runners": runners }));
-    let asked = |kind: RunnerKind| refused.iter().any(|(asked, _)| *asked == kind);
+    let lacks = |kind: RunnerKind| refused.iter().any(|(asked, why)| *asked == kind && matches!(why, Why::Reason(_)));
     match () {
-        () if asked(RunnerKind::Bubblewrap) => {
+        () if lacks(RunnerKind::Bubblewrap) => {
             error.hint("install bubblewrap 0.8 or newer (Debian: `apt install bubblewrap`); `mcpkg doctor` looks again")
         }
-        () if asked(RunnerKind::Podman) => {
+        () if lacks(RunnerKind::Podman) => {
             error.hint("install podman (Debian: `apt install podman`); `mcpkg doctor` looks again")
         }
         () => error,
@@ -218,7 +220,7 @@ impl Why {
     /// Returns it as a sentence's part.
     pub fn text(&self) -> String {
         match self {
-            Self::Reason(why) => why.clone(),
+            Self::Reason(why) | Self::Unsuitable(why) => why.clone(),
             Self::ImageMissing(pull) => format!("the image is not there: `{pull}` brings it"),
         }
     }

@@ -33,8 +33,8 @@ pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     let run = record::begin(context, asked)?;
     let mut facts = Facts::default();
     let result = attempt(context, call, &mut facts);
-    record::end(context, run, facts, result.as_ref().err());
-    result.map(|outcome| Outcome { run, ..outcome })
+    record::end(context, &run, facts, result.as_ref().err());
+    result.map(|outcome| Outcome { run: run.id, ..outcome })
 }
 
 fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome> {

@@ -8,7 +8,11 @@ use super::kind::RunnerKind;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::op::Context;
-use crate::store::tools::runs::{self, Begun, Ended};
+use crate::store::RunHolder;
+use crate::store::tools::runs::{self, Begun, Ended, Run};
+
+/// What became of a run whose process was killed.
+const INTERRUPTED: &str = "interrupted";
 
 /// What is asked to run, as its row says it.
 #[derive(Clone, Copy, Debug)]
@@ -36,22 +40,51 @@ pub struct Facts {
     pub stderr: u64,
 }
 
-/// Notes that a run begins, and returns its id.
+/// A run that is under way. Others see that it is by its lock, which ends with this process, however that ends.
+#[derive(Debug)]
+pub struct UnderWay {
+    /// Its id.
+    pub id: Uuid,
+    _holder: RunHolder,
+}
+
+/// Notes that a run begins.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_MAY_ONLY_READ`, `E_STORAGE`.
-pub fn begin(context: &Context, asked: Asked<'_>) -> Result<Uuid> {
+pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
     let begun = begun(context, asked);
+    let holder = context.store.hold_run(begun.uuid)?;
+    let holder = holder.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
     context.store.write(|db| runs::begin(db, &begun))?;
-    Ok(begun.uuid)
+    Ok(UnderWay { id: begun.uuid, _holder: holder })
 }
 
 /// Notes how a run ended. Where that cannot be written, a line of the log says so: what ran did.
-pub fn end(context: &Context, run: Uuid, facts: Facts, failure: Option<&Error>) {
-    let ended = ended(context, facts, failure);
+pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Error>) {
+    let (run, ended) = (run.id, ended(context, facts, failure));
     if let Err(error) = context.store.write(|db| runs::end(db, run, &ended)) {
         tracing::warn!(%run, outcome = ended.outcome, %error, "how a run ended could not be written");
     }
+}
+
+/// Returns what is known of how a run ended; `None` while it is under way. One whose process was killed is [`INTERRUPTED`].
+pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<&'r str> {
+    match &run.ended {
+        Some(ended) => Some(&ended.outcome),
+        None => (!context.store.is_held(run.begun.uuid)).then_some(INTERRUPTED),
+    }
+}
+
+/// Removes the locks that killed processes left.
+///
+/// # Errors
+/// `E_DB_UNAVAILABLE`, `E_READ_ONLY`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn sweep_locks(context: &Context) -> Result<()> {
+    for run in context.store.read(runs::open)? {
+        drop(context.store.hold_run(run)?);
+    }
+    Ok(())
 }
 
 /// Notes a run that was refused before anything was started.

@@ -37,7 +37,10 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     let inputs = json!({ "tool": subject.name, "version": subject.version, "sha256": subject.digest() });
     let mut effects = vec![
         format!("archive: SHA-256 {}", subject.digest()),
-        format!("asked for: to {} it; a yes holds for every later use of this archive, and for no other", verb.word()),
+        format!(
+            "asked for: to {} it; once that is done, this archive may be used again unasked, and no other",
+            verb.word()
+        ),
     ];
     effects.extend(said(verdict));
     let consent = request::ask(

@@ -90,6 +90,9 @@ pub struct Run {
     pub ended_at: Option<Millis>,
 }
 
+/// How many runs begin until those that are beyond the limits are looked for.
+const LOOK: i64 = 100;
+
 macro_rules! runs {
     () => {
         "SELECT id, uuid, project_id, kind, name, blob_id, plan_hash, inputs, state, wanted, asker, actor, reason,
@@ -127,8 +130,8 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     Ok(runs.len() as u64)
 }
 
-/// Adds a run with its steps, the name and the command of each, in the order in which they run; returns its key. Runs that
-/// are beyond the limits go.
+/// Adds a run that its holder works on, with its steps, the name and the command of each, in the order in which they run; returns
+/// its key. Each hundredth time the runs that are beyond the limits go.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -136,7 +139,7 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
     let definition = blobs::put(db, new.definition.as_bytes())?;
     let sql = sql!(
         "INSERT INTO run (uuid, project_id, kind, name, blob_id, plan_hash, inputs, state, asker, actor, created_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?8, ?9, ?10) RETURNING id"
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'running', ?8, ?9, ?10) RETURNING id"
     );
     let run = db.insert(
         sql,
@@ -159,7 +162,10 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
         );
         db.run(sql, params![run, seq, name, command])?;
     }
-    delete(db, GROWING.limits(db)?, new.now, u32::MAX)?;
+    // To find them takes a look at all runs.
+    if run % LOOK == 0 {
+        delete(db, GROWING.limits(db)?, new.now, u32::MAX)?;
+    }
     Ok(run)
 }
 
@@ -242,15 +248,6 @@ pub fn output(db: &Db<'_>, run: &Run) -> Result<Option<String>> {
 
 fn text(bytes: Vec<u8>) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| damaged("what a run was to do is no text"))
-}
-
-/// Notes that somebody works on a run. What is wanted of it stays wanted.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-pub fn start(db: &Db<'_>, id: i64) -> Result<()> {
-    let sql = sql!("UPDATE run SET state = 'running', reason = NULL WHERE id = ?1 AND state <> 'cancel_requested'");
-    db.run(sql, params![id]).map(drop)
 }
 
 /// Notes how far a run is and why; what was wanted of it is done then.

@@ -172,6 +172,14 @@ pub fn get(db: &Db<'_>, uuid: Uuid) -> Result<Option<Run>> {
     db.one(sql!(runs!(), " WHERE uuid = ?1"), params![uuid], from_row)
 }
 
+/// Returns the ids of runs that did not end: they run, or their process was killed.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn open(db: &Db<'_>) -> Result<Vec<Uuid>> {
+    db.all(sql!("SELECT uuid FROM tool_run WHERE ended_at IS NULL ORDER BY id"), params![], |row| row.get(0))
+}
+
 fn from_row(row: &Row<'_>) -> Result<Run> {
     let begun = Begun {
         uuid: row.get(0)?,

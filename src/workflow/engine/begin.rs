@@ -78,7 +78,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
 /// its rows stand: a resume of any other run, or of one that was restored from a backup, asks anew.
 pub fn record(context: &Context, run: Uuid, plan_hash: &str, generation: &str) {
     let note = json!({ "run": run.to_string(), GENERATION: generation });
-    if let Err(error) = context.approved.put(Kind::Run, &digest(run, plan_hash), &note) {
+    if let Err(error) = context.approved.put_unsynced(Kind::Run, &digest(run, plan_hash), &note) {
         tracing::warn!(%run, %error, "a resume of the run will ask for consent again");
     }
 }

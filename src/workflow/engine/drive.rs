@@ -39,6 +39,16 @@ pub struct Drive<'a> {
     pub rows: Vec<Step>,
     /// What may end the work.
     pub stop: &'a Stop,
+    /// How it ended, once that is noted.
+    pub ended: Option<State>,
+}
+
+/// How a run ends.
+struct End {
+    state: State,
+    reason: Option<String>,
+    /// What it answers, as JSON without secrets.
+    output: Option<String>,
 }
 
 /// What comes after a step.
@@ -73,7 +83,8 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
     let stop = Stop::default();
     let project = project.as_deref();
     let (run, uuid) = (found.id, found.uuid);
-    let mut drive = Drive { context, program, run, uuid, generation, project, values, known, rows, stop: &stop };
+    let ended = None;
+    let mut drive = Drive { context, program, run, uuid, generation, project, values, known, rows, stop: &stop, ended };
     let worked = stop.watched(context, found.id, || drive.work());
     let generation = &drive.generation;
     let is_over = context.store.read(|db| {
@@ -105,7 +116,6 @@ impl Drive<'_> {
     }
 
     fn work(&mut self) -> Result<()> {
-        self.note(|db| runs::start(db, self.run))?;
         for seq in 0..self.program.steps.len() {
             if self.rows[seq].state.is_over() {
                 continue;
@@ -123,7 +133,7 @@ impl Drive<'_> {
         self.finish()
     }
 
-    /// Notes how a step ended, with the event that tells it.
+    /// Notes how a step ended, with the event that tells it; where it is the last one, the end of the run with it.
     ///
     /// # Errors
     /// `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
@@ -137,47 +147,55 @@ impl Drive<'_> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         let now = self.context.clock.now();
         let outcome = if matches!(state, StepState::Succeeded | StepState::Skipped) { "ok" } else { "E_STEP_FAILED" };
+        self.rows[seq].state = state;
+        self.rows[seq].reason.clone_from(&reason);
+        let end = self.rows.iter().all(|row| row.state.is_over()).then(|| self.end());
         self.note(|db| {
             before(db)?;
             steps::end(db, self.run, place(seq), state, reason.as_deref(), now)?;
-            self.event(db, Some(seq), outcome)
+            self.event(db, Some(seq), outcome)?;
+            end.as_ref().map_or(Ok(()), |end| self.note_end(db, end))
         })?;
-        self.rows[seq].state = state;
-        self.rows[seq].reason = reason;
+        self.ended = end.map(|end| end.state);
         Ok(())
     }
 
-    /// Ends the run: it failed where a step did.
+    /// Ends the run, where its last step has not.
     fn finish(&mut self) -> Result<()> {
-        let failed = self.rows.iter().find(|row| row.state == StepState::Failed);
-        let (mut state, mut reason) = match failed {
-            Some(step) => {
-                let why = step.reason.as_deref().unwrap_or_default();
-                (State::Failed, Some(format!("step '{}' failed: {why}", step.name)))
+        let state = match self.ended {
+            Some(state) => state,
+            None => {
+                let end = self.end();
+                self.note(|db| self.note_end(db, &end))?;
+                end.state
             }
-            None => (State::Succeeded, None),
         };
-        let output = match state {
-            State::Succeeded => match self.output() {
-                Ok(output) => output.map(|output| self.known.shown(&output).to_string()),
-                Err(error) => {
-                    (state, reason) = (State::Failed, Some(format!("final_output: {error}")));
-                    None
-                }
-            },
-            _ => None,
-        };
-        let outcome = if state == State::Succeeded { "ok" } else { "E_STEP_FAILED" };
-        let now = self.context.clock.now();
-        self.note(|db| {
-            if let Some(output) = &output {
-                runs::set_output(db, self.run, output)?;
-            }
-            runs::set_state(db, self.run, state, reason.as_deref(), now)?;
-            self.event(db, None, outcome)
-        })?;
         (self.context.say)(&format!("run {}: {}", self.uuid, state.word()));
         Ok(())
+    }
+
+    /// Returns how the run ends now that its steps are over: it failed where a step did.
+    fn end(&mut self) -> End {
+        if let Some(step) = self.rows.iter().find(|row| row.state == StepState::Failed) {
+            let why = step.reason.as_deref().unwrap_or_default();
+            let reason = Some(format!("step '{}' failed: {why}", step.name));
+            return End { state: State::Failed, reason, output: None };
+        }
+        match self.output() {
+            Ok(output) => {
+                let output = output.map(|output| self.known.shown(&output).to_string());
+                End { state: State::Succeeded, reason: None, output }
+            }
+            Err(error) => End { state: State::Failed, reason: Some(format!("final_output: {error}")), output: None },
+        }
+    }
+
+    fn note_end(&self, db: &Db<'_>, end: &End) -> Result<()> {
+        if let Some(output) = &end.output {
+            runs::set_output(db, self.run, output)?;
+        }
+        runs::set_state(db, self.run, end.state, end.reason.as_deref(), self.context.clock.now())?;
+        self.event(db, None, if end.state == State::Succeeded { "ok" } else { "E_STEP_FAILED" })
     }
 
     /// What the run answers: its own template filled in, else what its last step that succeeded answered.

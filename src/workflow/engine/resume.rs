@@ -97,7 +97,7 @@ pub fn prepare(
                 let reason = format!("whether step '{step}' did its work is not known");
                 runs::set_state(db, run.id, State::Uncertain, Some(&reason), now)?;
             }
-            None => runs::set_state(db, run.id, State::Pending, None, now)?,
+            None => runs::set_state(db, run.id, State::Running, None, now)?,
         }
         Ok(uncertain)
     })?;

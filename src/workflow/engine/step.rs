@@ -166,11 +166,11 @@ impl Drive<'_> {
         let (run, place) = (self.run, place(seq));
         match decided {
             Round::Done => {
+                self.values.outputs.insert(self.program.steps[seq].id.clone(), output);
                 self.end_step(seq, StepState::Succeeded, ended.reason.as_deref(), |db| {
                     attempts::end(db, run, place, number, ended)?;
                     steps::keep_output(db, run, place, kept, taken_out)
                 })?;
-                self.values.outputs.insert(self.program.steps[seq].id.clone(), output);
                 Ok(Some(Next::Step))
             }
             Round::Again(next_at) => {
@@ -198,11 +198,11 @@ impl Drive<'_> {
             let note = "it is gone: an earlier attempt, whose answer did not come, deleted it";
             let (ended, _) = self.ended(seq, &Err(failed), Some(note));
             let ended = Ended { outcome: "ok".to_owned(), ..ended };
+            self.values.outputs.insert(self.program.steps[seq].id.clone(), Value::Null);
             self.end_step(seq, StepState::Succeeded, Some(note), |db| {
                 attempts::end(db, run, place, number, &ended)?;
                 steps::keep_output(db, run, place, "null", "[]")
             })?;
-            self.values.outputs.insert(self.program.steps[seq].id.clone(), Value::Null);
             return Ok(Next::Step);
         }
         let is_uncertain = failed.may_be_done && !may_repeat(spec);

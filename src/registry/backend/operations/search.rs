@@ -1,6 +1,7 @@
 //! `enact__search`, `mcpkg tool search`.
 
 use schemars::JsonSchema;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
@@ -60,7 +61,9 @@ fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
 
 /// Takes a number as JSON has it: 10 and 10.0 are the same. What is beyond the bounds counts as the bound.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let number = f64::deserialize(deserializer)?.round().clamp(1.0, f64::from(MOST));
+    let number =
+        f64::deserialize(deserializer).map_err(|_| D::Error::custom(format!("it takes a number up to {MOST}")))?;
+    let number = number.round().clamp(1.0, f64::from(MOST));
     Ok((1..=MOST).find(|whole| f64::from(*whole) >= number).unwrap_or(MOST))
 }
 

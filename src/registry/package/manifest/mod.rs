@@ -144,7 +144,11 @@ impl Manifest {
             }),
             (None, _) => named(MAIN).map(Some).ok_or_else(|| {
                 let message = format!("{} has several actions; name one", self.name);
-                Error::new(Code::InvalidArgument, message).hint(format!("such as {}:{}", self.name, names[0]))
+                Error::new(Code::InvalidArgument, message).hint(format!(
+                    "put one of {} behind it, as in `:{}`",
+                    names.join(", "),
+                    names[0]
+                ))
             }),
         }
     }

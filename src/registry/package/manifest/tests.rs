@@ -149,7 +149,7 @@ fn a_command_is_the_action_main() {
     assert_eq!(only.action(None).unwrap().unwrap().name, "run");
     assert_eq!(only.projected()[0].0, None);
     let several = good(&[("enact.yaml", &format!("{BARE}scripts: {{ a: ls, b: ls }}\n"))]);
-    assert_eq!(several.action(None).unwrap_err().hints(), ["such as a/b:a"]);
+    assert_eq!(several.action(None).unwrap_err().hints(), ["put one of a, b behind it, as in `:a`"]);
 }
 
 #[test]

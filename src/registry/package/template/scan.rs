@@ -72,17 +72,40 @@ struct Words {
     depth: usize,
     /// The word so far, as far as it is plain text.
     word: String,
+    /// The word so far as a program sees it: without its quotes, and without what the shell fills in.
+    unquoted: String,
+    /// Whether a parameter stands in the word.
+    has_place: bool,
     /// Whether the word has nothing in it, quotes aside.
     is_empty: bool,
     /// Whether the words so far are none but assignments and keywords: the next one is a program.
     at_program: bool,
     /// The program's name.
     program: String,
+    /// What of a shell of its own was read, where the command starts one.
+    shell: Option<InnerShell>,
     /// Whether a `--` ended the options.
     options_end: bool,
     /// Delimiters of here-documents that begin with the next line, and whether tabs before them are skipped.
     documents: Vec<(String, bool)>,
 }
+
+/// A shell that a command starts, and where what it runs stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InnerShell {
+    /// Nothing was said yet. One that is the command's own program reads its standard input then.
+    Unsaid { is_program: bool },
+    /// In the next word that is no option.
+    Text,
+    /// Behind: in a file, a here-document, or a text that was read.
+    Said,
+}
+
+/// The names of shells.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"];
+
+/// Programs that run the one that is named behind them.
+const WRAPPERS: [&str; 6] = ["command", "builtin", "exec", "env", "nohup", "time"];
 
 /// Words after which a program's name stands.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
@@ -102,7 +125,7 @@ pub(super) fn scan(text: &str, declared: &Declared<'_>) -> Scanned {
         scanner.step();
     }
     if let Some(Frame::Commands(words)) = scanner.frames.last_mut() {
-        let found = words.end();
+        let found = words.end().or(words.next_command());
         scanner.note(found);
     }
     if scanner.frames.len() > 1 {
@@ -119,32 +142,63 @@ impl Words {
     /// Ends a word, and returns what in it keeps parameters from the text.
     fn end(&mut self) -> Option<&'static str> {
         let word = std::mem::take(&mut self.word);
+        let unquoted = std::mem::take(&mut self.unquoted);
+        let has_place = std::mem::take(&mut self.has_place);
         let is_empty = std::mem::replace(&mut self.is_empty, true);
         if is_empty && word.is_empty() {
             return None;
         }
-        let found = match (self.at_program, word.as_str()) {
+        let found = match (self.at_program, unquoted.as_str()) {
             (_, "[[") => Some("`[[` may read a value as an expression; `test` does not"),
             (true, "function") => Some("a function has parameters of its own; move it into a file of the package"),
             (true, "shift") => Some("`shift` would move the values"),
             (true, "let" | "declare" | "typeset") => Some("it may read a value as an expression"),
             (true, "eval") => Some("`eval` would read a value as a command"),
+            (true, "trap") => Some("`trap` would read a value as a command"),
             (false, "--") if self.program == "set" => Some("`set --` would replace the values"),
-            _ => None,
+            _ => self.inner_shell(&unquoted, has_place),
         };
         self.options_end |= word == "--";
         let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_parameter(name));
-        if self.at_program && !is_assignment && !KEYWORDS.contains(&word.as_str()) {
-            self.at_program = false;
-            self.program = word;
+        let is_wrapped = WRAPPERS.contains(&self.program.as_str()) && unquoted.starts_with('-');
+        if self.at_program && !is_assignment && !is_wrapped && !KEYWORDS.contains(&word.as_str()) {
+            self.at_program = WRAPPERS.contains(&unquoted.as_str());
+            self.program = unquoted;
         }
         found
     }
 
-    /// Ends a command.
-    fn next_command(&mut self) {
+    /// Looks at a word for a shell of the command's own, and refuses a parameter in a text that such a shell reads.
+    fn inner_shell(&mut self, word: &str, has_place: bool) -> Option<&'static str> {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let is_option = word.starts_with(['-', '+']) && word != "-";
+        self.shell = match self.shell {
+            None if SHELLS.contains(&name) => Some(InnerShell::Unsaid { is_program: self.at_program }),
+            None => None,
+            Some(InnerShell::Unsaid { .. }) if is_option && !word.starts_with("--") && word.contains('c') => {
+                Some(InnerShell::Text)
+            }
+            Some(shell) if is_option => Some(shell),
+            Some(InnerShell::Text) if has_place => {
+                return Some(
+                    "a shell would read a value as a command; give it behind the text, as in `sh -c 'echo \"$1\"' sh ${x}`",
+                );
+            }
+            Some(_) => Some(InnerShell::Said),
+        };
+        None
+    }
+
+    /// Ends a command, and returns what in it keeps parameters from the text.
+    fn next_command(&mut self) -> Option<&'static str> {
         (self.at_program, self.options_end) = (true, false);
         self.program.clear();
+        match self.shell.take() {
+            Some(InnerShell::Unsaid { is_program: true }) => Some(
+                "a shell would read a value from its standard input as a command; move it into a file of the package",
+            ),
+            _ => None,
+        }
     }
 }
 
@@ -227,20 +281,21 @@ impl Scanner<'_> {
                     self.obstacle("a function has parameters of its own; move it into a file of the package");
                 }
                 self.divide(1);
+                self.end_command();
                 if let Some(words) = self.words() {
                     words.depth += 1;
-                    words.next_command();
                 }
             }
             ')' if self.frames.len() > 1 && self.words().is_some_and(|words| words.depth == 0) => {
                 self.end_word();
+                self.end_command();
                 self.close(1);
             }
             ')' | ';' | '&' | '|' | '\n' => {
                 self.divide(1);
+                self.end_command();
                 let documents = self.words().map(|words| {
                     words.depth = words.depth.saturating_sub(usize::from(c == ')'));
-                    words.next_command();
                     if c == '\n' { std::mem::take(&mut words.documents) } else { Vec::new() }
                 });
                 self.read_documents(documents.unwrap_or_default());
@@ -250,6 +305,7 @@ impl Scanner<'_> {
                 self.take(c.len_utf8());
                 if let Some(words) = self.words() {
                     words.word.push(c);
+                    words.unquoted.push(c);
                     words.is_empty = false;
                 }
             }
@@ -314,7 +370,7 @@ impl Scanner<'_> {
         });
         let begins_word = words.is_some_and(|words| {
             let begins = words.is_empty && words.word.is_empty() && !words.options_end;
-            words.is_empty = false;
+            (words.is_empty, words.has_place) = (false, true);
             begins
         });
         self.scanned.parts.push(Part::Place(Place { name, quote, raw, begins_word }));
@@ -346,6 +402,7 @@ impl Scanner<'_> {
         self.take(end);
         if let Some(words) = self.words() {
             words.documents.push((delimiter, skips_tabs));
+            words.shell = words.shell.map(|_| InnerShell::Said);
         }
     }
 
@@ -379,7 +436,7 @@ impl Scanner<'_> {
         self.take(length);
         // What a substitution gives is part of the word; quotes alone are not.
         if !matches!(frame, Frame::Double | Frame::Single) {
-            self.fill_word();
+            self.fill_word(None);
         }
         self.frames.push(frame);
     }
@@ -391,23 +448,26 @@ impl Scanner<'_> {
 
     /// Takes a character of a word.
     fn take_inside(&mut self) {
-        self.fill_word();
+        let is_quoted = matches!(self.frames.last(), Some(Frame::Single | Frame::Double));
+        self.fill_word(self.rest.chars().next().filter(|_| is_quoted));
         self.take(self.rest.chars().next().map_or(0, char::len_utf8));
     }
 
     fn escaped(&mut self) {
-        self.fill_word();
+        self.fill_word(self.rest.chars().nth(1).filter(|c| *c != '\n'));
         let length = self.rest.chars().take(2).map(char::len_utf8).sum();
         self.take(length);
     }
 
-    fn fill_word(&mut self) {
+    /// Notes that something is in the word: a character that a program sees, where it is known.
+    fn fill_word(&mut self, seen: Option<char>) {
         let words = self.frames.iter_mut().rev().find_map(|frame| match frame {
             Frame::Commands(words) => Some(words),
             _ => None,
         });
         if let Some(words) = words {
             words.is_empty = false;
+            words.unquoted.extend(seen);
         }
     }
 
@@ -422,6 +482,11 @@ impl Scanner<'_> {
         let Some(words) = self.words() else { return };
         let is_case = in_substitution && words.at_program && words.word == "case";
         let found = words.end().or(is_case.then_some("a `case` inside of `$(...)` is not supported"));
+        self.note(found);
+    }
+
+    fn end_command(&mut self) {
+        let found = self.words().and_then(Words::next_command);
         self.note(found);
     }
 

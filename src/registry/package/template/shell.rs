@@ -202,6 +202,22 @@ mod tests {
             ("[[ ${x} -eq 0 ]]", "`[[`"),
             ("((${x}))", "`((`"),
             ("eval ${x}", "`eval`"),
+            ("\\eval ${x}", "`eval`"),
+            ("\"eval\" ${x}", "`eval`"),
+            ("e''val ${x}", "`eval`"),
+            ("command -p eval ${x}", "`eval`"),
+            ("A=1 builtin eval ${x}", "`eval`"),
+            ("trap \"rm ${x}\" EXIT", "`trap`"),
+            ("sh -c \"echo ${x}\"", "as a command"),
+            ("/bin/bash -euc ${x}", "as a command"),
+            ("sh -c -- ${x}", "as a command"),
+            ("env A=1 sh -c 'echo ${x}'", "as a command"),
+            ("find . -exec sh -c \"echo ${x}\" \\;", "as a command"),
+            ("ls | xargs -n 1 sh -c ${x}", "as a command"),
+            ("y=$(bash -c ${x})", "as a command"),
+            ("echo ${x} | sh", "standard input"),
+            ("echo ${x} | sudo -n true; exec bash -e; true", "standard input"),
+            ("(printf %s ${x} | 'dash' -s)", "standard input"),
             ("f() { echo ${x}; }; f", "function"),
             ("function f { echo ${x}; }", "function"),
             ("shift; echo ${x}", "`shift`"),
@@ -216,9 +232,19 @@ mod tests {
             assert!(why.contains(says), "{source}: {why}");
         }
         // Without a parameter the text is the shell's alone.
-        for source in
-            ["f() { echo $1; }; f a", "set -- a", "echo 'a", "[[ a ]]", "set -eu; echo ${x}", "echo eval ${x}"]
-        {
+        for source in [
+            "f() { echo $1; }; f a",
+            "set -- a",
+            "echo 'a",
+            "[[ a ]]",
+            "set -eu; echo ${x}",
+            "echo eval ${x}",
+            "sh -c 'echo \"$1\"' sh ${x}",
+            "sh ./run.sh -c ${x}",
+            "sh <<'E'\ntrue\nE\necho ${x}",
+            "bash --norc run.sh ${x} | sh tail.sh",
+            "echo bash ${x}",
+        ] {
             assert!(Shell::parse(source, None, &[]).is_ok(), "{source}");
         }
         let schema = json!({ "properties": { "x": {} } });

@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
 use crate::registry::GROUP;
+use crate::registry::run::record;
 use crate::store::page::Page;
 use crate::store::tools::runs::{self, Run};
 
@@ -47,7 +48,8 @@ impl Operation for Runs {
     const CLI: &'static [&'static str] = &["tool", "runs"];
     const TITLE: &'static str = "Show runs of tools";
     const ABOUT: &'static str = "Show the runs of tools, the refused ones too: who ran what, when, and what came of it";
-    const HELP: &'static str = "No contents are kept: of the arguments a hash, of what was printed how much it was.";
+    const HELP: &'static str = "No contents are kept: of the arguments a hash, of what was printed how much it was. A run whose process was killed is \
+        interrupted.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool runs", "mcpkg tool runs 3f2a1b4c5d6e"];
     const EFFECT: Effect = Effect::Read;
     const SHAPE: Shape = Shape::Json(None);
@@ -59,7 +61,7 @@ impl Operation for Runs {
     fn run(self, context: &Context) -> Result<Reply> {
         if let Some(id) = &self.id {
             let run = named(context, id)?;
-            let data = data(&run);
+            let data = data(context, &run);
             let lines: Vec<String> = data.as_object().into_iter().flatten().map(line).collect();
             return Ok(Reply::new(Body::Text(lines.concat()), json!({ "runs": [data] })));
         }
@@ -73,7 +75,7 @@ impl Operation for Runs {
                 rfc3339(begun.started_at),
                 begun.actor.clone(),
                 format!("{}{version}:{}", begun.tool, begun.action),
-                ended.as_ref().map_or("running".to_owned(), |ended| ended.outcome.clone()),
+                record::outcome(context, run).unwrap_or("running").to_owned(),
                 ended.as_ref().map_or(String::new(), |ended| format!("{} ms", ended.ended_at - begun.started_at)),
             ]
         };
@@ -82,7 +84,7 @@ impl Operation for Runs {
             rows: found.iter().map(row).collect(),
             empty: "No tool was run yet".to_owned(),
         };
-        let listed: Vec<Value> = found.iter().map(data).collect();
+        let listed: Vec<Value> = found.iter().map(|run| data(context, run)).collect();
         Ok(Reply::new(Body::Table(table), json!({ "runs": listed })))
     }
 }
@@ -115,7 +117,7 @@ fn line((key, value): (&String, &Value)) -> String {
     format!("{key}: {value}\n")
 }
 
-fn data(run: &Run) -> Value {
+fn data(context: &Context, run: &Run) -> Value {
     let Run { begun, ended } = run;
     json!({
         "id": begun.uuid.to_string(),
@@ -128,7 +130,7 @@ fn data(run: &Run) -> Value {
         "by": begun.actor,
         "asker": begun.asker,
         "runner": ended.as_ref().and_then(|ended| ended.runner.as_ref()),
-        "outcome": ended.as_ref().map(|ended| &ended.outcome),
+        "outcome": record::outcome(context, run),
         "exit_code": ended.as_ref().and_then(|ended| ended.exit_code),
         "stdout_bytes": ended.as_ref().map(|ended| ended.stdout_size),
         "stderr_bytes": ended.as_ref().map(|ended| ended.stderr_size),

@@ -17,17 +17,40 @@ use crate::store::tools::installs::{self, Scope};
 /// # Errors
 /// `E_ROOT_REQUIRED` where the home folder is not known; `E_NOT_FOUND`, `E_FILE_FAILED`.
 pub fn folder(text: &str) -> Result<Option<PathBuf>> {
-    let is_path = matches!(text, "." | "..") || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin));
+    path(text)?.map(|path| existing(&path)).transpose()
+}
+
+/// Returns the folder that a text names, and the action behind it where there is one, as in `./my-tool:forecast`; `None` where the
+/// text names a tool.
+///
+/// # Errors
+/// As [`folder`].
+pub fn folder_and_action(text: &str) -> Result<Option<(PathBuf, Option<String>)>> {
+    let Some(whole) = path(text)? else { return Ok(None) };
+    let divided = text.rsplit_once(':').filter(|(_, action)| !action.contains('/') && !whole.exists());
+    match divided {
+        Some((before, action)) => Ok(folder(before)?.map(|folder| (folder, Some(action.to_owned())))),
+        None => Ok(Some((existing(&whole)?, None))),
+    }
+}
+
+/// Returns the path that a text is; `None` where it is a tool's name.
+fn path(text: &str) -> Result<Option<PathBuf>> {
+    let is_path = matches!(text.split(':').next(), Some("." | ".."))
+        || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin));
     if !is_path {
         return Ok(None);
     }
-    let path = match text.strip_prefix("~/") {
+    Ok(Some(match text.strip_prefix("~/") {
         Some(rest) => disk::home()?.join(rest),
         None => PathBuf::from(text),
-    };
-    let real = std::fs::canonicalize(&path).map_err(|error| missing(&path, error))?;
+    }))
+}
+
+fn existing(path: &Path) -> Result<PathBuf> {
+    let real = std::fs::canonicalize(path).map_err(|error| missing(path, error))?;
     match real.is_dir() {
-        true => Ok(Some(real)),
+        true => Ok(real),
         false => Err(Error::new(Code::InvalidArgument, format!("`{}` is no folder", path.display()))
             .hint("name the folder that holds the tool's manifest")),
     }
