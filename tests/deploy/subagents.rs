@@ -43,10 +43,10 @@ fn each_target_has_a_subagent_in_its_own_form() {
     assert_eq!(
         envelope["warnings"],
         json!([
-            "module 'subagent:reviewer' is written for Codex, which has no list of tools: it may use every one",
+            "module 'subagent:reviewer': written for Codex, which has no list of tools: it may use every one",
             "module 'subagent:reviewer': only the agent that it was written for is given `model`",
-            "module 'subagent:reviewer' is written for Cursor, which has no list of tools: it may use every one",
-            "module 'subagent:reviewer' is written for VS Code, which does not know mcp__git__log",
+            "module 'subagent:reviewer': written for Cursor, which has no list of tools: it may use every one",
+            "module 'subagent:reviewer': written for VS Code, which does not know mcp__git__log",
         ])
     );
     place.deploy(&[]);

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::left_out::{LeftOut, Reason};
 use super::output::{Desired, Form, Output, Part, Root, part};
+use super::remark::Remark;
 use crate::content::command::words::{self, Spelling};
 use crate::content::formats::sections;
 use crate::deploy::module::{Module, ModuleFile};
@@ -59,6 +60,11 @@ impl Builder {
         if !self.desired.notes.contains(&note) {
             self.desired.notes.push(note);
         }
+    }
+
+    /// Says what is to be known of a module as a target is given it.
+    pub fn remark(&mut self, module: &Module, target: Target, said: String) {
+        self.desired.remarks.push(Remark { module_id: module.id.clone(), target, said });
     }
 
     /// Says that a module is not written for a target.
@@ -275,6 +281,7 @@ impl Builder {
         self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
         self.desired.roots.retain(|root| selected.contains(&root.target));
         self.desired.left_out.retain(|left_out| selected.contains(&left_out.target));
+        self.desired.remarks.retain(|remark| selected.contains(&remark.target));
         self.desired.left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
         self.desired
     }

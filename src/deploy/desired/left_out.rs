@@ -135,7 +135,7 @@ impl LeftOut {
 }
 
 /// Modules that are named each in a line of their own; of more that are left out for one reason, one line names these.
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
 /// Returns what was left out, for a person: a line for each module and reason, or one for many modules.
 pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
@@ -161,8 +161,13 @@ fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
     if ids.len() <= NAMED {
         return ids.iter().map(|id| format!("module '{id}' is not {why}")).collect();
     }
-    let named = ids[..NAMED].iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
-    vec![format!("{} modules are not {why} ({named} and {} more; `--json` lists them)", ids.len(), ids.len() - NAMED)]
+    vec![format!("{} modules are not {why} ({}; `--json` lists them)", ids.len(), some(ids))]
+}
+
+/// Returns the first of many modules by name, and how many others there are.
+pub(super) fn some(ids: &[&str]) -> String {
+    let named = ids.iter().take(NAMED).map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+    format!("{named} and {} more", ids.len().saturating_sub(NAMED))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod builder;
 pub mod layout;
 pub mod left_out;
 pub mod output;
+pub mod remark;
 pub mod slots;
 pub mod unmap;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::left_out::LeftOut;
+use super::remark::Remark;
 use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
 use crate::deploy::module::{Layer, Module, ModuleFile};
@@ -133,6 +134,8 @@ pub struct Desired {
     pub warnings: Vec<String>,
     /// What is not written for a target that a module is meant for.
     pub left_out: Vec<LeftOut>,
+    /// What is to be known of modules that a target is given in another form, for a person.
+    pub remarks: Vec<Remark>,
     /// What a plan says once about where things stand, for a person.
     pub notes: Vec<String>,
 }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::code::{self, Code};
 use super::json::{changes_json, summary};
 use super::{After, Plan, RowChange, compare, names, overlooked};
-use crate::deploy::desired::{LeftOut, layout, left_out};
+use crate::deploy::desired::{LeftOut, layout, left_out, remark};
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::repo::Checkouts;
 use crate::deploy::source::{Choice, Composed, Site};
@@ -104,7 +104,8 @@ impl Prepared {
         let desired = &self.plan.desired;
         let code = code::lines(&code::of(&self.plan.changes));
         let notes = desired.notes.iter().cloned().chain(overlooked::servers(&self.site, desired));
-        left_out::lines(&desired.left_out).into_iter().chain(notes).chain(code).collect()
+        let remarks = remark::lines(&desired.remarks);
+        left_out::lines(&desired.left_out).into_iter().chain(remarks).chain(notes).chain(code).collect()
     }
 }
 

@@ -96,9 +96,8 @@ fn numbered(
     match convert_to::opencode(text, &file.arguments) {
         Ok(written) => {
             if convert_to::runs_in_opencode(&written) {
-                let id = &module.id;
-                builder
-                    .note(format!("module '{id}' runs programs by !`...`; {} does so without asking", target.name()));
+                let said = format!("it runs programs by !`...`; {} does so without asking", target.name());
+                builder.remark(module, target, said);
             }
             let bytes = written.into_bytes().into();
             builder.add(&[target], place, &file.path, form, vec![part(module, file)], bytes, false)

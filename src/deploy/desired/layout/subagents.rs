@@ -45,7 +45,7 @@ pub(super) fn for_user(builder: &mut Builder, modules: &[Module], target: Target
 fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents, folder: &Path) -> Result<()> {
     let Some(file) = module.files.first() else { return Ok(()) };
     let path = path_in(places.project, places.ending, module, target);
-    let (id, title) = (&module.id, target.facts().title);
+    let title = target.facts().title;
     let is_toml = module.about.path.as_deref().is_some_and(|path| path.ends_with(".toml"));
     let subagent = Subagent::of(module.name(), module.about.description.as_deref(), is_toml, &file.bytes);
     let is_plain = module.about.agent.is_none() && places.takes_plain && subagent.is_in(&places.form);
@@ -79,11 +79,12 @@ fn add(builder: &mut Builder, module: &Module, target: Target, places: Subagents
     }
     builder.root(target, folder, false);
     if let Some(lost) = written.lost {
-        builder.note(format!("module '{id}' is written for {title}, {lost}"));
+        builder.remark(module, target, format!("written for {title}, {lost}"));
     }
     if !subagent.others().is_empty() {
         let keys: Vec<String> = subagent.others().iter().map(|key| format!("`{key}`")).collect();
-        builder.note(format!("module '{id}': only the agent that it was written for is given {}", keys.join(", ")));
+        let said = format!("only the agent that it was written for is given {}", keys.join(", "));
+        builder.remark(module, target, said);
     }
     Ok(())
 }

@@ -1,0 +1,53 @@
+//! What a plan says once of modules that a target is given in another form.
+
+use super::left_out::{NAMED, some};
+use crate::deploy::targets::Target;
+
+/// What is to be known of a module as a target is given it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The module.
+    pub module_id: String,
+    /// The target.
+    pub target: Target,
+    /// What is said, behind the module's name.
+    pub said: String,
+}
+
+/// Returns remarks for a person: a line for each module and what is said of it, or one for many modules.
+pub fn lines(remarks: &[Remark]) -> Vec<String> {
+    let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Remark { module_id, said: what, .. } in remarks {
+        match said.iter_mut().find(|(known, _)| known == what) {
+            Some((_, ids)) if ids.contains(&module_id.as_str()) => {}
+            Some((_, ids)) => ids.push(module_id),
+            None => said.push((what, vec![module_id])),
+        }
+    }
+    said.into_iter().flat_map(|(what, ids)| told(what, &ids)).collect()
+}
+
+fn told(what: &str, ids: &[&str]) -> Vec<String> {
+    match ids.len() <= NAMED {
+        true => ids.iter().map(|id| format!("module '{id}': {what}")).collect(),
+        false => vec![format!("{} modules: {what} ({})", ids.len(), some(ids))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_many_modules_takes_one_line() {
+        let of = |target: usize, n: usize| Remark {
+            module_id: format!("m{n}"),
+            target: Target::ALL[target],
+            said: "its model is lost".to_owned(),
+        };
+        let few: Vec<Remark> = (1..=2).flat_map(|n| [of(0, n), of(1, n)]).collect();
+        assert_eq!(lines(&few), ["module 'm1': its model is lost", "module 'm2': its model is lost"]);
+        let many: Vec<Remark> = (1..=5).map(|n| of(0, n)).collect();
+        assert_eq!(lines(&many), ["5 modules: its model is lost ('m1', 'm2', 'm3' and 2 more)"]);
+    }
+}
