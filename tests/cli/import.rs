@@ -85,7 +85,7 @@ fn programs_get_every_file_with_what_became_of_it() {
 fn images_among_more_texts_than_one_transaction_indexes_come_in() {
     let scratch = Scratch::with_project();
     for n in 1001..=2101 {
-        scratch.file(&format!("repo/f{n}.txt"), &format!("needle{n}\n"));
+        scratch.file(&format!("repo/f{n}.txt"), format!("needle{n}\n"));
     }
     for name in ["a.png", "f1500.png", "z.png"] {
         std::fs::write(scratch.path().join("repo").join(name), [0x89, b'P', 0xff, 0]).expect("a file");
