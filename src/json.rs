@@ -102,14 +102,28 @@ fn specials(block: &[u8]) -> u64 {
     match block.last_chunk::<LANES>() {
         // Some of these bytes were looked at already, and give the same bits again.
         Some(last) => found | lanes(last) << (block.len() - LANES),
-        None => tail.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(ESCAPES[usize::from(*byte)].1 > 0)),
+        None => match (block.first_chunk(), block.last_chunk()) {
+            (Some(first), Some(last)) => {
+                let halves = [first, last].map(|half| u128::from(u64::from_le_bytes(*half)));
+                let found = lanes(&(halves[0] | halves[1] << 64).to_le_bytes());
+                found & 0xff | found >> 8 << (block.len() - 8)
+            }
+            _ => tail.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(ESCAPES[usize::from(*byte)].1 > 0)),
+        },
     }
 }
 
 /// Appends a text, or its bytes, as a JSON string.
 pub(crate) fn push_string(out: &mut Vec<u8>, text: impl AsRef<[u8]>) {
+    let text = text.as_ref();
+    out.reserve(text.len() + 2);
     out.push(b'"');
-    push_escaped(out, text.as_ref());
+    // Most names, URIs and descriptions are short and stand as they are.
+    if text.len() <= BLOCK && specials(text) == 0 {
+        out.extend_from_slice(text);
+    } else {
+        push_escaped(out, text);
+    }
     out.push(b'"');
 }
 

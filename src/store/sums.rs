@@ -16,21 +16,44 @@ pub const DAMAGED: &str = "Damaged in the database, and not served; `mcpkg check
 
 /// Returns the checksum of some values, in their order.
 pub(super) fn checksum(values: &[Value<'_>]) -> i64 {
-    checksum_in(&mut Vec::with_capacity(256), values.iter().copied())
+    let mut bytes = Vec::with_capacity(256);
+    push_all(&mut bytes, values);
+    xxh3_64(&bytes).cast_signed()
 }
 
-/// Returns the same in the memory of the row before, for lists of many rows.
-pub(super) fn checksum_in<'v>(bytes: &mut Vec<u8>, values: impl IntoIterator<Item = Value<'v>>) -> i64 {
-    bytes.clear();
+/// The checksums of many rows, in the same memory.
+pub(super) struct Checksums {
+    /// What is hashed: what all begin with, and the rest of the last row.
+    bytes: Vec<u8>,
+    head: usize,
+}
+
+impl Checksums {
+    /// Those of values that all begin with `head`.
+    pub(super) fn beginning_with(head: &[Value<'_>]) -> Self {
+        let mut bytes = Vec::with_capacity(256);
+        push_all(&mut bytes, head);
+        Self { head: bytes.len(), bytes }
+    }
+
+    /// Returns the checksum of what all begin with and `rest`, in their order.
+    pub(super) fn next(&mut self, rest: &[Value<'_>]) -> i64 {
+        self.bytes.truncate(self.head);
+        push_all(&mut self.bytes, rest);
+        xxh3_64(&self.bytes).cast_signed()
+    }
+}
+
+/// Appends values, which stay where they are: to copy what was just written costs more than to hash it.
+fn push_all(bytes: &mut Vec<u8>, values: &[Value<'_>]) {
     for value in values {
         push(bytes, value);
     }
-    xxh3_64(bytes).cast_signed()
 }
 
 /// Appends a value so that no two lists of values give the same bytes: its type, its length where it has one, itself.
-fn push(bytes: &mut Vec<u8>, value: Value<'_>) {
-    match value {
+fn push(bytes: &mut Vec<u8>, value: &Value<'_>) {
+    match *value {
         Value::Text(text) => push_long(bytes, 3, text),
         Value::Blob(blob) => push_long(bytes, 4, blob),
         Value::Null => bytes.push(0),
@@ -55,7 +78,7 @@ pub(super) fn intact(row: &Row<'_>, summed: Range<usize>) -> Result<bool> {
     let kept: Value<'_> = row.get(summed.end)?;
     let mut bytes = Vec::with_capacity(256);
     for column in summed {
-        push(&mut bytes, row.get(column)?);
+        push(&mut bytes, &row.get(column)?);
     }
     Ok(kept == Value::Integer(xxh3_64(&bytes).cast_signed()))
 }

@@ -9,7 +9,7 @@ use crate::store::engine::{Value, params, sql};
 use crate::store::page::Page;
 use crate::store::projects::{self, Selection, resolved};
 use crate::store::revisions::Kind;
-use crate::store::sums::{self, DAMAGED};
+use crate::store::sums::{Checksums, DAMAGED};
 use crate::store::text::legible;
 
 /// What prompts/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
@@ -59,7 +59,8 @@ pub fn each(
         "SELECT p.name, p.description, p.arguments, p.listed_sum
            FROM prompt p WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3"
     );
-    let (mut seen, mut bytes) = (0, Vec::new());
+    // With the project that was asked for: the index may lead to a row of another one.
+    let (mut seen, mut sums) = (0, Checksums::beginning_with(params![project]));
     db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
@@ -67,9 +68,8 @@ pub fn each(
         }
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
         let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
-        // With the project that was asked for: the index may lead to a row of another one.
-        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
-        if row.get::<Value<'_>>(3)? != Value::Integer(sum) || !is_plain_json(arguments) {
+        let is_intact = row.get::<Value<'_>>(3)? == Value::Integer(sums.next(&listed));
+        if !is_intact || !is_plain_json(arguments) {
             let name = legible(row, 0);
             let description = Some(DAMAGED.as_bytes());
             return each(&Line { project, name: name.as_bytes(), description, arguments: None });

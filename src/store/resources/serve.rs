@@ -9,7 +9,7 @@ use crate::store::engine::{Value, params, sql};
 use crate::store::page::Page;
 use crate::store::projects::{self, Selection, resolved};
 use crate::store::revisions::Kind;
-use crate::store::sums::{self, DAMAGED};
+use crate::store::sums::{Checksums, DAMAGED};
 use crate::store::text::legible;
 
 /// What resources/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
@@ -59,7 +59,8 @@ pub fn each(
         "SELECT r.name, r.uri, r.description, r.mime_type, r.listed_sum
            FROM resource r WHERE r.project_id = ?1 AND r.name > ?2 ORDER BY r.name LIMIT ?3"
     );
-    let (mut seen, mut bytes) = (0, Vec::new());
+    // With the project that was asked for: the index may lead to a row of another one.
+    let (mut seen, mut sums) = (0, Checksums::beginning_with(params![project]));
     db.each(sql, params![project, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
@@ -68,9 +69,8 @@ pub fn each(
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
         let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
             [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
-        // With the project that was asked for: the index may lead to a row of another one.
-        let sum = sums::checksum_in(&mut bytes, std::iter::once(Value::Integer(project)).chain(listed));
-        if row.get::<Value<'_>>(4)? != Value::Integer(sum) {
+        let is_intact = row.get::<Value<'_>>(4)? == Value::Integer(sums.next(&listed));
+        if !is_intact {
             let (name, uri) = (legible(row, 0), legible(row, 1));
             let (name, uri, description) = (name.as_bytes(), uri.as_bytes(), Some(DAMAGED.as_bytes()));
             return each(&Line { project, name, uri, description, mime_type: None });
