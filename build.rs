@@ -1,14 +1,22 @@
-//! How a build without optimisation is linked.
+//! How the programs are linked.
 
 use std::env::var;
 
-/// Links the programs of such a build to a fixed address. One that may lie anywhere begins with writing its 330,000 addresses, a third of
-/// what its start costs, and the tests start it many thousand times. A release stays one that may lie anywhere.
+/// Links the programs of a build without optimisation to a fixed address. One that may lie anywhere begins with writing its 330,000
+/// addresses, a third of what its start costs, and the tests start it many thousand times. A release stays one that may lie anywhere;
+/// what a server runs first lies side by side in it, which keeps the rest out of memory.
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=link/start.ld");
     let is = |name: &str, value: &str| var(name).is_ok_and(|found| found == value);
-    if is("PROFILE", "debug") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    if !is("CARGO_CFG_TARGET_OS", "linux") || !is("CARGO_CFG_TARGET_ENV", "gnu") {
+        return;
+    }
+    if is("PROFILE", "debug") {
         println!("cargo::rustc-link-arg-bins=-no-pie");
         println!("cargo::rustc-link-arg-tests=-no-pie");
+    } else if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_ENCODED_RUSTFLAGS", "") && var("RUSTC_LINKER").is_err() {
+        // Not every linker that somebody may choose takes such a script: Rust's own does.
+        println!("cargo::rustc-link-arg-bins=-Wl,--script={}/link/start.ld", env!("CARGO_MANIFEST_DIR"));
     }
 }

@@ -59,6 +59,11 @@ conformance:
 fuzz SECONDS='60' NAME='hostile':
     MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test {{NAME}} -- --nocapture --test-threads=1
 
+# Write anew which functions a release holds side by side, since a server runs them first; needs valgrind
+order:
+    cargo build --release
+    bash link/order.sh
+
 # The measured paths, as ratios
 bench:
     cargo bench

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Writes link/start.ld anew: the functions that a server runs from its start to the answers that clients ask for first.
+# Needs valgrind and a release build, `cargo build --release`, whose functions it is told by.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+program=${CARGO_TARGET_DIR:-target}/release/mcpkg
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+mcpkg() { "$program" --quiet --db "$scratch/order.db" "$@" >"$scratch/answers"; }
+ask() { printf '{"jsonrpc":"2.0","id":"%s","method":"%s","params":%s}\n' "$1" "$1" "$2"; }
+conversation() {
+    ask initialize '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"order","version":"1"}}'
+    echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    ask ping '{}'
+    ask tools/list '{}'
+    ask prompts/list '{}'
+    ask prompts/get '{"name":"greet"}'
+    ask resources/list '{}'
+    ask resources/templates/list '{}'
+    ask resources/read '{"uri":"file:///note"}'
+    ask tools/call '{"name":"get_prompt","arguments":{"name":"greet"}}'
+}
+
+export HOME=$scratch
+unset "${!XDG_@}" "${!MCPKG_@}"
+mcpkg project create order
+mcpkg prompt create greet 'Say hello.' --description 'A greeting'
+mcpkg resource create note file:///note 'A note.'
+conversation >"$scratch/questions"
+valgrind --quiet --tool=callgrind --demangle=no --callgrind-out-file="$scratch/calls" \
+    "$program" --db "$scratch/order.db" serve <"$scratch/questions" >"$scratch/answers"
+[ "$(grep -c '"result"' "$scratch/answers")" = "$(grep -c '"id"' "$scratch/questions")" ]
+
+# Without what differs from build to build: hashes, of which the older form of names has one at its end.
+general() { sed -E 's/17h[0-9a-f]{16}E.*/17h*/; s/\.llvm\..*/*/; s/Cs[0-9A-Za-z]+_/Cs*_/g' | LC_ALL=C sort; }
+sed -nE "s/^c?fn=\([0-9]+\) //; T; s/'[0-9]+$//; p" "$scratch/calls" | general | uniq >"$scratch/run"
+# A name that generic code has in many forms, 64 KiB of them and more, would bring all of them along.
+nm -S -t d "$program" | awk 'NF == 4 && $3 ~ /^[tT]$/ { print $2, $4 }' | general |
+    awk '{ size[$2] += $1 } END { for (name in size) if (size[name] < 65536) print name }' | LC_ALL=C sort >"$scratch/held"
+{
+    cat <<'END'
+/* The functions that a server runs from its start to its first answers, side by side. Elsewhere each of them would lie among
+   what is not run then, and bring that into memory with it. Written by link/order.sh; a name that is missing, or is none any
+   more, costs a page or two and nothing else. */
+SECTIONS
+{
+  .text.start :
+  {
+END
+    LC_ALL=C comm -12 "$scratch/run" "$scratch/held" | sed 's/.*/    *(.text.&)/'
+    printf '  }\n}\nINSERT BEFORE .text;\n'
+} >link/start.ld
+wc -l link/start.ld
