@@ -107,7 +107,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let mut layout = layout::Layout::default();
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
-    let (files, read) = settle(files, &expected)?;
+    let (files, read) = importable(files, &expected)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let listing = Manifest::new(listed, servers::not_said(&all, &read));
     let manifest = (manifest::FILE, &NewContent::from(listing.bytes()?), false);
@@ -180,7 +180,7 @@ pub(super) fn fetch<T>(
 /// a file without an expectation only its names count. What the rules of import would not bring back as it is gets its
 /// content alone and a line in the manifest; since that can free a name another file was given a substitute for, it is
 /// asked again.
-pub(in crate::content) fn settle(
+pub(in crate::content) fn importable(
     mut files: Vec<File>,
     expected: &[Option<&(Entry, NewContent)>],
 ) -> Result<(Vec<File>, Vec<Found>)> {

@@ -55,7 +55,7 @@ impl Operation for Backup {
         // Named after its database: another one's backups in the same folder are not this one's to remove.
         let stem = context.store.location().file().and_then(Path::file_stem).unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
-        let file = self.to.join(format!("{stem}-{}.db", stamp(context.clock.now())));
+        let file = self.to.join(format!("{stem}-{}.db", timestamp(context.clock.now())));
         let size = context.store.backup(&file, &progress)?;
         let removed = prune(&file, &stem, keep as usize)?;
         let sentence = format!(
@@ -91,22 +91,22 @@ fn prune(made: &Path, stem: &str, keep: usize) -> Result<Vec<String>> {
 
 /// Whether a file is a dated backup of the database called `stem`.
 fn is_dated(name: &str, stem: &str) -> bool {
-    let stamp =
+    let timestamp =
         name.strip_prefix(stem).and_then(|rest| rest.strip_prefix('-')).and_then(|rest| rest.strip_suffix(".db"));
-    stamp.is_some_and(|stamp| {
-        stamp.len() == SHAPE.len()
-            && stamp.bytes().zip(SHAPE.bytes()).all(|(byte, shape)| match shape {
+    timestamp.is_some_and(|timestamp| {
+        timestamp.len() == SHAPE.len()
+            && timestamp.bytes().zip(SHAPE.bytes()).all(|(byte, shape)| match shape {
                 b'0' => byte.is_ascii_digit(),
                 letter => byte == letter,
             })
     })
 }
 
-/// What [`stamp`] looks like; 0 stands for any digit.
+/// What [`timestamp`] looks like; 0 stands for any digit.
 const SHAPE: &str = "00000000T000000.000Z";
 
 /// `20261121T100000.123Z`: sorts by time and is a file name everywhere.
-fn stamp(now: Millis) -> String {
+fn timestamp(now: Millis) -> String {
     let seconds = crate::clock::rfc3339(now).replace(['-', ':'], "");
     format!("{}.{:03}Z", seconds.trim_end_matches('Z'), now.rem_euclid(1000))
 }
@@ -154,12 +154,11 @@ impl Operation for Restore {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
                 .hint("stop them, or say --while-serving: they will show the restored content at once"));
         }
-        let stamp = stamp(context.clock.now());
         let told = |done, total| (context.progress)("Restoring", done, total);
         let progress = Progress::new(&told, &context.cancelled);
         // What is damaged is restored all the same.
         let standing = context.store.read(access::standing).unwrap_or_else(|_| access::Standing::unknown());
-        let kept = context.store.kept_beside(&stamp);
+        let kept = context.store.kept_beside(&timestamp(context.clock.now()));
         let author = context.author();
         let mut no_key = false;
         let carry = |db: &Db<'_>| {
@@ -192,7 +191,7 @@ mod tests {
 
     #[test]
     fn only_dated_backups_are_pruned() {
-        let name = format!("mcpkg-{}.db", stamp(1_763_719_200_007));
+        let name = format!("mcpkg-{}.db", timestamp(1_763_719_200_007));
         assert_eq!(name, "mcpkg-20251121T100000.007Z.db");
         assert!(is_dated(&name, "mcpkg"));
         assert!(!is_dated(&name, "other"));

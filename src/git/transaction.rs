@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::process::{Failure, OnCancel, Running};
 
 /// How long git waits for the lock of a ref.
-const PATIENCE: &str = "core.filesRefLockTimeout=1000";
+const LOCK_TIMEOUT: &str = "core.filesRefLockTimeout=1000";
 
 /// A change of several refs of one repository.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// As [`Git::run`].
     pub fn begin(git: &Git<'a>, message: &str) -> Result<Self> {
-        let args = ["-c", PATIENCE, "update-ref", "-m", message, "--stdin", "-z"].map(str::to_owned).to_vec();
+        let args = ["-c", LOCK_TIMEOUT, "update-ref", "-m", message, "--stdin", "-z"].map(str::to_owned).to_vec();
         let started = git.program(&args).start();
         let mut running = started.map_err(|failure| ended(git.folder(), &args, git.limits(), failure))?;
         let (sender, answers) = channel();

@@ -44,7 +44,7 @@ impl Store {
     }
 
     /// Returns where a restore keeps what it replaces: beside the file, with the time in its name.
-    pub fn kept_beside(&self, stamp: &str) -> PathBuf {
-        self.engine.kept_beside(stamp)
+    pub fn kept_beside(&self, timestamp: &str) -> PathBuf {
+        self.engine.kept_beside(timestamp)
     }
 }

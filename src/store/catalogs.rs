@@ -322,14 +322,14 @@ pub fn has_group(db: &Db<'_>, group: &str) -> Result<bool> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn stamp(db: &Db<'_>) -> Result<String> {
-    let mut stamp = String::new();
+pub fn validator(db: &Db<'_>) -> Result<String> {
+    let mut validator = String::new();
     db.each(sql!("SELECT id, changes, imported_at, sha256 FROM catalog ORDER BY id"), params![], |row| {
         let (id, changes, at): (i64, i64, Millis) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        stamp.push_str(&format!("{id}.{changes}.{at}.{};", crate::hex::encode(row.get(3)?)));
+        validator.push_str(&format!("{id}.{changes}.{at}.{};", crate::hex::encode(row.get(3)?)));
         Ok(())
     })?;
-    Ok(stamp)
+    Ok(validator)
 }
 
 fn catalog(row: &Row<'_>) -> Result<CatalogRow> {

@@ -181,19 +181,19 @@ pub fn is_plugin(db: &Db<'_>, server: i64) -> Result<bool> {
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn stamp(db: &Db<'_>, project: i64) -> Result<String> {
+pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     let sql = sql!(
         "SELECT s.uuid, s.revision, p.added_at, p.changes FROM plugin p JOIN mcp_server s ON s.id = p.server_id
           WHERE s.project_id = ?1 ORDER BY s.name"
     );
-    let mut stamp = String::new();
+    let mut validator = String::new();
     db.each(sql, params![project], |row| {
         let (uuid, revision, added, changes): (uuid::Uuid, i64, Millis, i64) =
             (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        stamp.push_str(&format!("{}.{revision}.{added}.{changes};", uuid.simple()));
+        validator.push_str(&format!("{}.{revision}.{added}.{changes};", uuid.simple()));
         Ok(())
     })?;
-    Ok(stamp)
+    Ok(validator)
 }
 
 /// Returns what differs whenever a plugin is no longer what was started; `None` where it is gone.

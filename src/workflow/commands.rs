@@ -21,7 +21,7 @@ use crate::store::workflows;
 /// Where commands come from, in the order of the documentation.
 pub const SOURCES: &[&dyn CommandSource] = &[&Operations, &Catalogs, &Tools, &Plugins];
 
-/// The indexes that were asked last, by database, source and stamp.
+/// The indexes that were asked last, by database, source and validator.
 static INDEXES: Kept<(PathBuf, SourceKind, String), Index> = Kept::new(8);
 
 /// The specs that were asked for last, by the same and their ids.
@@ -84,7 +84,8 @@ impl Reachable<'_> {
     pub fn spec(&self, id: &str) -> Result<Option<Arc<CommandSpec>>> {
         let Some((group, _)) = id.split_once(':') else { return Ok(None) };
         for source in SOURCES.iter().filter(|source| source.group().is_none_or(|only| only == group)) {
-            let key = (self.context.database().to_owned(), source.kind(), source.stamp(self.context)?, id.to_owned());
+            let key =
+                (self.context.database().to_owned(), source.kind(), source.validator(self.context)?, id.to_owned());
             let spec = match SPECS.find(&key) {
                 Some(kept) => kept,
                 None => match source.spec(self.context, id)? {
@@ -101,9 +102,9 @@ impl Reachable<'_> {
     ///
     /// # Errors
     /// `E_STORAGE` and its like.
-    pub fn stamp(&self) -> Result<String> {
-        let stamps = SOURCES.iter().map(|source| source.stamp(self.context)).collect::<Result<Vec<_>>>()?;
-        Ok(format!("{stamps:?} {}", self.context.surface.read_only))
+    pub fn validator(&self) -> Result<String> {
+        let validators = SOURCES.iter().map(|source| source.validator(self.context)).collect::<Result<Vec<_>>>()?;
+        Ok(format!("{validators:?} {}", self.context.surface.read_only))
     }
 
     /// Returns the value of a variable that the project allows its workflows to read.
@@ -135,7 +136,7 @@ impl Reachable<'_> {
     }
 
     fn index(&self, source: &dyn CommandSource) -> Result<Arc<Index>> {
-        let key = (self.context.database().to_owned(), source.kind(), source.stamp(self.context)?);
+        let key = (self.context.database().to_owned(), source.kind(), source.validator(self.context)?);
         INDEXES.get(key, || Ok(Index::new(source.briefs(self.context)?)))
     }
 

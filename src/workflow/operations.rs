@@ -35,7 +35,7 @@ impl CommandSource for Operations {
         Some(GROUP)
     }
 
-    fn stamp(&self, context: &Context) -> Result<String> {
+    fn validator(&self, context: &Context) -> Result<String> {
         Ok(format!("{:?}", context.surface))
     }
 
@@ -156,6 +156,6 @@ mod tests {
         assert!(Operations.spec(&reading, "mcpkg:prompt:list").unwrap().is_some());
         let deploys = with(Surface { groups: Some(vec!["deploy".to_owned()]), ..Surface::default() });
         assert!(Operations.briefs(&deploys).unwrap().iter().all(|brief| !brief.id.contains("prompt")));
-        assert_ne!(Operations.stamp(&reading).unwrap(), Operations.stamp(&deploys).unwrap());
+        assert_ne!(Operations.validator(&reading).unwrap(), Operations.validator(&deploys).unwrap());
     }
 }

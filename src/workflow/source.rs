@@ -21,7 +21,7 @@ pub trait CommandSource: Sync {
     ///
     /// # Errors
     /// `E_STORAGE` and its like.
-    fn stamp(&self, context: &Context) -> Result<String>;
+    fn validator(&self, context: &Context) -> Result<String>;
 
     /// Returns all its commands in short, for the index.
     ///

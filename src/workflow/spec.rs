@@ -64,6 +64,9 @@ pub struct CommandSpec {
     /// Why no step can run it, where none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
+    /// What who consents to it should know of it besides: that nobody looked at it as it is.
+    #[serde(skip)]
+    pub caution: Option<&'static str>,
     /// Its hash, once it was asked for.
     #[serde(skip)]
     pub hashed: Hashed,
@@ -112,6 +115,7 @@ impl CommandSpec {
             deprecated: false,
             runnable: true,
             why_not: None,
+            caution: None,
             hashed: Hashed::default(),
             id,
         }

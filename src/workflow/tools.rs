@@ -22,7 +22,7 @@ const PAGE: usize = 100;
 /// The tools of every domain that has some which are data; those alone that the caller may call by their names, too.
 pub struct Tools;
 
-/// The commands of the callers that asked last, by database and stamp.
+/// The commands of the callers that asked last, by database and validator.
 static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
 
 impl CommandSource for Tools {
@@ -34,7 +34,7 @@ impl CommandSource for Tools {
         Some(GROUP)
     }
 
-    fn stamp(&self, context: &Context) -> Result<String> {
+    fn validator(&self, context: &Context) -> Result<String> {
         let audience = context.audience();
         let validators = context.store.read(|db| {
             let validators = projections().map(|tools| (tools.validator)(db, &audience));
@@ -68,7 +68,7 @@ impl CommandSource for Tools {
 
 impl Tools {
     fn specs(&self, context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
-        let key = (context.database().to_owned(), self.stamp(context)?);
+        let key = (context.database().to_owned(), self.validator(context)?);
         SPECS.get(key, || {
             let mut specs = Vec::new();
             for tools in projections() {

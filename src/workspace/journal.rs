@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::carry::{self, Ground, Kept};
+use super::carry::{self, Carrier, Kept};
 use super::exclude::exclude;
 use super::lock::Lock;
 use super::root::{OWN, around, start};
@@ -94,13 +94,13 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
     };
     let message = format!("mcpkg: {} {}", plan.operation, plan.subject);
     let never = CancellationToken::new();
-    let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
+    let carrier = Carrier { root, lock: lock.file(), cancelled: &never, message: &message };
     let mut done = 0;
-    let landed = carry::apply(&ground, &plan.land, &mut done).and_then(|()| landed(context, id, &plan.becomes));
+    let landed = carry::apply(&carrier, &plan.land, &mut done).and_then(|()| landed(context, id, &plan.becomes));
     if let Err(error) = landed {
-        return Err(undo(context, &ground, id, plan.land.split_at(done), error)?);
+        return Err(undo(context, &carrier, id, plan.land.split_at(done), error)?);
     }
-    let mut warnings = tidy(&ground, &plan.tidy);
+    let mut warnings = tidy(&carrier, &plan.tidy);
     warnings.extend(exclude(root).err().map(|error| error.message().to_owned()));
     finished(context, id, &event(plan), &plan.subject)?;
     end(root)?;
@@ -137,7 +137,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     }
     let never = CancellationToken::new();
     let message = format!("mcpkg: recover {} {}", applying.operation, applying.subject);
-    let ground = Ground { root, lock: lock.file(), cancelled: &never, message: &message };
+    let carrier = Carrier { root, lock: lock.file(), cancelled: &never, message: &message };
     let what = format!("`{} {}`", applying.operation, applying.subject);
     let done = match run.as_ref().map(|run| (run.id, run.state)) {
         // It was killed before the database knew of it, and so before anything was moved.
@@ -147,7 +147,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(Some(format!("{what} had not begun, and was forgotten")))
         }
         Some((id, State::Landed)) => {
-            let warnings = tidy(&ground, &applying.tidy);
+            let warnings = tidy(&carrier, &applying.tidy);
             set(context, id, State::Done)?;
             end(root)?;
             let more = warnings.iter().map(|warning| format!("; {warning}")).collect::<String>();
@@ -160,9 +160,9 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
         other => {
             // Only its database knew whether it had landed: what comes after that is undone too, as far as it was done.
             let after: &[Step] = if other.is_none() { &applying.tidy } else { &[] };
-            let mut kept = carry::revert(&ground, after)?;
-            kept.extend(carry::put_files_back(&ground, &applying.land)?);
-            kept.extend(carry::revert(&ground, &applying.land)?);
+            let mut kept = carry::revert(&carrier, after)?;
+            kept.extend(carry::put_files_back(&carrier, &applying.land)?);
+            kept.extend(carry::revert(&carrier, &applying.land)?);
             if let Some((id, _)) = other {
                 set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
             }
@@ -322,7 +322,7 @@ fn finished(context: &Context, id: i64, kind: &str, subject: &str) -> Result<()>
 }
 
 /// Carries out what comes after a run has landed; returns what could not be done, a line each.
-fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
+fn tidy(carrier: &Carrier<'_>, steps: &[Step]) -> Vec<String> {
     let (mut warnings, mut stopped) = (Vec::new(), Vec::new());
     for step in steps {
         // A branch that a work tree could not leave stays.
@@ -330,15 +330,15 @@ fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
             warnings.push(format!("not done: {}", step.shown()));
             continue;
         }
-        let applied = carry::apply(ground, std::slice::from_ref(step), &mut 0);
+        let applied = carry::apply(carrier, std::slice::from_ref(step), &mut 0);
         // It was done already, where a run is completed that was cut off.
         if let Err(error) = applied
-            && !carry::is_done(ground, step).unwrap_or(false)
+            && !carry::is_done(carrier, step).unwrap_or(false)
         {
             warnings.push(format!("not done: {}: {}", step.shown(), error.message()));
             stopped.push(step.repo());
             if may_have_begun(&error) {
-                let stays = carry::put_files_back(ground, std::slice::from_ref(step)).unwrap_or_default();
+                let stays = carry::put_files_back(carrier, std::slice::from_ref(step)).unwrap_or_default();
                 warnings.extend(stays.into_iter().map(|kept| format!("{}: {}", kept.repo, kept.what)));
             }
         }
@@ -349,20 +349,20 @@ fn tidy(ground: &Ground<'_>, steps: &[Step]) -> Vec<String> {
 /// Undoes a run after `error`; returns what to say of it.
 fn undo(
     context: &Context,
-    ground: &Ground<'_>,
+    carrier: &Carrier<'_>,
     id: i64,
     (done, failed): (&[Step], &[Step]),
     error: Error,
 ) -> Result<Error> {
     // Of those that failed together some may have been done; what was not is where somebody else put it.
-    carry::revert(ground, failed)?;
+    carry::revert(carrier, failed)?;
     let mut kept = match failed.first() {
-        Some(step) if may_have_begun(&error) => carry::put_files_back(ground, std::slice::from_ref(step))?,
+        Some(step) if may_have_begun(&error) => carry::put_files_back(carrier, std::slice::from_ref(step))?,
         _ => Vec::new(),
     };
-    kept.extend(carry::revert(ground, done)?);
+    kept.extend(carry::revert(carrier, done)?);
     set(context, id, if kept.is_empty() { State::Undone } else { State::Kept })?;
-    end(ground.root)?;
+    end(carrier.root)?;
     Ok(said(error, &kept))
 }
 

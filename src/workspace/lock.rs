@@ -17,7 +17,7 @@ use crate::file;
 use crate::op::Context;
 
 /// How long the lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Between two looks whether it is free.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -38,7 +38,7 @@ impl Lock {
     /// `E_WORKSPACE_BUSY` after ten seconds, `E_CANCELLED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn take(context: &Context, root: &Path, what: &str) -> Result<Self> {
         (context.step_aside)();
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(lock) = Self::try_take(root)? {
                 return lock.told(&format!("{what}, begun {}", rfc3339(context.clock.now())));

@@ -30,23 +30,29 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     assert_snapshot!(scratch.run(&["import", "repo", "--dry-run"]), @r#"
     status: 0
     --- stdout
-    create	skill	pdf.SKILL.md	skill://pdf/SKILL.md	plugins/git/skills/pdf/SKILL.md
-    create	instructions	py.mdc	instructions://py.mdc	.cursor/rules/py.mdc
-    create	servers	.mcp.json		.mcp.json
-    create	instructions	AGENTS.md	instructions://AGENTS.md	AGENTS.md
-    create	resource	README.md	file:///README.md	README.md
-    create	subagent	agents.bot.md	subagent://bot	plugins/git/agents/bot.md
-    create	prompt	commit		plugins/git/commands/commit.md
-    create	instructions	web.AGENTS.md	instructions://web.AGENTS.md	web/AGENTS.md
-    same			as plugins/git/commands/commit.md	plugins/hub/commands/commit.md
-    left out			hidden	.env
-    left out			node_modules (1 file)	node_modules/
+    3	create	instructions
+    1	create	prompt
+    1	create	resource
+    1	create	servers
+    1	create	skill
+    1	create	subagent
+    1	same	as another file
+    1	left out	hidden
+    1	left out	node_modules
     --- stderr
     hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`
-    hint: `plugins/hub/commands/commit.md` is the same as `plugins/git/commands/commit.md`; it was imported once
-    hint: left out 2 files: hidden: 1; node_modules: 1; `-v` lists them
+    hint: the files were only looked at; `-v` lists them
     hint: among the resources: 1 skill, 3 files of instructions, 1 subagent
     "#);
+    let verbose = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
+    for line in [
+        "plugins/git/commands/commit.md: create prompt commit",
+        "plugins/git/skills/pdf/SKILL.md: create skill pdf.SKILL.md (skill://pdf/SKILL.md)",
+        "plugins/hub/commands/commit.md: same: as plugins/git/commands/commit.md",
+        "node_modules/: left out: node_modules (1 file)",
+    ] {
+        assert!(verbose.lines().any(|told| told == line), "{line}: {verbose}");
+    }
     assert_snapshot!(scratch.run(&["-v", "import", "repo", "--only", "plugins/hub"]), @r#"
     status: 0
     --- stdout

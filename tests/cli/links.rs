@@ -32,7 +32,7 @@ fn leads_to(path: &Path) -> String {
 }
 
 #[test]
-fn links_come_back_as_links() {
+fn a3_links_come_back_as_links() {
     let scratch = linked();
     let told = scratch.json(&["import", "tree"]);
     assert_eq!(told["files"]["same"], 3, "{told:#}");

@@ -82,7 +82,18 @@ fn plan_and_status_count_what_is_loaded_in_each_session() {
 }
 
 #[test]
-fn codex_is_warned_of_what_it_would_cut() {
+fn a4_copilots_budget_counts_each_of_the_files_that_differ() {
+    let place = place(&[]);
+    for (file, text) in [("AGENTS.md", "One.\n"), ("CLAUDE.md", "Other.\n"), ("GEMINI.md", "A third.\n")] {
+        place.write(&format!("root/{file}"), text);
+    }
+    let (bytes, mut files) = place.loaded(&["status", "--target", "copilot"], "copilot");
+    files.sort();
+    assert_eq!((bytes, files), (21, vec!["AGENTS.md 5".into(), "CLAUDE.md 7".into(), "GEMINI.md 9".into()]));
+}
+
+#[test]
+fn a5_codex_is_warned_of_what_it_would_cut() {
     let place = place(&[("big", 20_000, &[]), ("small", 100, &[]), ("sub", 20_000, &["--globs", "sub/**"])]);
     let warnings = place.warnings(&["plan", "--target", "codex"]);
     let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };

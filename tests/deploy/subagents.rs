@@ -74,7 +74,7 @@ fn each_target_has_a_subagent_in_its_own_form() {
 }
 
 #[test]
-fn tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
+fn a29_tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
     let place =
         place("---\nname: reviewer\ndescription: d\ntools: [\"view\", \"bash\", \"search\", \"git/log\"]\n---\nText\n");
     came_from(&place, "vscode", ".github/agents/deep/reviewer.agent.md");
@@ -92,6 +92,15 @@ fn tools_are_told_in_each_agents_names_and_never_as_a_list_of_nothing() {
     place.resource("subagent://reviewer", "---\ndescription: d\ntools: [\"read\", \"web\"]\n---\nText\n");
     place.deploy(&[]);
     assert_eq!(place.read(FILES[2]), "---\nname: reviewer\ndescription: d\nreadonly: true\n---\n\nText\n");
+}
+
+#[test]
+fn a30_cursor_has_no_quotes_and_no_list_of_yaml() {
+    let place = place("---\nname: \"reviewer\"\ndescription: 'Reviews: it'\ntools:\n- Read\n- Grep\n---\nText\n");
+    came_from(&place, "claude_code", ".claude/agents/reviewer.md");
+    place.deploy(&["--target", "cursor"]);
+    assert_eq!(place.read(FILES[2]), "---\nname: reviewer\ndescription: Reviews: it\nreadonly: true\n---\n\nText\n");
+    assert_eq!(place.drift(&["--target", "cursor"]), [""; 0]);
 }
 
 #[test]

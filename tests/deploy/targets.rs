@@ -170,7 +170,7 @@ fn a14_a_rule_stands_once_for_all_that_read_it() {
 }
 
 #[test]
-fn a22_to_a27_commands_have_the_placeholders_that_each_agent_fills_in() {
+fn a22_to_a25_a27_and_a28_commands_have_the_placeholders_that_each_agent_fills_in() {
     let place = place();
     place.write(
         "root/in/.claude/commands/git/explain.md",

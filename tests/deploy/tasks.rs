@@ -238,14 +238,18 @@ fn over_http_a_task_is_its_keys_alone() {
 #[test]
 fn a_key_that_may_only_read_has_no_tasks() {
     let place = slow();
-    let made = place.scratch.json(&["access", "create", "reader", "--read-only"]);
-    let key = made["key"].as_str().expect("a key");
+    let key = |arguments: &[&str]| {
+        let made = place.scratch.json(&[&["access", "create"], arguments].concat());
+        made["key"].as_str().expect("a key").to_owned()
+    };
+    let (reader, writer) = (key(&["reader", "--read-only"]), key(&["writer"]));
     let server = over_http(&mut with_git_of(&place));
-    let request = asked(key, "tools/call", call(&place, "plan"));
+    let request = |key: &str| asked(key, "tools/call", call(&place, "plan"));
     let answer = std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| server.send(&request).message());
-        // By then the same call of a key that may write would be a task.
-        std::thread::sleep(Duration::from_millis(500));
+        let waiting = scope.spawn(|| server.send(&request(&reader)).message());
+        // By then the same call of a key that may write is a task.
+        let task = server.send(&request(&writer)).message();
+        assert_eq!(task["result"]["resultType"], "task", "{task}");
         place.write("go", "");
         waiting.join().expect("an answer")
     });

@@ -9,6 +9,7 @@ mod killed;
 mod noise;
 mod pipes;
 mod power;
+mod published;
 mod replaced;
 mod sources;
 mod strangers;

@@ -61,7 +61,7 @@ fn j2_what_lies_in_the_home_and_in_the_project_is_imported_together_and_deployed
     ground.put(".claude/commands/ours.md", "Ours\n", 0o644);
     let first = ground.tree();
     let shown = ground.ok(&["import", "--dry-run", "../home/.claude/commands", ".claude/commands"]);
-    assert!(shown.contains("mine") && shown.contains("ours"), "{shown}");
+    assert_eq!(shown, "2\tcreate\tprompt\n");
     assert_eq!(ground.ok(&["prompt", "list"]), "");
     ground.ok(&["import", "../home/.claude/commands", ".claude/commands"]);
     assert_eq!(changes(&ground.data(&["plan", "--target", "claude_code"])), ["create .claude/commands/mine.md"]);

@@ -1,5 +1,6 @@
 //! Contract 002: tools.
 
+mod access;
 mod answers;
 mod asking;
 mod builds;
@@ -7,7 +8,6 @@ mod cache;
 mod config;
 mod defects;
 mod doctor;
-mod doors;
 mod downloads;
 mod escapes;
 mod face;
@@ -33,7 +33,7 @@ mod session;
 mod signing;
 #[cfg(feature = "sigstore")]
 mod sigstore;
-mod team;
+pub mod team;
 mod trust;
 mod update;
 #[cfg(feature = "wasm")]

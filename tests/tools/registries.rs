@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Client, Scratch};
+use crate::support::{Client, Random, Scratch};
 
 const MANIFEST: &str = "name: alice/utils/weather\nversion: VERSION\ndescription: Tells the weather of a city\n\
                         tags: [forecast]\nlicense: MIT\ncommand: echo sunny\n";
@@ -122,6 +122,45 @@ fn registries_are_listed_shown_indexed_and_removed() {
     assert_eq!(search(&scratch, &["weather", "--registry", "local"])["total"], 0);
     assert!(scratch.run(&["registry", "show", "team"]).stderr.contains("no registry 'team'"));
     assert!(scratch.path().join("team-tools/registry.json").exists());
+}
+
+#[test]
+fn an_index_that_is_none_is_told_and_nothing_of_it_is_kept() {
+    let scratch = scratch_with_team();
+    scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
+    assert_eq!(search(&scratch, &["weather"])["total"], 1);
+    let path = scratch.path().join("team-tools/index.json");
+    let good = std::fs::read(&path).expect("the index");
+    let rows = || {
+        let database = rusqlite::Connection::open(scratch.db()).expect("the database");
+        let sql = "SELECT registry || ' ' || name || ' ' || version || ' ' || description FROM tool_listing ORDER BY 1";
+        let mut statement = database.prepare(sql).expect("a statement");
+        let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("rows");
+        rows.collect::<Result<Vec<_>, _>>().expect("texts")
+    };
+    let before = rows();
+    let mut random = Random::new();
+    for round in 0..24 {
+        let length = random.below(4096);
+        let bytes = match round % 4 {
+            0 => random.bytes(length),
+            // Without its last bracket.
+            1 => good[..length % (good.len() - 2)].to_vec(),
+            2 => String::from_utf8_lossy(&good).replace("\"version\": 1,", "\"version\": 2,").into_bytes(),
+            _ => vec![b'['; 1 + 64 * length],
+        };
+        std::fs::write(&path, &bytes).expect("another index");
+        let ran = scratch.run(&["--json", "tool", "search", "weather", "--registry", "team"]);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(
+            matches!(ran.status, 0 | 1) && told.contains("index.json"),
+            "{:?}: {ran}",
+            bytes.escape_ascii().to_string()
+        );
+        assert_eq!(rows(), before, "{:?}", bytes.escape_ascii().to_string());
+    }
+    std::fs::write(&path, &good).expect("the index as it was");
+    assert_eq!(search(&scratch, &["weather"])["total"], 1);
 }
 
 #[test]

@@ -91,7 +91,16 @@ fn what_is_beyond_the_sandbox_is_allowed_at_a_terminal_alone() {
     assert_eq!(scratch.json(&["tool", "allow", "./other"])["granted"], json!([]));
     assert_eq!(scratch.json(&["tool", "run", "./greet", "-i", "name=you", "--dry-run"])["network"], json!(true));
     assert_eq!(scratch.json(&["tool", "run", "./other", "-i", "name=you", "--dry-run"])["network"], json!(false));
+    let all = scratch.json(&["tool", "allow"]);
+    assert_eq!(all["granted"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&all["granted"][0]["tool"], &all["granted"][0]["kind"]),
+        (&granted["tool"], &json!("network")),
+        "{all}"
+    );
+    assert!(scratch.ok(&["tool", "allow"]).contains("\tnetwork\tyes\tnobody (the folder "));
     scratch.ok(&["tool", "allow", "./greet", "network", "--revoke"]);
+    assert_eq!(scratch.ok(&["tool", "allow"]), "");
     assert_eq!(scratch.json(&["tool", "allow", "./greet"])["granted"], json!([]));
 }
 

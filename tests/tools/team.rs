@@ -18,9 +18,14 @@ impl Team {
     /// Starts one, with more arguments for `serve`.
     pub fn start(arguments: &[&str]) -> Self {
         let scratch = Scratch::new();
-        let serve = ["--json", "serve", "--http", "--registry", "--port", "0"];
-        let server = Http::spawn(scratch.command().args(serve).args(arguments));
+        let server = Self::serve(&scratch, arguments);
         Self { scratch, server }
+    }
+
+    /// Starts a server that offers the database of `scratch`.
+    pub fn serve(scratch: &Scratch, arguments: &[&str]) -> Http {
+        let serve = ["--json", "serve", "--http", "--registry", "--port", "0"];
+        Http::spawn(scratch.command().args(serve).args(arguments))
     }
 
     /// Makes an access key.

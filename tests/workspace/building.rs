@@ -206,10 +206,13 @@ fn a_build_whose_process_was_killed_is_listed_as_unfinished() {
 /// A server ends though a client that is there does not wait for its build: see `a_build_ends_with_the_client_that_asked_for_it`.
 #[test]
 fn a_client_that_sends_no_more_and_reads_on_gets_its_answer() {
-    let shop = Builds::new(&[("lib", "build_cmd = \"sleep 0.5\"")]);
+    let waits = "build_cmd = \"sh -c 'echo > ../begun; while ! test -e ../go; do sleep 0.01; done'\"";
+    let shop = Builds::new(&[("lib", waits)]);
     let Some(mut client) = shop.trusted_server() else { return };
     let id = client.post("tools/call", json!({ "name": "smctl_build", "arguments": {} }));
+    eventually("the build has begun", || shop.root().join("begun").exists().then_some(()));
     client.close_input();
+    std::fs::write(shop.root().join("go"), "").expect("a file");
     let answer = client.answer(&json!(id));
     assert_eq!(answer["result"]["structuredContent"]["all_passed"], true, "{answer:#}");
     assert_eq!(client.wait(Duration::from_secs(10)), Wait::Closed);

@@ -87,7 +87,8 @@ fn x40_undo_goes_back_step_by_step_and_an_undo_is_taken_back_by_its_name() {
             "workspace init shop done",
         ]
     );
-    let (error, _) = shop.refused(&["flow", "undo"]);
+    let (error, status) = shop.refused(&["flow", "undo"]);
+    assert_eq!((status, &error["code"]), (1, &serde_json::json!("E_RUN_STATE")));
     assert!(
         error["message"].as_str().is_some_and(|said| said.contains("`workspace init` is not taken back")),
         "{error}"

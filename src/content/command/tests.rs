@@ -147,7 +147,7 @@ fn a_command_of_opencode_counts_from_zero_in_claude_code() {
 }
 
 #[test]
-fn arguments_are_those_that_claude_code_sees() {
+fn a24_arguments_are_those_that_claude_code_sees() {
     let names = |file: &str| {
         let (attributes, _) = prompt(file);
         attributes.arguments.into_iter().map(|argument| argument.name).collect::<Vec<_>>()

@@ -66,8 +66,19 @@ impl Account {
         self.notes.iter().map(note).collect()
     }
 
+    /// Returns how many files became no item, by what happened to them and why.
+    pub fn counted(&self) -> impl Iterator<Item = (u64, &'static str, &'static str)> {
+        let same =
+            Some(self.same.len() as u64).filter(|count| *count > 0).map(|count| (count, "same", "as another file"));
+        let mut reasons: BTreeMap<Reason, u64> = BTreeMap::new();
+        for left in &self.left_out {
+            *reasons.entry(left.reason).or_default() += left.files;
+        }
+        same.into_iter().chain(reasons.into_iter().map(|(reason, count)| (count, "left out", reason.text())))
+    }
+
     /// Returns a row for each file that became no item: what happened to it, why, and its path.
-    pub fn rows(&self) -> impl Iterator<Item = [String; 3]> {
+    fn rows(&self) -> impl Iterator<Item = [String; 3]> {
         let same = self.same.iter().map(|(path, other)| ["same".to_owned(), format!("as {other}"), path.clone()]);
         let left = self.left_out.iter().map(|left| {
             let files = if left.path.ends_with('/') { format!(" ({})", files(left.files)) } else { String::new() };
@@ -110,7 +121,7 @@ impl Account {
     }
 
     /// Returns each note once, with the files that it is about.
-    fn grouped_notes(&self) -> Vec<String> {
+    pub fn grouped_notes(&self) -> Vec<String> {
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         let mut places: BTreeMap<&str, usize> = BTreeMap::new();
         for note in &self.notes {
@@ -136,7 +147,7 @@ impl Account {
         lines
     }
 
-    /// Returns a line for each file and each note.
+    /// Returns a line for each note, and for each file that became no item.
     pub fn lines(&self) -> Vec<String> {
         let notes = self.notes.iter().map(|Note { path, line, text }| {
             let line = line.map_or(String::new(), |line| format!(":{line}"));
@@ -184,5 +195,11 @@ mod tests {
             ]
         );
         assert_eq!(account.lines().len(), 8);
+        let counted: Vec<_> = account.counted().collect();
+        assert_eq!(
+            counted[..2],
+            [(1, "same", "as another file"), (1, "left out", "cannot be read as its agent reads it")]
+        );
+        assert_eq!(counted.iter().map(|(count, ..)| count).sum::<u64>(), 43);
     }
 }

@@ -37,7 +37,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -47,7 +47,7 @@ use serde_json::{Map, Value};
 use super::GROUP;
 use crate::error::Result;
 use crate::mcp_servers::secrets::Secrets;
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use crate::plural;
 use account::Account;
 use item::Item;
@@ -153,13 +153,13 @@ impl Operation for Import {
         };
         let mut reply = if self.dry_run {
             let Plan { actions, of_servers, project, .. } = content.plan(context)?;
-            let taken = items.iter().zip(&actions).map(|(item, action)| row(item, action));
-            let taken = taken.chain(servers.iter().zip(&of_servers).map(|(found, action)| servers::row(found, action)));
-            let others = account.rows().map(|[what, why, path]| vec![what, String::new(), String::new(), why, path]);
-            let columns = &["ACTION", "KIND", "NAME", "URI", "FILE"];
-            let rows = taken.chain(others).collect();
-            let table = Table { columns, rows, empty: "Found nothing to import".to_owned() };
-            Reply::new(Body::Table(table), data(&project.name, &actions, &of_servers))
+            let table = counted(&items, &actions, &of_servers, &account);
+            let mut reply = Reply::new(Body::Table(table), data(&project.name, &actions, &of_servers));
+            reply.details = items.iter().zip(&actions).map(|(item, action)| line(item, action)).collect();
+            reply.details.extend(servers.iter().zip(&of_servers).map(|(found, action)| servers::line(found, action)));
+            reply.hints = account.grouped_notes();
+            reply.hints.push(format!("the files were only looked at{LISTED_BY_VERBOSE}"));
+            reply
         } else {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
@@ -167,11 +167,12 @@ impl Operation for Import {
             let Plan { actions, of_servers, project, .. } = content.write(context, &self.subject())?;
             let data = data(&project.name, &actions, &of_servers);
             let of_servers = servers::sentence(&of_servers);
-            Reply::sentence(sentence(&project.name, &items, &actions, of_servers), data)
+            let mut reply = Reply::sentence(sentence(&project.name, &items, &actions, of_servers), data);
+            reply.hints = account.hints();
+            reply
         };
-        reply.hints = account.hints();
         reply.hints.extend(among(&items));
-        reply.details = account.lines();
+        reply.details.extend(account.lines());
         if items.is_empty() {
             reply.hints.push("no file was found to import".to_owned());
         }
@@ -196,10 +197,23 @@ fn among(items: &[Item]) -> Option<String> {
     (!told.is_empty()).then(|| format!("among the resources: {}", told.join(", ")))
 }
 
-fn row(item: &Item, action: &Action) -> Vec<String> {
-    let what = &item.entry.what;
-    let uri = what.uri().unwrap_or_default().to_owned();
-    vec![action.word().to_owned(), item.word().to_owned(), item.entry.name.clone(), uri, item.path.clone()]
+/// Returns how many files there are, by what would become of them: what they are, or why they are no item.
+fn counted(items: &[Item], actions: &[Action], of_servers: &[servers::Action], account: &Account) -> Table {
+    let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    let of_items = items.iter().zip(actions).map(|(item, action)| (action.word(), item.word()));
+    for what in of_items.chain(of_servers.iter().map(|action| (action.word(), servers::WORD))) {
+        *counts.entry(what).or_default() += 1;
+    }
+    let counts = counts.into_iter().map(|((action, what), count)| (count, action, what));
+    let row = |(count, action, what): (u64, &str, &str)| vec![count.to_string(), action.to_owned(), what.to_owned()];
+    let rows = counts.chain(account.counted()).map(row).collect();
+    Table { columns: &["COUNT", "ACTION", "WHAT"], rows, empty: "Found nothing to import".to_owned() }
+}
+
+/// Returns the line of an item: its file, and what would become of it.
+fn line(item: &Item, action: &Action) -> String {
+    let uri = item.entry.what.uri().map_or(String::new(), |uri| format!(" ({uri})"));
+    format!("{}: {} {} {}{uri}", item.path, action.word(), item.word(), item.entry.name)
 }
 
 fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: Option<String>) -> String {

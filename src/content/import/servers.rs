@@ -26,7 +26,7 @@ pub enum Action {
 
 impl Action {
     /// The word for people and programs.
-    const fn word(&self) -> &'static str {
+    pub const fn word(&self) -> &'static str {
         match self {
             Action::Create => "create",
             Action::Update(_) => "update",
@@ -113,10 +113,12 @@ pub fn sentence(actions: &[Action]) -> Option<String> {
     (written > 0).then(|| plural::count(written, "MCP server"))
 }
 
-/// Returns the row of a server in the table of a dry run.
-pub fn row(found: &Found, action: &Action) -> Vec<String> {
-    let uri = String::new();
-    vec![action.word().to_owned(), "mcp server".to_owned(), found.server.name.clone(), uri, found.file.clone()]
+/// What one of them is called.
+pub const WORD: &str = "mcp server";
+
+/// Returns the line of a server: its file, and what would become of it.
+pub fn line(found: &Found, action: &Action) -> String {
+    format!("{}: {} {WORD} {}", found.file, action.word(), found.server.name)
 }
 
 /// Returns the servers as data.

@@ -278,8 +278,8 @@ fn conflicts_are_all_listed_and_nothing_is_half_imported() {
     let trail = world.trail();
     let shown = world.import(&["--dry-run"], &[""]).unwrap();
     let Body::Table(table) = &shown.body else { panic!("{shown:?}") };
-    assert_eq!(table.rows[0], ["conflict", "resource", "a.md", "file:///a.md", "a.md"]);
-    assert_eq!(table.rows[2][0], "create");
+    assert_eq!(table.rows, [["2", "conflict", "resource"], ["1", "create", "resource"]]);
+    assert_eq!(shown.details[0], "a.md: conflict resource a.md (file:///a.md)");
     assert_eq!((world.items(), world.trail()), (before.clone(), trail));
 
     let refused = world.import(&[], &[""]).unwrap_err();

@@ -253,8 +253,8 @@ impl<'c> Mirror<'c> {
         self.remove_stale_locks();
         let words = ["fetch", "--progress", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--"];
         let args = [&PROTOCOLS[..], &words[..], &[&self.url], specs].concat();
-        let told = Told::new(Arc::clone(&self.context.progress));
-        git::watch(&self.git(), &args, told.tell(), &self.limits(FETCH)).map(drop)
+        let progress = FetchProgress::new(Arc::clone(&self.context.progress));
+        git::watch(&self.git(), &args, progress.tell(), &self.limits(FETCH)).map(drop)
     }
 
     /// Removes the locks of a git that was killed: this process alone works here.
@@ -447,12 +447,12 @@ pub fn shown(reference: &str) -> String {
 }
 
 /// Reads from what git says of itself how far a fetch is.
-struct Told {
+struct FetchProgress {
     progress: Arc<Progress>,
     line: Vec<u8>,
 }
 
-impl Told {
+impl FetchProgress {
     fn new(progress: Arc<Progress>) -> Self {
         Self { progress, line: Vec::new() }
     }

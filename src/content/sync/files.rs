@@ -43,7 +43,7 @@ pub(super) struct Folder {
 /// # Errors
 /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`,
 /// `E_FILE_FAILED`.
-pub(super) fn settle(
+pub(super) fn missing(
     steps: &mut [Step],
     look: &Look,
     listed: &HashSet<String>,
@@ -60,10 +60,10 @@ pub(super) fn settle(
         let wanted = servers::wanted(steps, look)?;
         let said = servers::said(steps, look, &wanted)?;
         let (files, expected) = files(steps, look, listed, &said)?;
-        let (settled, read) = export::settle(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
+        let (complete, read) = export::importable(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
         let mut to_list = export::servers::not_said(&wanted.values().cloned().collect::<Vec<_>>(), &read);
         to_list.sort_by(|a, b| a.name.cmp(&b.name));
-        let unsaid = servers::unsaid(steps, look, &wanted, &settled, &to_list)?;
+        let unsaid = servers::unsaid(steps, look, &wanted, &complete, &to_list)?;
         if unsaid.is_empty() {
             for step in steps.iter_mut() {
                 if let Some((entry, content)) = said.get(&step.path) {
@@ -74,7 +74,7 @@ pub(super) fn settle(
                 }
             }
             let listings = Listing::differences(&look.listed_servers, &to_list);
-            return Ok(Folder { writes: writes(steps, look, settled), listings });
+            return Ok(Folder { writes: writes(steps, look, complete), listings });
         }
         for (at, why) in unsaid {
             steps[at].act = Act::LetBe(why);
@@ -82,11 +82,11 @@ pub(super) fn settle(
     }
 }
 
-/// Returns the files that the folder is to have and has not; `settled` are all that it is to have.
-fn writes(steps: &[Step], look: &Look, settled: Vec<File>) -> Vec<FileWrite> {
+/// Returns the files that the folder is to have and has not; `complete` are all that it is to have.
+fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
     let mut writes: Vec<FileWrite> = Vec::new();
     let mut new_paths = HashSet::new();
-    for file in settled {
+    for file in complete {
         let there = look.items.get(&file.relative);
         let is_prompt = there.is_some_and(|there| there.entry.what.is_prompt());
         // A prompt says nothing of its file's mode.

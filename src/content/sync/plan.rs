@@ -66,7 +66,7 @@ impl Plan {
         names::hold_back(&mut steps, look);
         servers::lay(&mut steps, look)?;
         let first_manifest = !look.has_manifest;
-        let Folder { writes, listings } = files::settle(&mut steps, look, &listed, first_manifest)?;
+        let Folder { writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
         let switched_off = servers::switched_off(&steps, look)?;
         Ok(Self { steps, rows, writes, listings, switched_off, first_manifest })
     }

@@ -97,20 +97,20 @@ pub fn run(sandbox: Program, request: Request, meeting: &Meeting, limits: &Limit
         // Who starts a container may be gone, and the container not: it ends where nobody listens to it.
         end(&met);
     }
-    let told = talk.recv_timeout(DRAIN).or_else(|_| {
+    let report = talk.recv_timeout(DRAIN).or_else(|_| {
         end(&met);
         talk.recv_timeout(DRAIN)
     });
-    let (output, told) = (output?, told.unwrap_or_default());
+    let (output, report) = (output?, report.unwrap_or_default());
     Ok(Finished {
-        ended: told.ended,
-        began: told.began,
+        ended: report.ended,
+        began: report.began,
         status: output.status,
         stdout: output.stdout,
         stderr: output.stderr,
-        files: told.files,
-        left_out: told.left_out,
-        ran_out_of_memory: told.ran_out_of_memory,
+        files: report.files,
+        left_out: report.left_out,
+        ran_out_of_memory: report.ran_out_of_memory,
     })
 }
 
@@ -124,8 +124,8 @@ fn end(met: &Receiver<UnixStream>) {
 struct Met {
     /// The other side's end, where it is its standard input.
     stdin: Option<UnixStream>,
-    /// What was told, at the end.
-    talk: Receiver<Told>,
+    /// What it reported, at the end.
+    talk: Receiver<Report>,
     /// This side's end, once the other one is there.
     met: Receiver<UnixStream>,
     /// The socket that is listened at.
@@ -134,7 +134,7 @@ struct Met {
 
 impl Met {
     fn begin(meeting: &Meeting, request: Request, limits: &Limits<'_>) -> io::Result<Self> {
-        let patience = Some(limits.time.saturating_add(DRAIN));
+        let timeout = Some(limits.time.saturating_add(DRAIN));
         let ((sender, talk), (meets, met)) = (channel(), channel());
         let (stdin, accept): (_, Box<dyn FnOnce() -> io::Result<UnixStream> + Send>) = match meeting {
             Meeting::Stdin => {
@@ -150,14 +150,14 @@ impl Met {
             }
         };
         let talk_over = move || {
-            let mut told = Told::default();
+            let mut report = Report::default();
             // Where it cannot be written to, or what it says is no frame, it ended or is no starter any more.
             let _ = accept().and_then(|channel| {
-                channel.set_write_timeout(patience)?;
+                channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);
-                listen(&channel, &request, &mut told)
+                listen(&channel, &request, &mut report)
             });
-            let _ = sender.send(told);
+            let _ = sender.send(report);
         };
         thread::Builder::new().name("to-sandbox".to_owned()).spawn(talk_over)?;
         let met_again = match meeting {
@@ -168,9 +168,9 @@ impl Met {
     }
 }
 
-/// What the starter told.
+/// What the starter reported.
 #[derive(Debug, Default)]
-struct Told {
+struct Report {
     began: bool,
     ended: Option<Ended>,
     files: Vec<Left>,
@@ -178,7 +178,7 @@ struct Told {
     ran_out_of_memory: bool,
 }
 
-fn listen(mut channel: &UnixStream, request: &Request, told: &mut Told) -> io::Result<()> {
+fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let (mut files, mut bytes) = request.output.as_ref().map_or((0, 0), |output| (output.files, output.bytes));
     let mut from = BufReader::new(channel);
@@ -189,30 +189,30 @@ fn listen(mut channel: &UnixStream, request: &Request, told: &mut Told) -> io::R
     };
     loop {
         match Frame::read(&mut from)? {
-            Frame::Ready => told.began = true,
-            Frame::OutOfMemory => told.ran_out_of_memory = true,
+            Frame::Ready => report.began = true,
+            Frame::OutOfMemory => report.ran_out_of_memory = true,
             Frame::File(path) => {
                 one_more()?;
-                told.files.push(Left::File { path, bytes: Vec::new(), executable: false });
+                report.files.push(Left::File { path, bytes: Vec::new(), executable: false });
             }
             Frame::Program(path) => {
                 one_more()?;
-                told.files.push(Left::File { path, bytes: Vec::new(), executable: true });
+                report.files.push(Left::File { path, bytes: Vec::new(), executable: true });
             }
             Frame::Link(path, to) => {
                 one_more()?;
-                told.files.push(Left::Link { path, to });
+                report.files.push(Left::Link { path, to });
             }
             Frame::Bytes(more) => {
                 bytes = bytes.checked_sub(more.len() as u64).ok_or_else(too_much)?;
-                match told.files.last_mut() {
+                match report.files.last_mut() {
                     Some(Left::File { bytes, .. }) => bytes.extend(more),
                     _ => return Err(too_much()),
                 }
             }
-            Frame::LeftOut(path) => told.left_out.push(path),
+            Frame::LeftOut(path) => report.left_out.push(path),
             Frame::Ended(ended) => {
-                told.ended = Some(ended);
+                report.ended = Some(ended);
                 return Ok(());
             }
         }

@@ -60,7 +60,7 @@ impl Operation for Import {
         let mut plan = gather::plan(context, &home, project.as_ref())?;
         if !self.dry_run {
             let now = context.store.read(|db| trust::rules(db, context))?;
-            widening::settle(context, &now, &mut plan)?;
+            widening::decide(context, &now, &mut plan)?;
             write::tighten(context, &plan)?;
             write::write(context, &plan, &home.own.display().to_string())?;
         }

@@ -18,7 +18,7 @@ const FROM: &str = "config.yaml";
 ///
 /// # Errors
 /// `E_CONFIRM_REQUIRED` where the person says no: nothing is taken then.
-pub fn settle(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
+pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     let lines = lines(now, plan);
     if lines.is_empty() {
         return Ok(());

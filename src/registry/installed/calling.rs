@@ -62,7 +62,7 @@ pub fn tool_of(subject: &Subject, verdict: Option<&Verdict>) -> run::Tool {
     let publisher = verdict.and_then(Verdict::publisher);
     run::Tool {
         name: subject.name.clone(),
-        version: Some(subject.version.clone()),
+        version: Some(subject.version.clone()).filter(|version| !version.is_empty()),
         sha256: Some(subject.sha256),
         publisher: publisher.map(|identity| identity.as_str().to_owned()).unwrap_or_default(),
     }

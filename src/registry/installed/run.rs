@@ -141,7 +141,7 @@ impl Operation for Run {
         };
         if let Some(folder) = &chosen.folder {
             let publisher = subject::publisher_of(folder);
-            call.tool = Tool { version: None, sha256: None, publisher, ..call.tool };
+            call.tool = Tool { sha256: None, publisher, ..call.tool };
         }
         call.tree = chosen.tree.clone();
         call.runner = self.runner;

@@ -49,7 +49,7 @@ pub struct Call {
 pub struct Tool {
     /// Its full name, such as `alice/utils/weather`; a folder's own where it is used by its path.
     pub name: String,
-    /// Its version.
+    /// Its version; `None` for a folder's without one.
     pub version: Option<String>,
     /// The digest of its archive; `None` for a folder that is used by its path.
     pub sha256: Option<[u8; 32]>,

@@ -1,4 +1,4 @@
-//! Runs a tool: its row, its turn, its runner, and what came of it.
+//! Runs a tool: its row, its permit, its runner, and what came of it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
@@ -7,18 +7,18 @@ use std::time::Instant;
 use super::beat::Beat;
 use super::call::{Call, Outcome, OutputFile};
 use super::choose::{choose, unavailable};
-use super::given::Made;
+use super::given::CallFiles;
+use super::permits::Permits;
 use super::plan::Plan;
 use super::record::{self, Asked, Facts};
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
-use super::turns::Turns;
 use super::{answer, build, env};
 use crate::error::Result;
 use crate::op::Context;
 use crate::process::starter::{Ended, Left};
 
 /// The turns of all runs of this process.
-static TURNS: LazyLock<Arc<Turns>> = LazyLock::new(Turns::of_machine);
+static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 
 /// Runs a tool whose verdict was asked for, and whose arguments fit its schema.
 ///
@@ -46,8 +46,8 @@ fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome>
         true => build::tree(context, call, &plan)?,
         false => PathBuf::new(),
     };
-    let made = Made::of(call)?;
-    let _turn = TURNS.wait(&context.cancelled)?;
+    let files = CallFiles::of(call)?;
+    let _permit = PERMITS.wait(&context.cancelled)?;
     facts.runner = Some(runner.kind());
     let begun = Instant::now();
     let beat = Beat::begin(context, &call.tool.name, &variables.secrets);
@@ -55,8 +55,8 @@ fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome>
         argv: &call.argv,
         variables: &variables.values,
         tree: &tree,
-        given: &made.given,
-        scratch: made.scratch(),
+        given: &files.given,
+        scratch: files.scratch(),
         granted: &plan.granted,
         limits: plan.limits,
         takes: Takes::Output,

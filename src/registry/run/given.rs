@@ -24,13 +24,13 @@ static SWEPT: Once = Once::new();
 
 /// Files that were made for one run, and where the sandbox has them.
 #[derive(Debug)]
-pub struct Made {
+pub struct CallFiles {
     folder: Folder,
     /// Where each file is on this machine, and where the tool finds it.
     pub given: Vec<(PathBuf, PathBuf)>,
 }
 
-impl Made {
+impl CallFiles {
     /// Writes what a call is given into a folder that this user alone reads; it goes away with the value.
     ///
     /// # Errors

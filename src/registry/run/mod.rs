@@ -29,10 +29,10 @@ mod host;
 mod left;
 #[cfg(feature = "wasm")]
 mod module;
+mod permits;
 mod started;
 mod tree;
 mod trees;
-mod turns;
 mod unsandboxed;
 mod users;
 

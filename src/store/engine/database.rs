@@ -144,9 +144,9 @@ impl Engine {
     }
 
     /// As [`crate::store::Store::kept_beside`].
-    pub(in crate::store) fn kept_beside(&self, stamp: &str) -> PathBuf {
+    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         match self {
-            Self::Sqlite(database) => database.kept_beside(stamp),
+            Self::Sqlite(database) => database.kept_beside(timestamp),
         }
     }
 }

@@ -21,8 +21,8 @@ impl CommandSource for Catalogs {
         SourceKind::Catalogs
     }
 
-    fn stamp(&self, context: &Context) -> Result<String> {
-        context.store.read(catalogs::stamp)
+    fn validator(&self, context: &Context) -> Result<String> {
+        context.store.read(catalogs::validator)
     }
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {

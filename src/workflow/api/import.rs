@@ -216,6 +216,7 @@ fn command<'d>(
         deprecated: value["deprecated"] == true,
         runnable: why_not.is_none(),
         why_not,
+        caution: None,
         hashed: Hashed::default(),
     })
 }

@@ -60,7 +60,7 @@ impl Drive<'_> {
             }
             let round = self.round(seq)?;
             let attempt = self.attempt(seq, round, &with, body.as_ref())?;
-            if let Some(next) = self.settle(seq, round, attempt)? {
+            if let Some(next) = self.conclude(seq, round, attempt)? {
                 return Ok(next);
             }
         }
@@ -106,7 +106,7 @@ impl Drive<'_> {
     }
 
     /// Notes what came of an attempt; returns what comes next, or nothing where there is another round.
-    fn settle(&mut self, seq: usize, round: i64, attempt: Attempt) -> Result<Option<Next>> {
+    fn conclude(&mut self, seq: usize, round: i64, attempt: Attempt) -> Result<Option<Next>> {
         let Attempt { number, outcome, cut, again } = attempt;
         match outcome {
             Ok(answered) => {

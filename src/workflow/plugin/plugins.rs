@@ -18,7 +18,7 @@ use crate::workflow::{contracts, groups};
 #[derive(Clone, Copy, Debug)]
 pub struct Plugins;
 
-/// The commands of the projects that were asked last, by database and stamp.
+/// The commands of the projects that were asked last, by database and validator.
 static SPECS: Kept<(PathBuf, String), Vec<CommandSpec>> = Kept::new(8);
 
 impl CommandSource for Plugins {
@@ -26,8 +26,8 @@ impl CommandSource for Plugins {
         SourceKind::Plugins
     }
 
-    fn stamp(&self, context: &Context) -> Result<String> {
-        stamp(context)
+    fn validator(&self, context: &Context) -> Result<String> {
+        validator(context)
     }
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
@@ -82,19 +82,19 @@ fn of_group(context: &Context, group: &str) -> Result<Option<Plugin>> {
 
 /// Returns what differs with anything of the plugins, and with whether a group is another's: a server that got another name since
 /// may have one that is taken, and has no commands then.
-fn stamp(context: &Context) -> Result<String> {
+fn validator(context: &Context) -> Result<String> {
     context.store.read(|db| {
         let Some(project) = projects::resolve(db, &context.selection)? else { return Ok(String::new()) };
-        let mut stamp = plugins::stamp(db, project.id)?;
+        let mut validator = plugins::validator(db, project.id)?;
         for name in plugins::names(db, project.id)? {
-            stamp.push(if groups::is_taken(db, &name)? { 'x' } else { '.' });
+            validator.push(if groups::is_taken(db, &name)? { 'x' } else { '.' });
         }
-        Ok(stamp)
+        Ok(validator)
     })
 }
 
 fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
-    SPECS.get((context.database().to_owned(), stamp(context)?), || {
+    SPECS.get((context.database().to_owned(), validator(context)?), || {
         let mut specs = Vec::new();
         for plugin in all(context)? {
             let tools = context.store.read(|db| match groups::is_taken(db, plugin.name())? {

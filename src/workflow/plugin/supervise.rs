@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use tokio::sync::Mutex as Turn;
+use tokio::sync::Mutex as AsyncMutex;
 use uuid::Uuid;
 
 use super::listing::Keeping;
@@ -21,13 +21,13 @@ use crate::store::plugins;
 use crate::workflow::running::{Answered, Failed};
 
 /// The longest pause after a failure that a call waits for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// How often each of them is looked after.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// A plugin's place: whoever starts it holds it.
-type Slot = Arc<Turn<Option<Arc<Session>>>>;
+type Slot = Arc<AsyncMutex<Option<Arc<Session>>>>;
 
 /// The places, by database and server.
 static SLOTS: LazyLock<Mutex<HashMap<(PathBuf, Uuid), Slot>>> = LazyLock::new(Mutex::default);
@@ -101,7 +101,7 @@ fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let standing = failures.map(|failures| Standing::of(&failures, None)).unwrap_or_default();
     let (left, how) = match standing.health(context.clock.now()) {
         Health::Well => return Ok(None),
-        Health::BackingOff(left) if left <= PATIENCE => return Ok(Some(left)),
+        Health::BackingOff(left) if left <= LONGEST_PAUSE => return Ok(Some(left)),
         Health::BackingOff(left) => (left, "failed and is let be for a while"),
         Health::Failed(left) => (left, "failed ten times within an hour"),
     };

@@ -133,6 +133,17 @@ pub enum News {
     Gone,
 }
 
+impl News {
+    /// Returns what who consents to a call of the tool should know.
+    const fn caution(self) -> Option<&'static str> {
+        match self {
+            News::Same | News::Gone => None,
+            News::New => Some("nobody looked at this tool"),
+            News::Changed => Some("this tool changed since a person looked at it"),
+        }
+    }
+}
+
 /// Returns how a tool stands to what a person saw of it.
 pub fn news(tool: &ToolRow) -> News {
     match (&tool.listed, &tool.accepted) {
@@ -175,6 +186,7 @@ pub fn spec(plugin: &Plugin, tool: &ToolRow) -> Result<Option<CommandSpec>> {
         description: description.contains('\n').then(|| description.to_owned()),
         effect,
         idempotency,
+        caution: news(tool).caution(),
         flags: from_schema::flags(&said.input),
         output_contract: output,
         ..CommandSpec::new(format!("{}:{}", plugin.name(), tool.name), SourceKind::Plugins)

@@ -37,6 +37,7 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     let spec = &step.spec;
     let prefix = if named { format!("{}: ", step.id) } else { String::new() };
     let mut lines = vec![format!("{prefix}{}", line(spec))];
+    lines.extend(spec.caution.map(|caution| format!("{prefix}{caution}: `mcpkg plugin check {}`", spec.group)));
     if let Some(condition) = &step.condition {
         lines.push(format!("{prefix}only if {}", shown(condition)));
     }

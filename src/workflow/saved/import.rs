@@ -49,8 +49,8 @@ impl Operation for Import {
     const CLI: &'static [&'static str] = &["workflow", "import"];
     const TITLE: &'static str = "Import workflows";
     const ABOUT: &'static str = "Import workflows from files, as they stand, comments too";
-    const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, and \
-        those without `workflow` left out. What other programs write and mcpkg reads otherwise is mended, with a note for each \
+    const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, \
+        those without `workflow` left out, and folders in it too. What other programs write and mcpkg reads otherwise is mended, with a note for each \
         thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. The fixtures of \
         app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing.";
     const EXAMPLES: &'static [&'static str] = &[
@@ -104,7 +104,10 @@ impl Operation for Import {
         let warnings = files.iter().flat_map(|file| file.told()).collect::<Vec<_>>();
         let reply = Reply::new(Body::Table(table(&files, &done)), self.data(&project, &files, &done, &left_out));
         Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {
-            reply.hint(format!("left out `{path}`, which has no `workflow`"))
+            reply.hint(match path.ends_with('/') {
+                true => format!("left out the folder `{path}`: name it too, and its files come in"),
+                false => format!("left out `{path}`, which has no `workflow`"),
+            })
         }))
     }
 }
@@ -154,11 +157,8 @@ fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut 
         inside.push(entry.map_err(failed)?.path());
     }
     inside.sort();
-    let is_meant = |path: &PathBuf| {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
-    };
-    for path in inside.into_iter().filter(is_meant) {
+    left_out.extend(inside.iter().filter(|path| has_candidates(path)).map(|path| format!("{}/", path.display())));
+    for path in inside.into_iter().filter(|path| is_candidate(path)) {
         let text = read(&path)?;
         let shown = path.display().to_string();
         match yaml::read(&text).value {
@@ -167,6 +167,18 @@ fn gather(context: &Context, path: &Path, files: &mut Vec<File>, left_out: &mut 
         }
     }
     Ok(())
+}
+
+/// Whether a file of a folder may be a workflow.
+fn is_candidate(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("yaml" | "yml" | "json")) && path.is_file() && !beside::is_one(path)
+}
+
+/// Whether a path is a folder with such a file in it. What cannot be read has none, and links are not followed.
+fn has_candidates(path: &Path) -> bool {
+    let is_folder = path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    is_folder && fs::read_dir(path).is_ok_and(|entries| entries.flatten().any(|entry| is_candidate(&entry.path())))
 }
 
 impl File {

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+use super::carrier::{Carrier, MARK, TEMPORARY};
 use super::folders::{move_folder, remove_worktree, write};
-use super::ground::{Ground, MARK, TEMPORARY};
 use super::look::{config, head};
 use crate::disk;
 use crate::error::{Code, Error, Result};
@@ -20,18 +20,18 @@ use crate::workspace::step::{Head, Step, whole};
 /// # Errors
 /// `E_FLOW_MOVED` where something is not where the step begins, `E_GIT_LOCKED`, `E_GIT_FAILED`, `E_IO_PERMISSION_DENIED`,
 /// `E_DISK_FULL`, `E_FILE_FAILED`.
-pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()> {
+pub fn apply(carrier: &Carrier<'_>, steps: &[Step], done: &mut usize) -> Result<()> {
     let mut rest = steps;
     while let Some(step) = rest.first() {
         let together = rest.iter().take_while(|step| matches!(step, Step::Ref { .. })).count();
         if together == 0 {
-            one(ground, step)?;
+            one(carrier, step)?;
             rest = &rest[1..];
             *done += 1;
         } else {
             // A branch that is checked out is held too, until the others are moved.
             let forwards = rest[together..].iter().take_while(|step| matches!(step, Step::Forward { .. }));
-            move_refs(ground, &rest[..together], forwards)?;
+            move_refs(carrier, &rest[..together], forwards)?;
             rest = &rest[together..];
             *done += together;
         }
@@ -39,20 +39,20 @@ pub fn apply(ground: &Ground<'_>, steps: &[Step], done: &mut usize) -> Result<()
     Ok(())
 }
 
-fn move_refs<'s>(ground: &Ground<'_>, steps: &[Step], held: impl Iterator<Item = &'s Step>) -> Result<()> {
+fn move_refs<'s>(carrier: &Carrier<'_>, steps: &[Step], held: impl Iterator<Item = &'s Step>) -> Result<()> {
     let mut folders: Vec<(&str, PathBuf)> = Vec::new();
     for step in steps {
         if let Step::Ref { repo, folder, .. } = step
             && !folders.iter().any(|(of, _)| of == repo)
         {
-            folders.push((repo, whole(ground.root, folder)));
+            folders.push((repo, whole(carrier.root, folder)));
         }
     }
-    let gits: Vec<_> = folders.iter().map(|(repo, folder)| (*repo, ground.git(folder))).collect();
+    let gits: Vec<_> = folders.iter().map(|(repo, folder)| (*repo, carrier.git(folder))).collect();
     let held: Vec<_> = held.collect();
     let mut prepared = Vec::new();
     for (repo, git) in &gits {
-        let mut transaction = Transaction::begin(git, ground.message)?;
+        let mut transaction = Transaction::begin(git, carrier.message)?;
         for step in steps.iter().filter(|step| step.repo() == *repo) {
             let Step::Ref { name, old, new, .. } = step else { continue };
             match (old, new) {
@@ -83,24 +83,24 @@ fn move_refs<'s>(ground: &Ground<'_>, steps: &[Step], held: impl Iterator<Item =
 ///
 /// # Errors
 /// As [`apply`].
-pub fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
+pub fn one(carrier: &Carrier<'_>, step: &Step) -> Result<()> {
     match step {
-        Step::Ref { .. } => move_refs(ground, std::slice::from_ref(step), std::iter::empty()),
+        Step::Ref { .. } => move_refs(carrier, std::slice::from_ref(step), std::iter::empty()),
         Step::Forward { repo, folder, branch, old, new } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             on(&git, repo, branch, old)?;
             worktrees::forward(&git, branch, new)
         }
         Step::Back { repo, folder, branch, old, new } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             on(&git, repo, branch, old)?;
             git.change(&["reset", "--quiet", "--keep", new]).map(drop)
         }
         Step::Switch { repo, folder, from, to } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             let is = head(&git)?;
             if is.as_ref() != Some(from) {
                 let is = is.map_or("nothing".to_owned(), |is| is.to_string());
@@ -109,41 +109,41 @@ pub fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             switch(&git, to)
         }
         Step::AddWorktree { folder, path, branch, .. } => {
-            let folder = whole(ground.root, folder);
-            let path = whole(ground.root, path);
+            let folder = whole(carrier.root, folder);
+            let path = whole(carrier.root, path);
             let args = ["worktree", "add", "--quiet", "--"].map(std::ffi::OsStr::new);
             let args = [&args[..], &[path.as_os_str(), branch.as_ref()]].concat();
-            ground.git(&folder).change(&args).map(drop)
+            carrier.git(&folder).change(&args).map(drop)
         }
         Step::RemoveWorktree { folder, path, .. } => {
-            let folder = whole(ground.root, folder);
-            let path = whole(ground.root, path);
-            remove_worktree(ground, &ground.git(&folder), &path)
+            let folder = whole(carrier.root, folder);
+            let path = whole(carrier.root, path);
+            remove_worktree(carrier, &carrier.git(&folder), &path)
         }
-        Step::PutAside { path, aside, .. } => move_folder(&whole(ground.root, path), &whole(ground.root, aside)),
-        Step::BringBack { path, aside, .. } => move_folder(&whole(ground.root, aside), &whole(ground.root, path)),
+        Step::PutAside { path, aside, .. } => move_folder(&whole(carrier.root, path), &whole(carrier.root, aside)),
+        Step::BringBack { path, aside, .. } => move_folder(&whole(carrier.root, aside), &whole(carrier.root, path)),
         Step::RestoreWorktree { folder, path, branch, kept, .. } => {
-            let folder = whole(ground.root, folder);
-            let path = whole(ground.root, path);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let path = whole(carrier.root, path);
+            let git = carrier.git(&folder);
             let commit = format!("{kept}^1");
             let checkout = if branch.is_empty() { Checkout::Commit(&commit) } else { Checkout::Branch(branch) };
             worktrees::add(&git, &path, checkout)?;
-            let scratch = ground.root.join(TEMPORARY);
+            let scratch = carrier.root.join(TEMPORARY);
             fs::create_dir_all(&scratch).map_err(|error| disk::failed("make", &scratch, error))?;
-            snapshot::put_back(&ground.git(&path), &scratch, kept)
+            snapshot::put_back(&carrier.git(&path), &scratch, kept)
         }
         Step::SetConfig { folder, branch, values, .. } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             for (key, value) in values {
                 git.change(&["config", "--local", "--add", &format!("branch.{branch}.{key}"), value])?;
             }
             Ok(())
         }
         Step::UnsetConfig { folder, branch, values, .. } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             let section = format!("branch.{branch}");
             if values.is_empty() || config(&git, branch)?.is_empty() {
                 return Ok(());
@@ -151,7 +151,7 @@ pub fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             git.change(&["config", "--local", "--remove-section", &section]).map(drop)
         }
         Step::Place { repo, temporary, path, .. } => {
-            let (temporary, path) = (whole(ground.root, temporary), whole(ground.root, path));
+            let (temporary, path) = (whole(carrier.root, temporary), whole(carrier.root, path));
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).map_err(|error| disk::failed("make", folder, error))?;
             }
@@ -164,10 +164,10 @@ pub fn one(ground: &Ground<'_>, step: &Step) -> Result<()> {
             })
         }
         Step::Unmark { path, .. } => {
-            let mark = whole(ground.root, path).join(".git").join(MARK);
+            let mark = whole(carrier.root, path).join(".git").join(MARK);
             disk::remove(&mark)
         }
-        Step::Write { path, old, new } => write(ground.root, path, old.as_deref(), new.as_deref()),
+        Step::Write { path, old, new } => write(carrier.root, path, old.as_deref(), new.as_deref()),
     }
 }
 

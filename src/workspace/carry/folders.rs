@@ -4,7 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::ground::{Ground, TEMPORARY};
+use super::carrier::{Carrier, TEMPORARY};
 use super::look::{is_known, text};
 use crate::disk;
 use crate::error::{Code, Error, Result};
@@ -14,14 +14,14 @@ use crate::git::{Git, worktrees};
 ///
 /// # Errors
 /// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
-pub fn remove_worktree(ground: &Ground<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
-    let aside = ground.root.join(TEMPORARY).join(uuid::Uuid::now_v7().simple().to_string());
+pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Result<()> {
+    let aside = carrier.root.join(TEMPORARY).join(uuid::Uuid::now_v7().simple().to_string());
     move_folder(path, &aside)?;
     if is_known(git, path)? {
         worktrees::remove(git, path)?;
     }
     remove_tree(&aside)?;
-    remove_empty(ground.root, path);
+    remove_empty(carrier.root, path);
     Ok(())
 }
 

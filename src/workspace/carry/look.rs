@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::ground::{Ground, MARK};
+use super::carrier::{Carrier, MARK};
 use crate::disk;
 use crate::error::Result;
 use crate::file;
@@ -15,28 +15,28 @@ use crate::workspace::step::{Head, Step, whole};
 ///
 /// # Errors
 /// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
-pub fn is_done(ground: &Ground<'_>, step: &Step) -> Result<bool> {
+pub fn is_done(carrier: &Carrier<'_>, step: &Step) -> Result<bool> {
     match step {
         Step::Ref { folder, name, new, .. } => {
-            let folder = whole(ground.root, folder);
-            Ok(refs::find(&ground.git(&folder), name)?.map(|found| found.id) == *new)
+            let folder = whole(carrier.root, folder);
+            Ok(refs::find(&carrier.git(&folder), name)?.map(|found| found.id) == *new)
         }
         Step::Switch { folder, to, .. } => {
-            let folder = whole(ground.root, folder);
-            Ok(head(&ground.git(&folder))?.as_ref() == Some(to))
+            let folder = whole(carrier.root, folder);
+            Ok(head(&carrier.git(&folder))?.as_ref() == Some(to))
         }
         Step::RemoveWorktree { folder, path, .. } => {
-            let (folder, path) = (whole(ground.root, folder), whole(ground.root, path));
-            Ok(!path.exists() && !is_known(&ground.git(&folder), &path)?)
+            let (folder, path) = (whole(carrier.root, folder), whole(carrier.root, path));
+            Ok(!path.exists() && !is_known(&carrier.git(&folder), &path)?)
         }
-        Step::PutAside { path, .. } => Ok(!whole(ground.root, path).exists()),
-        Step::BringBack { aside, .. } => Ok(!whole(ground.root, aside).exists()),
+        Step::PutAside { path, .. } => Ok(!whole(carrier.root, path).exists()),
+        Step::BringBack { aside, .. } => Ok(!whole(carrier.root, aside).exists()),
         Step::UnsetConfig { folder, branch, .. } => {
-            let folder = whole(ground.root, folder);
-            Ok(config(&ground.git(&folder), branch)?.is_empty())
+            let folder = whole(carrier.root, folder);
+            Ok(config(&carrier.git(&folder), branch)?.is_empty())
         }
-        Step::Unmark { path, .. } => Ok(!whole(ground.root, path).join(".git").join(MARK).exists()),
-        Step::Write { path, new, .. } => Ok(text(&ground.root.join(path))? == *new),
+        Step::Unmark { path, .. } => Ok(!whole(carrier.root, path).join(".git").join(MARK).exists()),
+        Step::Write { path, new, .. } => Ok(text(&carrier.root.join(path))? == *new),
         _ => Ok(false),
     }
 }

@@ -1,13 +1,13 @@
 //! Carrying steps out, and taking them back.
 
 mod apply;
-mod back;
+mod carrier;
 mod folders;
-mod ground;
 mod look;
+mod revert;
 
 pub use self::apply::apply;
-pub use self::back::{put_files_back, revert};
+pub use self::carrier::{Carrier, Kept, MARK, TEMPORARY};
 pub use self::folders::remove_tree;
-pub use self::ground::{Ground, Kept, MARK, TEMPORARY};
 pub use self::look::{config, head, is_done};
+pub use self::revert::{put_files_back, revert};

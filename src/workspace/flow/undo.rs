@@ -10,7 +10,7 @@ use super::rows::{self, More, Row};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
 use crate::store::flow_runs::{self, FlowRun, State, StepRow};
-use crate::workspace::carry::{self, Ground};
+use crate::workspace::carry::{self, Carrier};
 use crate::workspace::journal::{self, Plan};
 use crate::workspace::keep;
 use crate::workspace::lock::Lock;
@@ -202,7 +202,7 @@ fn plan(
             Error::new(Code::Damaged, format!("A step of the run {} is damaged", run.uuid)).with_source(error)
         })?;
         if let Step::Place { .. } | Step::Unmark { .. } | Step::Write { .. } = step {
-            return Err(Error::new(Code::InvalidArgument, format!("`{}` is not taken back", run.operation))
+            return Err(Error::new(Code::RunState, format!("`{}` is not taken back", run.operation))
                 .hint("`mcpkg workspace remove REPO` takes a repository out of the workspace"));
         }
         done.push((row.tidies, step));
@@ -210,10 +210,10 @@ fn plan(
     if let Some(lock) = lock {
         // What could not be tidied up was never done.
         let never = CancellationToken::new();
-        let ground = Ground { root: &workspace.root, lock: lock.file(), cancelled: &never, message: "" };
+        let carrier = Carrier { root: &workspace.root, lock: lock.file(), cancelled: &never, message: "" };
         let mut kept = Vec::new();
         for (tidies, step) in done {
-            if !tidies || carry::is_done(&ground, &step)? {
+            if !tidies || carry::is_done(&carrier, &step)? {
                 kept.push((tidies, step));
             }
         }

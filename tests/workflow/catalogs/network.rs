@@ -1,6 +1,6 @@
 //! Calls of a real server, with all that can go wrong on the way.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use mcpkg::error::{Code, Error};
 use mcpkg::op::Context;
@@ -8,8 +8,8 @@ use mcpkg::workflow::api::call::{Answered, Call, call};
 use serde_json::{Value, json};
 
 use super::{command, fields, fixture, scratch};
-use crate::support::Scratch;
 use crate::support::api::{Api, Trouble};
+use crate::support::{Scratch, eventually};
 
 /// A database with the fixture imported, served by an API of its own.
 struct Ground {
@@ -124,12 +124,14 @@ fn a_server_that_stalls_is_given_up_in_time_and_at_once_when_told() {
     let context = ground.context();
     let cancelled = context.cancelled.clone();
     let begun = Instant::now();
-    let cancelling = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(100));
-        cancelled.cancel();
+    let (api, before) = (&ground.api, ground.api.seen().len());
+    let error = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            eventually("it is asked", || (api.seen().len() > before).then_some(()));
+            cancelled.cancel();
+        });
+        ground.ask_in(&context, "apps:list", json!({}), None).expect_err("cancelled")
     });
-    let error = ground.ask_in(&context, "apps:list", json!({}), None).expect_err("cancelled");
-    cancelling.join().expect("a thread");
     assert_eq!(error.code(), Code::Cancelled);
     assert!(begun.elapsed() < crate::support::DEADLINE);
 }

@@ -44,6 +44,12 @@ fn a_tool_that_changes_is_not_run_as_the_one_it_was_and_flagged_until_a_person_l
     ] {
         assert!(ran.stdout.contains(line), "{line}: {ran}");
     }
+    // Who is asked for consent is told so.
+    let asked = ground.scratch.run(&["--json", "command", "run", "toy:add_note", "--arg", "text=a", "--yes"]);
+    assert!(
+        asked.stdout.contains("this tool changed since a person looked at it: `mcpkg plugin check toy`"),
+        "{asked}"
+    );
     // --yes does not look for anybody.
     assert_eq!(ground.scratch.run(&["plugin", "check", "toy", "--yes"]).status, 3);
     assert_eq!(ground.listed()["state"], "changed");

@@ -32,9 +32,12 @@ fn a_folder_is_imported_whole_or_not_at_all() {
     scratch.file("flows/b.yml", named("b"));
     scratch.file("flows/compose.yaml", "services: {}\n");
     scratch.file("flows/notes.md", "# Notes\n");
+    scratch.file("flows/more/d.yaml", named("d"));
+    scratch.file("flows/pictures/e.png", "no text");
     let dry = scratch.run(&["workflow", "import", "flows", "--dry-run"]);
     assert!(dry.stdout.contains("a\tcreated\t2\tflows/a.yaml\nb\tcreated\t2\tflows/b.yml\n"), "{dry}");
     assert!(dry.stderr.contains("left out `flows/compose.yaml`, which has no `workflow`"), "{dry}");
+    assert!(dry.stderr.contains("left out the folder `flows/more/`") && !dry.stderr.contains("pictures"), "{dry}");
     assert_eq!(scratch.json(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(0));
     scratch.file("flows/c.yaml", "workflow: c\nsteps: [\n");
     let broken = scratch.run(&["workflow", "import", "flows"]);

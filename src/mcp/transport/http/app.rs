@@ -14,12 +14,12 @@ use super::headers::{SESSION, VERSION, only};
 use super::metrics::Metrics;
 use super::network::Network;
 use super::origin::Origins;
+use super::permits::Permits;
 use super::rate::Rate;
 use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
 use super::sse::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
-use super::turns::Turns;
 use crate::error::Result;
 use crate::mcp::Config;
 use crate::mcp::front::{self, ReadCache};
@@ -50,7 +50,7 @@ pub(super) struct App {
     pub(super) rate: Rate,
     streams: Arc<Semaphore>,
     /// How much of what domains answer beside MCP is worked on at once.
-    pub(super) turns: Turns,
+    pub(super) permits: Permits,
 }
 
 impl App {
@@ -94,7 +94,7 @@ impl App {
             metrics: Metrics::new(),
             rate,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
-            turns: Turns::default(),
+            permits: Permits::default(),
         }))
     }
 

@@ -11,6 +11,7 @@ mod headers;
 mod metrics;
 mod network;
 mod origin;
+mod permits;
 mod rate;
 mod revocation;
 mod router;
@@ -21,7 +22,6 @@ mod sse;
 mod stream;
 mod streamable;
 mod tls;
-mod turns;
 
 pub use network::Network;
 pub use origin::Origin;

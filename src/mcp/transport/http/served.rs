@@ -88,7 +88,7 @@ pub(super) async fn answer(
     let wait = app.network.timeout;
     // What is small is read in any number; whatever is larger waits for those before it.
     let _upload = match most > SMALL {
-        true => match timeout(wait, Arc::clone(&app.turns.uploads).acquire_owned()).await {
+        true => match timeout(wait, Arc::clone(&app.permits.uploads).acquire_owned()).await {
             Ok(Ok(upload)) => Some(upload),
             _ => {
                 discard(app, peer, body).await;
@@ -102,7 +102,7 @@ pub(super) async fn answer(
         0 => SpooledTempFile::new(0),
         most => spooled(app, peer, &head.headers, body, most).await?,
     };
-    let Ok(Ok(_turn)) = timeout(wait, app.turns.work.acquire()).await else {
+    let Ok(Ok(_permit)) = timeout(wait, app.permits.work.acquire()).await else {
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "As much is asked for as is answered at once", 2));
     };
     if reads {

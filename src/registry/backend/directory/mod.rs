@@ -76,9 +76,9 @@ impl<'c> Directory<'c> {
     /// caller may
     /// only read.
     fn refresh(&self) -> Result<bool> {
-        let stamp = self.root.stamp(index::INDEX)?;
+        let validator = self.root.validator(index::INDEX)?;
         let kept = self.context.store.read(|db| answers::get(db, &self.name, index::INDEX))?;
-        if kept.as_ref().is_some_and(|kept| kept.etag == stamp) {
+        if kept.as_ref().is_some_and(|kept| kept.etag == validator) {
             return Ok(false);
         }
         let Some(listings) = index::read(&self.root)? else {
@@ -89,7 +89,7 @@ impl<'c> Directory<'c> {
             return Ok(true);
         }
         let listings: Vec<Listing> = listings.into_values().collect();
-        let answer = Answer { etag: stamp, body: String::new(), fetched_at: self.context.clock.now() };
+        let answer = Answer { etag: validator, body: String::new(), fetched_at: self.context.clock.now() };
         self.context.store.write(|db| {
             listings::replace(db, &self.name, &listings)?;
             answers::put(db, &self.name, index::INDEX, &answer)

@@ -171,7 +171,7 @@ fn sweep(root: &Root) -> Result<()> {
         root.remove_folder(&format!("{}/{name}", versions::TOOLS));
     }
     root.sweep("")?;
-    match root.stamp(BEHIND)? {
+    match root.validator(BEHIND)? {
         Some(_) => remake(root).map(drop),
         None => Ok(()),
     }

@@ -123,7 +123,7 @@ impl Root {
     ///
     /// # Errors
     /// As [`Root::read`].
-    pub fn stamp(&self, relative: &str) -> Result<Option<String>> {
+    pub fn validator(&self, relative: &str) -> Result<Option<String>> {
         let path = self.at(relative)?;
         let mut folders = self.folders();
         let Some((folder, name)) = folders.holding(&path)? else { return Ok(None) };

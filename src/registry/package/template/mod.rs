@@ -3,6 +3,7 @@
 //! Whatever a value holds, it stays one argument, and no shell reads it.
 
 mod argv;
+mod command;
 mod piece;
 mod scan;
 mod shell;

@@ -1,5 +1,6 @@
 //! Reads a shell's text far enough to know how each `${param}` in it is quoted.
 
+use super::command::Words;
 use super::is_parameter;
 
 /// A part of a shell's text.
@@ -65,51 +66,6 @@ enum Frame {
     Backticks,
 }
 
-/// What of a command was read.
-#[derive(Debug, Default)]
-struct Words {
-    /// Parentheses that are open.
-    depth: usize,
-    /// The word so far, as far as it is plain text.
-    word: String,
-    /// The word so far as a program sees it: without its quotes, and without what the shell fills in.
-    unquoted: String,
-    /// Whether a parameter stands in the word.
-    has_place: bool,
-    /// Whether the word has nothing in it, quotes aside.
-    is_empty: bool,
-    /// Whether the words so far are none but assignments and keywords: the next one is a program.
-    at_program: bool,
-    /// The program's name.
-    program: String,
-    /// What of a shell of its own was read, where the command starts one.
-    shell: Option<InnerShell>,
-    /// Whether a `--` ended the options.
-    options_end: bool,
-    /// Delimiters of here-documents that begin with the next line, and whether tabs before them are skipped.
-    documents: Vec<(String, bool)>,
-}
-
-/// A shell that a command starts, and where what it runs stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InnerShell {
-    /// Nothing was said yet. One that is the command's own program reads its standard input then.
-    Unsaid { is_program: bool },
-    /// In the next word that is no option.
-    Text,
-    /// Behind: in a file, a here-document, or a text that was read.
-    Said,
-}
-
-/// The names of shells.
-const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "fish"];
-
-/// Programs that run the one that is named behind them.
-const WRAPPERS: [&str; 6] = ["command", "builtin", "exec", "env", "nohup", "time"];
-
-/// Words after which a program's name stands.
-const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
-
 struct Scanner<'a> {
     rest: &'a str,
     declared: &'a Declared<'a>,
@@ -132,74 +88,6 @@ pub(super) fn scan(text: &str, declared: &Declared<'_>) -> Scanned {
         scanner.obstacle("a quote or a bracket has no end");
     }
     scanner.scanned
-}
-
-impl Words {
-    fn new() -> Self {
-        Self { is_empty: true, at_program: true, ..Self::default() }
-    }
-
-    /// Ends a word, and returns what in it keeps parameters from the text.
-    fn end(&mut self) -> Option<&'static str> {
-        let word = std::mem::take(&mut self.word);
-        let unquoted = std::mem::take(&mut self.unquoted);
-        let has_place = std::mem::take(&mut self.has_place);
-        let is_empty = std::mem::replace(&mut self.is_empty, true);
-        if is_empty && word.is_empty() {
-            return None;
-        }
-        let found = match (self.at_program, unquoted.as_str()) {
-            (_, "[[") => Some("`[[` may read a value as an expression; `test` does not"),
-            (true, "function") => Some("a function has parameters of its own; move it into a file of the package"),
-            (true, "shift") => Some("`shift` would move the values"),
-            (true, "let" | "declare" | "typeset") => Some("it may read a value as an expression"),
-            (true, "eval") => Some("`eval` would read a value as a command"),
-            (true, "trap") => Some("`trap` would read a value as a command"),
-            (false, "--") if self.program == "set" => Some("`set --` would replace the values"),
-            _ => self.inner_shell(&unquoted, has_place),
-        };
-        self.options_end |= word == "--";
-        let is_assignment = word.split_once('=').is_some_and(|(name, _)| is_parameter(name));
-        let is_wrapped = WRAPPERS.contains(&self.program.as_str()) && unquoted.starts_with('-');
-        if self.at_program && !is_assignment && !is_wrapped && !KEYWORDS.contains(&word.as_str()) {
-            self.at_program = WRAPPERS.contains(&unquoted.as_str());
-            self.program = unquoted;
-        }
-        found
-    }
-
-    /// Looks at a word for a shell of the command's own, and refuses a parameter in a text that such a shell reads.
-    fn inner_shell(&mut self, word: &str, has_place: bool) -> Option<&'static str> {
-        let name = word.rsplit('/').next().unwrap_or_default();
-        let is_option = word.starts_with(['-', '+']) && word != "-";
-        self.shell = match self.shell {
-            None if SHELLS.contains(&name) => Some(InnerShell::Unsaid { is_program: self.at_program }),
-            None => None,
-            Some(InnerShell::Unsaid { .. }) if is_option && !word.starts_with("--") && word.contains('c') => {
-                Some(InnerShell::Text)
-            }
-            Some(shell) if is_option => Some(shell),
-            Some(InnerShell::Text) if has_place => {
-                return Some(
-                    "a shell would read a value as a command; give it behind the text, as in `sh -c 'echo \"$1\"' sh ${x}`",
-                );
-            }
-            Some(_) => Some(InnerShell::Said),
-        };
-        None
-    }
-
-    /// Ends a command, and returns what in it keeps parameters from the text.
-    fn next_command(&mut self) -> Option<&'static str> {
-        (self.at_program, self.options_end) = (true, false);
-        self.program.clear();
-        match self.shell.take() {
-            Some(InnerShell::Unsaid { is_program: true }) => Some(
-                "a shell would read a value from its standard input as a command; move it into a file of the package",
-            ),
-            _ => None,
-        }
-    }
 }
 
 impl Scanner<'_> {
@@ -259,7 +147,7 @@ impl Scanner<'_> {
 
     fn commands(&mut self) {
         let Some(c) = self.rest.chars().next() else { return };
-        let begins_word = self.words().is_some_and(|words| words.is_empty && words.word.is_empty());
+        let begins_word = self.words().is_some_and(|words| words.is_between());
         match c {
             '\\' => self.escaped(),
             '\'' => self.open(Frame::Single, 1),
@@ -296,7 +184,7 @@ impl Scanner<'_> {
                 self.end_command();
                 let documents = self.words().map(|words| {
                     words.depth = words.depth.saturating_sub(usize::from(c == ')'));
-                    if c == '\n' { std::mem::take(&mut words.documents) } else { Vec::new() }
+                    if c == '\n' { words.begun_documents() } else { Vec::new() }
                 });
                 self.read_documents(documents.unwrap_or_default());
             }
@@ -304,9 +192,7 @@ impl Scanner<'_> {
             _ => {
                 self.take(c.len_utf8());
                 if let Some(words) = self.words() {
-                    words.word.push(c);
-                    words.unquoted.push(c);
-                    words.is_empty = false;
+                    words.push(c);
                 }
             }
         }
@@ -368,11 +254,7 @@ impl Scanner<'_> {
             Frame::Commands(words) => Some(words),
             _ => None,
         });
-        let begins_word = words.is_some_and(|words| {
-            let begins = words.is_empty && words.word.is_empty() && !words.options_end;
-            (words.is_empty, words.has_place) = (false, true);
-            begins
-        });
+        let begins_word = words.is_some_and(Words::place);
         self.scanned.parts.push(Part::Place(Place { name, quote, raw, begins_word }));
         self.rest = &self.rest[length..];
     }
@@ -401,8 +283,7 @@ impl Scanner<'_> {
         let delimiter = self.rest[..end].replace(['\'', '"', '\\'], "");
         self.take(end);
         if let Some(words) = self.words() {
-            words.documents.push((delimiter, skips_tabs));
-            words.shell = words.shell.map(|_| InnerShell::Said);
+            words.here_document(delimiter, skips_tabs);
         }
     }
 
@@ -466,8 +347,7 @@ impl Scanner<'_> {
             _ => None,
         });
         if let Some(words) = words {
-            words.is_empty = false;
-            words.unquoted.extend(seen);
+            words.fill(seen);
         }
     }
 
@@ -480,7 +360,7 @@ impl Scanner<'_> {
     fn end_word(&mut self) {
         let in_substitution = self.frames.len() > 1;
         let Some(words) = self.words() else { return };
-        let is_case = in_substitution && words.at_program && words.word == "case";
+        let is_case = in_substitution && words.is_program("case");
         let found = words.end().or(is_case.then_some("a `case` inside of `$(...)` is not supported"));
         self.note(found);
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape, Table};
 use crate::registry::GROUP;
 use crate::registry::run::call::Tool;
 use crate::registry::run::grants;
@@ -48,8 +48,8 @@ enum What {
 /// Allow a tool more than its sandbox
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Allow {
-    /// Tool name, or the path of its folder
-    tool: String,
+    /// Tool name, or the path of its folder; left out, all that tools are allowed is listed
+    tool: Option<String>,
     /// What it may do; left out, what it is allowed is shown
     #[arg(value_enum)]
     what: Option<What>,
@@ -72,6 +72,7 @@ impl Operation for Allow {
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool allow alice/utils/weather network",
         "mcpkg tool allow alice/utils/weather",
+        "mcpkg tool allow",
         "mcpkg tool allow alice/utils/weather network --revoke",
         "mcpkg tool allow ./my-tool files ~/data",
         "mcpkg tool allow alice/utils/weather unsandboxed",
@@ -84,11 +85,12 @@ impl Operation for Allow {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        self.tool.clone()
+        self.tool.clone().unwrap_or_default()
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let tool = super::subject::tool(context, &self.tool)?;
+        let Some(tool) = &self.tool else { return all(context) };
+        let tool = super::subject::tool(context, tool)?;
         let Some(what) = self.what else { return shown(context, &tool) };
         let allowed = match (what, &self.folder) {
             (What::Network, None) => Allowed::Network,
@@ -153,6 +155,22 @@ fn revoke(context: &Context, grant: &Grant) -> Result<Reply> {
         false => format!("{} was not allowed: {}", grant.tool, words(&grant.allowed)),
     };
     Ok(Reply::sentence(sentence, json!({ "tool": grant.tool, "granted": [], "revoked": was })))
+}
+
+/// Returns what each tool is allowed.
+fn all(context: &Context) -> Result<Reply> {
+    let (mut rows, mut listed) = (Vec::new(), Vec::new());
+    for grant in context.store.read(stored::all)? {
+        let counts = grants::counts(&context.approved, &grant)?;
+        let here = if counts { "yes" } else { "no: nobody allowed it on this machine" };
+        rows.push(vec![grant.tool.clone(), words(&grant.allowed), here.to_owned(), holder(&grant.publisher)]);
+        let mut data = data(&grant, counts);
+        data["tool"] = grant.tool.into();
+        listed.push(data);
+    }
+    let columns = &["TOOL", "ALLOWED", "COUNTS", "PUBLISHER"];
+    let empty = "No tool is allowed anything beyond its sandbox".to_owned();
+    Ok(Reply::new(Body::Table(Table { columns, rows, empty }), json!({ "granted": listed })))
 }
 
 fn shown(context: &Context, tool: &Tool) -> Result<Reply> {

@@ -100,8 +100,8 @@ impl Database {
     }
 
     /// As [`crate::store::Store::kept_beside`].
-    pub(in crate::store) fn kept_beside(&self, stamp: &str) -> PathBuf {
-        beside(&self.path, &format!(".before-restore-{stamp}"))
+    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
+        beside(&self.path, &format!(".before-restore-{timestamp}"))
     }
 }
 

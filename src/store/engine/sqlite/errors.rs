@@ -54,8 +54,11 @@ impl From<rusqlite::Error> for Error {
                 Error::new(Code::Unavailable, format!("The database cannot be opened: {error}"))
                     .hint("check that the file and its folder exist and are readable and writable")
             }
-            // A row that mcpkg does not write stands in the way; what callers may run into they look at themselves.
-            ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch => return damaged(error),
+            // What callers may run into they look for themselves: this is a row that mcpkg should not have tried to write.
+            ErrorCode::ConstraintViolation => Error::internal(format!("The store refused a row: {error}")).hint(
+                "nothing was written; `mcpkg check --deep` says whether the database's rows are as mcpkg writes them",
+            ),
+            ErrorCode::TypeMismatch => return damaged(error),
             ErrorCode::Unknown if is_of_rows(&error) => return damaged(error),
             ErrorCode::OperationInterrupted => timeout(),
             ErrorCode::TooBig => Error::new(
@@ -78,4 +81,33 @@ pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns:
     let named = message.rsplit(": ").next().unwrap_or_default();
     matches!(failure.extended_code, ffi::SQLITE_CONSTRAINT_UNIQUE | ffi::SQLITE_CONSTRAINT_PRIMARYKEY)
         && named.split(", ").eq(columns.iter().map(|column| format!("{table}.{column}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::*;
+
+    #[test]
+    fn a_row_that_was_refused_is_a_bug_and_no_damage() {
+        let db = Connection::open_in_memory().expect("a database");
+        let tables = "PRAGMA foreign_keys = on; CREATE TABLE one (id INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK (n > 0) UNIQUE,
+                      of INTEGER REFERENCES one (id)) STRICT; INSERT INTO one VALUES (1, 1, NULL);";
+        db.execute_batch(tables).expect("a table");
+        for (row, says) in [
+            ("(2, 1, NULL)", "UNIQUE constraint failed: one.n"),
+            ("(2, 0, NULL)", "CHECK constraint failed"),
+            ("(2, NULL, NULL)", "NOT NULL constraint failed: one.n"),
+            ("(2, 2, 7)", "FOREIGN KEY constraint failed"),
+        ] {
+            let refused = db.execute(&format!("INSERT INTO one VALUES {row}"), []).expect_err(row);
+            let error = Error::from(refused);
+            assert_eq!(error.code(), Code::Internal, "{error}");
+            assert!(error.message().contains(says) && error.hints()[0].contains("check --deep"), "{error:?}");
+        }
+        // A caller that looks for it finds it.
+        let error = Error::from(db.execute("INSERT INTO one VALUES (2, 1, NULL)", []).expect_err("not unique"));
+        assert!(is_violated(&error, "one", &["n"]) && !is_violated(&error, "one", &["id"]));
+    }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::made::{Asked, Made};
+use super::new_catalog::{Asked, NewCatalog};
 use super::{CHANGES, base_url, hints, left_out, not_runnable, take_over};
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -92,7 +92,7 @@ impl Operation for Import {
         let base_url = self.base_url.as_deref().map(base_url).transpose()?;
         let place = Place::of(self.document.as_deref().unwrap_or_default())?;
         let asked = Asked { place, prefix: self.prefix, name: self.name, base_url, private: self.private };
-        let mut made = Made::read(context, asked)?;
+        let mut made = NewCatalog::read(context, asked)?;
         made.catalog.set_headers(headers)?;
         made.catalog.set_auth(auth)?;
         let author = context.author();
@@ -100,7 +100,7 @@ impl Operation for Import {
             made.check(db)?;
             made.keep(context, db, author)
         })?;
-        let Made { catalog, imported, rows } = made;
+        let NewCatalog { catalog, imported, rows } = made;
         approval::approve(context, &catalog)?;
         let name = &catalog.name;
         let count = plural::count(rows.len(), "command");

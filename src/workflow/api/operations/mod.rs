@@ -3,7 +3,7 @@
 mod hits;
 mod import;
 mod list;
-mod made;
+mod new_catalog;
 mod patch;
 mod refresh;
 mod remove;

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::base_url;
-use super::made::{Asked, Made};
+use super::new_catalog::{Asked, NewCatalog};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -25,7 +25,7 @@ use crate::workflow::api::security::Scheme;
 /// A catalog that came in, or waits for the transaction in which all do.
 struct Taken {
     entry: Entry,
-    made: Made,
+    made: NewCatalog,
     notes: Vec<String>,
 }
 
@@ -148,7 +148,7 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
         Err(error) => return Ok(Err(Left::of(&entry, error.message()))),
     };
     let mut taken = Taken { entry, made, notes: Vec::new() };
-    let Taken { entry, made: Made { catalog, .. }, notes } = &mut taken;
+    let Taken { entry, made: NewCatalog { catalog, .. }, notes } = &mut taken;
     if !entry.other_urls.is_empty() {
         let others = redact(&entry.other_urls.join(", "));
         notes.push(format!("'{}': its other addresses were left: {others}", catalog.name));
@@ -161,7 +161,7 @@ fn taken(context: &Context, entry: Entry, private: bool) -> Result<Result<Taken,
     Ok(Ok(taken))
 }
 
-fn read(context: &Context, entry: &Entry, private: bool) -> Result<Made> {
+fn read(context: &Context, entry: &Entry, private: bool) -> Result<NewCatalog> {
     let wrong = |why: &str| Err(Error::new(Code::InvalidArgument, why));
     let Some(source) = &entry.source else {
         return wrong("where it was imported from was not noted, and the commands that were made of it are not read");
@@ -174,7 +174,7 @@ fn read(context: &Context, entry: &Entry, private: bool) -> Result<Made> {
     };
     let base_url = entry.base_url.as_deref().map(base_url).transpose()?;
     let name = Some(super::name_of(&entry.title));
-    Made::read(context, Asked { place: Place::of(&path)?, prefix: entry.prefix.clone(), name, base_url, private })
+    NewCatalog::read(context, Asked { place: Place::of(&path)?, prefix: entry.prefix.clone(), name, base_url, private })
 }
 
 /// Says of a catalog where the value of a header is kept; returns what a person should know of it, where there is something.

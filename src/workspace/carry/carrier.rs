@@ -1,4 +1,4 @@
-//! Where steps are carried out.
+//! Who carries steps out.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ pub const MARK: &str = "mcpkg-clone";
 /// Where what is made or removed stands beside its place for a while, below the root.
 pub const TEMPORARY: &str = ".smctl/tmp";
 
-/// Where steps are carried out.
+/// Who carries steps out: whoever holds the lock of a workspace.
 #[derive(Clone, Copy)]
-pub struct Ground<'a> {
+pub struct Carrier<'a> {
     /// The root of the workspace.
     pub root: &'a Path,
     /// The file that holds its lock.
@@ -35,7 +35,7 @@ pub struct Kept {
     pub what: String,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Carrier<'a> {
     /// Returns git in a folder, which holds the lock of the workspace while it runs.
     pub fn git(&self, folder: &'a Path) -> Git<'a> {
         Git::of(folder, self.cancelled).holding(self.lock)

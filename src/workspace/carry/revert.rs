@@ -1,8 +1,8 @@
 //! Taking steps back that were carried out, each only where nobody moved it since.
 
 use super::apply::{one, switch};
+use super::carrier::{Carrier, Kept, MARK};
 use super::folders::{move_folder, remove_empty, remove_tree, remove_worktree, write};
-use super::ground::{Ground, Kept, MARK};
 use super::look::{config, head, text};
 use crate::error::{Code, Result};
 use crate::file;
@@ -13,10 +13,10 @@ use crate::workspace::step::{Head, Step, whole};
 ///
 /// # Errors
 /// As [`apply`]; the steps before it were tried all the same.
-pub fn revert(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+pub fn revert(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let (mut kept, mut failed) = (Vec::new(), None);
     for step in steps.iter().rev() {
-        match back(ground, step) {
+        match revert_one(carrier, step) {
             Ok(None) => {}
             Ok(Some(what)) => kept.push(Kept { repo: step.repo().to_owned(), what }),
             Err(error) => failed = failed.or(Some(error)),
@@ -29,20 +29,20 @@ pub fn revert(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
 ///
 /// # Errors
 /// `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_FILE_FAILED`.
-pub fn put_files_back(ground: &Ground<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
+pub fn put_files_back(carrier: &Carrier<'_>, steps: &[Step]) -> Result<Vec<Kept>> {
     let kept = steps.iter().map(|step| {
-        let what = files_back(ground, step)?;
+        let what = files_back(carrier, step)?;
         Ok(what.map(|what| Kept { repo: step.repo().to_owned(), what }))
     });
     kept.filter_map(Result::transpose).collect()
 }
 
-fn files_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+fn files_back(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     let (Step::Forward { folder, .. } | Step::Back { folder, .. } | Step::Switch { folder, .. }) = step else {
         return Ok(None);
     };
-    let folder = whole(ground.root, folder);
-    let git = ground.git(&folder);
+    let folder = whole(carrier.root, folder);
+    let git = carrier.git(&folder);
     let (checked_out, commit) = (head(&git)?, refs::commit(&git, "HEAD")?);
     let (from, to) = match step {
         Step::Forward { branch, old, new, .. } | Step::Back { branch, old, new, .. } => {
@@ -68,25 +68,25 @@ fn files_back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
 }
 
 /// Takes one step back; returns what stays, where it was moved since.
-fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
+fn revert_one(carrier: &Carrier<'_>, step: &Step) -> Result<Option<String>> {
     match step {
         Step::Ref { folder, name, old, new, .. } => {
-            let folder = whole(ground.root, folder);
+            let folder = whole(carrier.root, folder);
             if !folder.exists() {
                 return Ok(None);
             }
-            let is = refs::find(&ground.git(&folder), name)?.map(|found| found.id);
+            let is = refs::find(&carrier.git(&folder), name)?.map(|found| found.id);
             if is == *old {
                 return Ok(None);
             }
             if is != *new {
                 return Ok(Some(format!("{name} was moved since")));
             }
-            one(ground, &step.clone().inverse()).map(|()| None)
+            one(carrier, &step.clone().inverse()).map(|()| None)
         }
         Step::Forward { folder, branch, old, new, .. } | Step::Back { folder, branch, old, new, .. } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             let is = refs::find(&git, &format!("refs/heads/{branch}"))?.map(|found| found.id);
             if is.as_deref() == Some(old) {
                 return Ok(None);
@@ -94,7 +94,7 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             if is.as_deref() != Some(new) || head(&git)? != Some(Head::Branch(branch.clone())) {
                 return Ok(Some(format!("{branch} was moved since")));
             }
-            match one(ground, &step.clone().inverse()) {
+            match one(carrier, &step.clone().inverse()) {
                 Err(error) if error.code() == Code::GitFailed => {
                     Ok(Some(format!("{branch} stays, since a change in `{}` is in the way", folder.display())))
                 }
@@ -102,8 +102,8 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             }
         }
         Step::Switch { folder, from, to, .. } => {
-            let folder = whole(ground.root, folder);
-            let git = ground.git(&folder);
+            let folder = whole(carrier.root, folder);
+            let git = carrier.git(&folder);
             let is = head(&git)?;
             if is.as_ref() == Some(from) {
                 return Ok(None);
@@ -119,33 +119,33 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
             }
         }
         Step::AddWorktree { folder, path, .. } => {
-            let (folder, place) = (whole(ground.root, folder), whole(ground.root, path));
-            let git = ground.git(&folder);
+            let (folder, place) = (whole(carrier.root, folder), whole(carrier.root, path));
+            let git = carrier.git(&folder);
             if !place.exists() {
                 return git.change(&["worktree", "prune"]).map(|_| None);
             }
             // git removes one without changes only; one that was being made is locked, and not whole.
             let args = ["worktree", "remove", "--force", "--force"].map(std::ffi::OsStr::new);
-            let is_whole = place.join(".git").exists() && head(&ground.git(&place))?.is_some();
+            let is_whole = place.join(".git").exists() && head(&carrier.git(&place))?.is_some();
             let args = if is_whole { &args[..2] } else { &args[..] };
             let removed = git.change(&[args, &["--".as_ref(), place.as_os_str()]].concat());
             match removed {
                 Err(error) if error.code() == Code::GitFailed => Ok(Some(format!("the worktree {path} has changes"))),
                 result => {
                     result?;
-                    remove_empty(ground.root, &place);
+                    remove_empty(carrier.root, &place);
                     Ok(None)
                 }
             }
         }
         Step::RemoveWorktree { path, .. } => {
-            if whole(ground.root, path).exists() {
+            if whole(carrier.root, path).exists() {
                 return Ok(None);
             }
-            one(ground, &step.clone().inverse()).map(|()| None)
+            one(carrier, &step.clone().inverse()).map(|()| None)
         }
         Step::PutAside { path, aside, .. } | Step::BringBack { path: aside, aside: path, .. } => {
-            let (place, from) = (whole(ground.root, path), whole(ground.root, aside));
+            let (place, from) = (whole(carrier.root, path), whole(carrier.root, aside));
             if from.exists() && place.exists() {
                 return Ok(Some(format!("`{path}` is there again, and what was there before is in `{aside}`")));
             }
@@ -153,30 +153,30 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
         }
         Step::RestoreWorktree { folder, path, .. } => {
             // What it held is in the commit that it was made from.
-            let (folder, path) = (whole(ground.root, folder), whole(ground.root, path));
-            remove_worktree(ground, &ground.git(&folder), &path).map(|()| None)
+            let (folder, path) = (whole(carrier.root, folder), whole(carrier.root, path));
+            remove_worktree(carrier, &carrier.git(&folder), &path).map(|()| None)
         }
         Step::SetConfig { folder, branch, values, .. } => {
-            let folder = whole(ground.root, folder);
-            if config(&ground.git(&folder), branch)? != *values {
+            let folder = whole(carrier.root, folder);
+            if config(&carrier.git(&folder), branch)? != *values {
                 return Ok(None);
             }
-            one(ground, &step.clone().inverse()).map(|()| None)
+            one(carrier, &step.clone().inverse()).map(|()| None)
         }
         Step::UnsetConfig { folder, branch, .. } => {
-            let folder = whole(ground.root, folder);
-            if !config(&ground.git(&folder), branch)?.is_empty() {
+            let folder = whole(carrier.root, folder);
+            if !config(&carrier.git(&folder), branch)?.is_empty() {
                 return Ok(None);
             }
-            one(ground, &step.clone().inverse()).map(|()| None)
+            one(carrier, &step.clone().inverse()).map(|()| None)
         }
         Step::Place { temporary, path, mark, .. } => {
-            remove_tree(&whole(ground.root, temporary))?;
-            let place = whole(ground.root, path);
+            remove_tree(&whole(carrier.root, temporary))?;
+            let place = whole(carrier.root, path);
             match file::read_text(&place.join(".git").join(MARK), file::TEXT) {
                 Ok(is) if is == *mark => {
                     remove_tree(&place)?;
-                    remove_empty(ground.root, &place);
+                    remove_empty(carrier.root, &place);
                     Ok(None)
                 }
                 // It was not put there, or it is somebody else's.
@@ -185,14 +185,14 @@ fn back(ground: &Ground<'_>, step: &Step) -> Result<Option<String>> {
         }
         Step::Unmark { .. } => Ok(None),
         Step::Write { path, old, new } => {
-            let is = text(&ground.root.join(path))?;
+            let is = text(&carrier.root.join(path))?;
             if is == *old {
                 return Ok(None);
             }
             if is != *new {
                 return Ok(Some(format!("{path} was changed since")));
             }
-            write(ground.root, path, new.as_deref(), old.as_deref()).map(|()| None)
+            write(carrier.root, path, new.as_deref(), old.as_deref()).map(|()| None)
         }
     }
 }

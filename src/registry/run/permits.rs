@@ -1,4 +1,4 @@
-//! Runs at once: as many as there are processors; others wait for their turn.
+//! Runs at once: as many as there are processors; others wait for a permit.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -10,9 +10,9 @@ use crate::process::OnCancel;
 /// The most runs that wait.
 const MOST_WAITING: usize = 64;
 
-/// Turns of runs.
+/// Permits of runs: one for each that may run at once.
 #[derive(Debug)]
-pub struct Turns {
+pub struct Permits {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -23,12 +23,12 @@ struct State {
     waiting: usize,
 }
 
-/// A run's turn; dropped, it is another one's.
+/// The permit of a run; dropped, it is another one's.
 #[derive(Debug)]
-pub struct Turn(Arc<Turns>);
+pub struct Permit(Arc<Permits>);
 
-impl Turns {
-    /// Returns turns for as many runs at once as there are processors, 2 to 8.
+impl Permits {
+    /// Returns permits for as many runs at once as there are processors, 2 to 8.
     pub fn of_machine() -> Arc<Self> {
         let processors = std::thread::available_parallelism().map_or(2, usize::from);
         Self::new(processors.clamp(2, 8))
@@ -38,20 +38,17 @@ impl Turns {
         Arc::new(Self { state: Mutex::new(State { free, waiting: 0 }), changed: Condvar::new() })
     }
 
-    /// Waits for a turn.
+    /// Waits for a permit.
     ///
     /// # Errors
     /// `E_TOOL_LIMIT` where too many wait already, `E_CANCELLED`.
-    pub fn wait(self: &Arc<Self>, cancelled: &CancellationToken) -> Result<Turn> {
+    pub fn wait(self: &Arc<Self>, cancelled: &CancellationToken) -> Result<Permit> {
         let waking = Arc::clone(self);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.free == 0 && state.waiting >= MOST_WAITING {
-            return Err(Error::new(
-                Code::ToolLimit,
-                format!("{MOST_WAITING} runs of tools wait for their turn already"),
-            )
-            .with_details(serde_json::json!({ "limit": "waiting" }))
-            .hint("call it again when others have ended"));
+            return Err(Error::new(Code::ToolLimit, format!("{MOST_WAITING} runs of tools wait already"))
+                .with_details(serde_json::json!({ "limit": "waiting" }))
+                .hint("call it again when others have ended"));
         }
         drop(state);
         // Who cancels may be this thread, so the lock is not held while the token is looked at.
@@ -69,11 +66,11 @@ impl Turns {
             return Err(Error::new(Code::Cancelled, "The call was cancelled before the tool was started"));
         }
         state.free -= 1;
-        Ok(Turn(Arc::clone(self)))
+        Ok(Permit(Arc::clone(self)))
     }
 }
 
-impl Drop for Turn {
+impl Drop for Permit {
     fn drop(&mut self) {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner).free += 1;
         self.0.changed.notify_one();
@@ -87,39 +84,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_waits_for_its_turn_and_gives_it_on() {
-        let turns = Turns::new(1);
+    fn a_run_waits_for_its_permit_and_gives_it_on() {
+        let permits = Permits::new(1);
         let token = CancellationToken::new();
-        let first = turns.wait(&token).expect("a turn");
+        let first = permits.wait(&token).expect("a permit");
         thread::scope(|scope| {
-            let second = scope.spawn(|| turns.wait(&token).map(drop));
-            while turns.state.lock().expect("a lock").waiting == 0 {
+            let second = scope.spawn(|| permits.wait(&token).map(drop));
+            while permits.state.lock().expect("a lock").waiting == 0 {
                 thread::yield_now();
             }
             drop(first);
-            second.join().expect("no panic").expect("a turn");
+            second.join().expect("no panic").expect("a permit");
         });
-        assert_eq!(turns.state.lock().expect("a lock").free, 1);
+        assert_eq!(permits.state.lock().expect("a lock").free, 1);
     }
 
     #[test]
     fn a_run_that_waits_can_be_cancelled_and_too_many_are_refused() {
-        let turns = Turns::new(1);
+        let permits = Permits::new(1);
         let (kept, cancelled) = (CancellationToken::new(), CancellationToken::new());
-        let first = turns.wait(&kept).expect("a turn");
+        let first = permits.wait(&kept).expect("a permit");
         thread::scope(|scope| {
-            let waiting: Vec<_> = (0..MOST_WAITING).map(|_| scope.spawn(|| turns.wait(&cancelled).map(drop))).collect();
-            while turns.state.lock().expect("a lock").waiting < MOST_WAITING {
+            let waiting: Vec<_> =
+                (0..MOST_WAITING).map(|_| scope.spawn(|| permits.wait(&cancelled).map(drop))).collect();
+            while permits.state.lock().expect("a lock").waiting < MOST_WAITING {
                 thread::yield_now();
             }
-            assert_eq!(turns.wait(&kept).expect_err("too many").code(), Code::ToolLimit);
+            assert_eq!(permits.wait(&kept).expect_err("too many").code(), Code::ToolLimit);
             cancelled.cancel();
             for waiting in waiting {
                 assert_eq!(waiting.join().expect("no panic").expect_err("cancelled").code(), Code::Cancelled);
             }
         });
         drop(first);
-        assert!(turns.wait(&kept).is_ok());
-        assert_eq!(turns.wait(&cancelled).expect_err("cancelled").code(), Code::Cancelled);
+        assert!(permits.wait(&kept).is_ok());
+        assert_eq!(permits.wait(&cancelled).expect_err("cancelled").code(), Code::Cancelled);
     }
 }

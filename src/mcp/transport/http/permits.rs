@@ -11,14 +11,14 @@ const WORKED_ON: usize = 8;
 const UPLOADS: usize = 2;
 
 /// How much is worked on at once.
-pub(super) struct Turns {
+pub(super) struct Permits {
     /// Answers that are made.
     pub(super) work: Arc<Semaphore>,
     /// Bodies that are read, and what is made of them.
     pub(super) uploads: Arc<Semaphore>,
 }
 
-impl Default for Turns {
+impl Default for Permits {
     fn default() -> Self {
         Self { work: Arc::new(Semaphore::new(WORKED_ON)), uploads: Arc::new(Semaphore::new(UPLOADS)) }
     }

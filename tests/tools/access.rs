@@ -1,4 +1,4 @@
-//! Who comes in at the registry that a server offers, and how far: its doors are those of /mcp.
+//! Who comes in at the registry that a server offers, and how far: its access control is that of /mcp.
 
 use std::io::{BufReader, Write};
 

@@ -30,7 +30,7 @@ pub(super) struct Asked {
 
 /// A catalog that has no row yet.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct NewCatalog {
     /// The catalog.
     pub catalog: Catalog,
     /// What its document says.
@@ -39,7 +39,7 @@ pub(super) struct Made {
     pub rows: Vec<CommandRow>,
 }
 
-impl Made {
+impl NewCatalog {
     /// Reads a document and makes a catalog of it.
     ///
     /// # Errors
