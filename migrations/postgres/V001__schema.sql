@@ -43,7 +43,7 @@ CREATE TABLE prompt (
   name         TEXT COLLATE "C" NOT NULL,
   description  TEXT,
   template     BIGINT NOT NULL DEFAULT 0 CHECK (template IN (0, 1)),
-  arguments    TEXT CHECK (arguments::json IS NOT NULL),
+  arguments    TEXT CHECK (arguments IS NULL OR arguments::json IS NOT NULL),
   blob_id      BIGINT NOT NULL REFERENCES blob (id),
   revision     BIGINT NOT NULL,
   created_at   BIGINT NOT NULL,
@@ -120,6 +120,19 @@ CREATE TABLE setting (
 
 INSERT INTO setting (key, value) VALUES ('generation', replace(gen_random_uuid()::text, '-', ''));
 
+-- Words as SQLite's index has them: Porter's stems, no word left out. Whoever indexes a text, or looks for a word, gives
+-- words of letters and digits in lower case without diacritics; the parser tells them apart by kind, and all kinds are
+-- treated alike.
+
+CREATE TEXT SEARCH DICTIONARY stem (TEMPLATE = snowball, Language = porter);
+
+CREATE TEXT SEARCH CONFIGURATION words (PARSER = default);
+
+ALTER TEXT SEARCH CONFIGURATION words
+  ADD MAPPING FOR asciiword, word, numword, hword, asciihword, numhword, hword_part, hword_asciipart, hword_numpart,
+                  int, uint, float, sfloat, version
+  WITH stem;
+
 -- Words of prompts and textual resources; id is 2 * prompt.id or 2 * resource.id + 1.
 CREATE TABLE search (
   id         BIGINT PRIMARY KEY,
@@ -137,7 +150,7 @@ CREATE TABLE module (
   tags       TEXT NOT NULL DEFAULT '[]' CHECK (tags::json IS NOT NULL),
   targets    TEXT NOT NULL DEFAULT '[]' CHECK (targets::json IS NOT NULL),
   enabled    BIGINT NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
-  applies    TEXT CHECK (applies::json IS NOT NULL),
+  applies    TEXT CHECK (applies IS NULL OR applies::json IS NOT NULL),
   agent      TEXT,
   path       TEXT,
   PRIMARY KEY (project_id, item)
@@ -264,7 +277,7 @@ CREATE TABLE proposal (
   path       TEXT NOT NULL,
   base_blob  BIGINT REFERENCES blob (id),
   blob_id    BIGINT REFERENCES blob (id),
-  entry      TEXT CHECK (entry::json IS NOT NULL),
+  entry      TEXT CHECK (entry IS NULL OR entry::json IS NOT NULL),
   state      TEXT NOT NULL CHECK (state IN ('open', 'accepted', 'rejected')),
   actor      TEXT NOT NULL,
   created_at BIGINT NOT NULL,
@@ -289,7 +302,7 @@ CREATE TABLE sync_item (
   sync_id     BIGINT NOT NULL REFERENCES sync (id) ON DELETE CASCADE,
   path        TEXT COLLATE "C" NOT NULL,
   item        TEXT NOT NULL,
-  entry       TEXT CHECK (entry::json IS NOT NULL),
+  entry       TEXT CHECK (entry IS NULL OR entry::json IS NOT NULL),
   blob_id     BIGINT REFERENCES blob (id),
   listed      BIGINT NOT NULL CHECK (listed IN (0, 1)),
   proposal_id BIGINT REFERENCES proposal (id) ON DELETE SET NULL,
@@ -317,7 +330,7 @@ CREATE TABLE sync_write (
   before_sha256 BYTEA CHECK (octet_length(before_sha256) = 32),
   blob_id       BIGINT REFERENCES blob (id),
   executable    BIGINT NOT NULL CHECK (executable IN (0, 1)),
-  listed        TEXT CHECK (listed::json IS NOT NULL),
+  listed        TEXT CHECK (listed IS NULL OR listed::json IS NOT NULL),
   PRIMARY KEY (sync_id, path)
 );
 
@@ -396,11 +409,11 @@ CREATE TABLE mcp_server (
   project_id  BIGINT NOT NULL REFERENCES project (id) ON DELETE CASCADE,
   name        TEXT COLLATE "C" NOT NULL,
   transport   TEXT NOT NULL CHECK (transport IN ('stdio', 'http', 'sse')),
-  command     TEXT CHECK (command::json IS NOT NULL),
+  command     TEXT CHECK (command IS NULL OR command::json IS NOT NULL),
   args        TEXT NOT NULL CHECK (args::json IS NOT NULL),
   env         TEXT NOT NULL CHECK (env::json IS NOT NULL),
-  cwd         TEXT CHECK (cwd::json IS NOT NULL),
-  url         TEXT CHECK (url::json IS NOT NULL),
+  cwd         TEXT CHECK (cwd IS NULL OR cwd::json IS NOT NULL),
+  url         TEXT CHECK (url IS NULL OR url::json IS NOT NULL),
   headers     TEXT NOT NULL CHECK (headers::json IS NOT NULL),
   inputs      TEXT NOT NULL CHECK (inputs::json IS NOT NULL),
   extra       TEXT NOT NULL CHECK (extra::json IS NOT NULL),
@@ -459,7 +472,7 @@ CREATE TABLE tool_package (
   sha256           BYTEA NOT NULL CHECK (octet_length(sha256) = 32),
   size             BIGINT NOT NULL CHECK (size >= 0),
   blob_id          BIGINT REFERENCES blob (id),
-  manifest         TEXT CHECK (manifest::json IS NOT NULL),
+  manifest         TEXT CHECK (manifest IS NULL OR manifest::json IS NOT NULL),
   raw_manifest     TEXT,
   publisher        TEXT,
   visibility       TEXT NOT NULL CHECK (visibility IN ('public', 'unlisted', 'private')),
@@ -809,7 +822,7 @@ CREATE TABLE workflow_draft (
   base_blob     BIGINT REFERENCES blob (id),
   blob_id       BIGINT NOT NULL REFERENCES blob (id),
   findings      TEXT NOT NULL CHECK (findings::json IS NOT NULL),
-  plan          TEXT CHECK (plan::json IS NOT NULL),
+  plan          TEXT CHECK (plan IS NULL OR plan::json IS NOT NULL),
   actor         TEXT NOT NULL,
   created_at    BIGINT NOT NULL,
   edited_at     BIGINT,
@@ -916,8 +929,8 @@ CREATE TABLE plugin (
 CREATE TABLE plugin_tool (
   server_id BIGINT NOT NULL REFERENCES plugin (server_id) ON DELETE CASCADE,
   name      TEXT COLLATE "C" NOT NULL,
-  listed    TEXT CHECK (listed::json IS NOT NULL),
-  accepted  TEXT CHECK (accepted::json IS NOT NULL),
+  listed    TEXT CHECK (listed IS NULL OR listed::json IS NOT NULL),
+  accepted  TEXT CHECK (accepted IS NULL OR accepted::json IS NOT NULL),
   PRIMARY KEY (server_id, name)
 );
 

@@ -2,17 +2,21 @@
 //! engine.
 //!
 //! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share;
-//! docs/adr/0012-engines.md says what that is. What only SQLite has (opening, pragmas, full-text search, backup, the
-//! meaning of its errors) stands in [`sqlite`], the one place that names rusqlite.
-//!
-//! There is one engine today. The enums [`Engine`], [`Connection`] and [`Link`] are where another one goes.
+//! docs/adr/0012-engines.md says what that is. What only one engine has (opening, transactions, full-text search, backup,
+//! the meaning of its errors) stands in [`sqlite`], the one place that names rusqlite, and in [`postgres`].
 
+pub(super) mod postgres;
+pub(super) mod search;
 pub(super) mod sqlite;
+pub(super) mod tool_search;
 
 mod connection;
 mod database;
 mod errors;
+mod found;
 mod intent;
+mod lock;
+mod pool;
 mod progress;
 mod row;
 mod sql;
@@ -25,6 +29,7 @@ pub(super) use database::Engine;
 pub use errors::BUSY_TIMEOUT;
 pub(super) use errors::{BETWEEN_WRITES, busy, damaged, full, timeout};
 pub(super) use intent::Intent;
+pub(super) use lock::{Held, Mode, Subject};
 pub use progress::Progress;
 pub(super) use row::Row;
 pub(super) use sql::{Sql, sql};

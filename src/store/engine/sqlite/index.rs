@@ -25,13 +25,13 @@ const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY 
 
 /// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
 /// sees neither a word that is missing nor one that leads to another item.
-pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
-    if is_another(db, ("search", INDEX), fill, is_reserved)? {
+    if is_another(connection, db, ("search", INDEX), fill, is_reserved)? {
         faults.push("the search index does not hold the words of what is stored".to_owned());
     }
-    if is_another(db, ("tool_search", TOOL_INDEX), fill_tools, |_| false)? {
+    if is_another(connection, db, ("tool_search", TOOL_INDEX), fill_tools, |_| false)? {
         faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
     }
     Ok(())
@@ -39,12 +39,12 @@ pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result
 
 /// Whether an index holds other words than `fill` puts into a new one; a row that `passes_over` takes does not count.
 fn is_another(
+    connection: &Connection,
     db: &Db<'_>,
     (index, made): (&str, &str),
     fill: impl FnOnce(&Db<'_>, &Db<'_>) -> Result<()>,
     passes_over: impl Fn(i64) -> bool,
 ) -> Result<bool> {
-    let Link::Sqlite(connection) = db.link();
     // A database without a name stands in a file as soon as it is large.
     let anew = Connection::open("")?;
     anew.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
