@@ -6,6 +6,43 @@ use std::process::{Command, Stdio};
 
 use super::{folder, is_root, skipped};
 
+/// An empty database on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`; gone when dropped.
+pub struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    /// Makes one; `None` where no server is named.
+    pub fn create() -> Option<Self> {
+        let server = std::env::var("MCPKG_TEST_POSTGRES").ok()?;
+        let database = Self { server, name: format!("t{}", uuid::Uuid::new_v4().simple()) };
+        database.tell(&format!("CREATE DATABASE {}", database.name));
+        Some(database)
+    }
+
+    /// What `--db` names it by.
+    pub fn address(&self) -> PathBuf {
+        format!("{}/{}?pool_size=4", self.server, self.name).into()
+    }
+
+    /// Runs a statement on the server's own database: on a thread of its own, since the client may not be used within a runtime.
+    fn tell(&self, sql: &str) {
+        let (address, sql) = (format!("{}/postgres", self.server), sql.to_owned());
+        let told = std::thread::spawn(move || {
+            let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
+            client.batch_execute(&sql).expect("the server does it");
+        });
+        told.join().expect("the server is told");
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.tell(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+    }
+}
+
 /// A running server with one empty database.
 pub struct Server {
     programs: PathBuf,

@@ -29,10 +29,11 @@ impl Connector {
     /// `E_DB_UNAVAILABLE` with what the server or the system answered.
     pub(super) fn connect(&self) -> Result<Client> {
         let config = &self.address.config;
-        let client = match self.tls()? {
+        let tls = self.tls()?;
+        let client = tokio::task::block_in_place(|| match tls {
             Some(tls) => config.connect(tls),
             None => config.connect(NoTls),
-        };
+        });
         client.map_err(|error| super::errors::unreachable(&self.address.shown, error))
     }
 

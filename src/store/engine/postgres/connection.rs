@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use postgres::{Client, Statement};
 
+use super::client::BlockingClient;
 use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::is_lost;
@@ -16,7 +17,7 @@ use crate::store::engine::Sql;
 /// A connection to a server.
 pub(in crate::store) struct Connection {
     connector: Connector,
-    client: RefCell<Client>,
+    client: RefCell<BlockingClient>,
     statements: RefCell<HashMap<&'static str, Statement>>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
@@ -38,7 +39,7 @@ impl Connection {
     pub(super) fn open(connector: &Connector) -> Result<Self> {
         Ok(Self {
             connector: connector.clone(),
-            client: RefCell::new(connector.connect()?),
+            client: RefCell::new(BlockingClient::new(connector.connect()?)),
             statements: RefCell::default(),
             changed: Cell::new(0),
             transaction: Cell::new(Transaction::None),
@@ -48,7 +49,7 @@ impl Connection {
 
     /// Whether the connection is known to be lost.
     pub(super) fn is_closed(&self) -> bool {
-        self.client.borrow().is_closed()
+        self.client.borrow_mut().with(|client| client.is_closed())
     }
 
     /// Returns how many rows were inserted, updated and deleted so far.
@@ -69,18 +70,18 @@ impl Connection {
     ) -> Result<T> {
         self.again_where_lost(|| {
             let statement = self.prepare(sql)?;
-            work(&mut self.client.borrow_mut(), &statement)
+            self.client.borrow_mut().with(|client| work(client, &statement))
         })
     }
 
     /// Runs statements that take no parameters, in one round trip.
     pub(super) fn run_text(&self, text: &str) -> Result<()> {
-        self.again_where_lost(|| self.client.borrow_mut().batch_execute(text))
+        self.again_where_lost(|| self.run_once(text))
     }
 
     /// Runs statements that take no parameters, in one round trip and once only.
     pub(super) fn run_once(&self, text: &str) -> std::result::Result<(), postgres::Error> {
-        self.client.borrow_mut().batch_execute(text)
+        self.client.borrow_mut().with(|client| client.batch_execute(text))
     }
 
     fn again_where_lost<T>(&self, mut work: impl FnMut() -> std::result::Result<T, postgres::Error>) -> Result<T> {
@@ -103,7 +104,7 @@ impl Connection {
         if let Some(statement) = self.statements.borrow().get(sql.text()) {
             return Ok(statement.clone());
         }
-        let statement = self.client.borrow_mut().prepare(&translated(sql.text()))?;
+        let statement = self.client.borrow_mut().with(|client| client.prepare(&translated(sql.text())))?;
         self.statements.borrow_mut().insert(sql.text(), statement.clone());
         Ok(statement)
     }
@@ -114,24 +115,25 @@ impl Connection {
         if let Some(watched) = &*self.watched.borrow() {
             watched.set_token(client.cancel_token());
         }
-        *self.client.borrow_mut() = client;
+        *self.client.borrow_mut() = BlockingClient::new(client);
         Ok(())
     }
 
     /// Waits until another connection committed, for at most `limit`; this one has to listen. Returns whether one did.
     pub(in crate::store::engine) fn wait(&self, limit: std::time::Duration) -> Result<bool> {
         use postgres::fallible_iterator::FallibleIterator;
-        let mut client = self.client.borrow_mut();
-        let mut notifications = client.notifications();
-        let told = notifications.timeout_iter(limit).next()?.is_some();
-        // One look serves all that came by now.
-        while notifications.iter().next()?.is_some() {}
-        Ok(told)
+        self.client.borrow_mut().with(|client| {
+            let mut notifications = client.notifications();
+            let told = notifications.timeout_iter(limit).next()?.is_some();
+            // One look serves all that came by now.
+            while notifications.iter().next()?.is_some() {}
+            Ok(told)
+        })
     }
 
     /// Asks `has_passed` every so often while a statement runs, and ends it where it says so; until [`Connection::release`].
     pub(in crate::store::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
-        let token = self.client.borrow().cancel_token();
+        let token = self.client.borrow_mut().with(|client| client.cancel_token());
         let watched = Watched::new(token, self.connector.tls()?, Box::new(has_passed));
         *self.watched.borrow_mut() = Some(watched);
         Ok(())

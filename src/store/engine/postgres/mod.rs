@@ -5,6 +5,7 @@ pub(in crate::store) mod tool_search;
 
 mod address;
 mod backup;
+mod client;
 mod connect;
 mod connection;
 mod database;
