@@ -20,6 +20,7 @@ mod pool;
 mod progress;
 mod row;
 mod sql;
+mod transfer;
 mod unique;
 mod value;
 

@@ -74,6 +74,21 @@ impl Connection {
         })
     }
 
+    /// Returns what `f` returns with the client, for what is more than a statement of the tables.
+    pub(super) fn with<T, E>(&self, f: impl FnOnce(&mut Client) -> std::result::Result<T, E>) -> Result<T>
+    where
+        Error: From<E>,
+    {
+        self.client.borrow_mut().with(f).inspect_err(|_| self.fail()).map_err(Error::from)
+    }
+
+    /// A statement failed: where it was part of a transaction, PostgreSQL takes no other one.
+    fn fail(&self) {
+        if self.transaction.get() == Transaction::Open {
+            self.transaction.set(Transaction::Failed);
+        }
+    }
+
     /// Runs statements that take no parameters, in one round trip.
     pub(super) fn run_text(&self, text: &str) -> Result<()> {
         self.again_where_lost(|| self.run_once(text))
@@ -94,8 +109,8 @@ impl Connection {
                 let _running = self.watched.borrow().as_ref().map(|watched| watched.running());
                 done = work();
             }
-            Err(_) if self.transaction.get() == Transaction::Open => self.transaction.set(Transaction::Failed),
-            _ => {}
+            Err(_) => self.fail(),
+            Ok(_) => {}
         }
         done.map_err(Error::from)
     }

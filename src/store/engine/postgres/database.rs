@@ -120,14 +120,15 @@ impl Database {
     }
 }
 
-/// Returns the file beside which stands what is this machine's, in the user's data directory.
+/// Returns the file beside which stands what is this machine's, in the user's state directory.
 fn local(connector: &Connector) -> Result<PathBuf> {
     use sha2::{Digest, Sha256};
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
-        Error::new(Code::Unavailable, "The user's data directory is not known, since HOME is not set").hint("set HOME")
+        Error::new(Code::Unavailable, "The user's state directory is not known, since HOME is not set").hint("set HOME")
     })?;
     let digest = Sha256::digest(connector.address.shown.to_string_lossy().as_bytes());
-    let folder = strategy.data_dir().join("mcpkg").join("servers");
+    let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
+    let folder = state.join("mcpkg").join("servers");
     std::fs::create_dir_all(&folder).map_err(|error| Error::file("make", &folder, error))?;
     Ok(folder.join(&crate::hex::encode(&digest)[..16]))
 }

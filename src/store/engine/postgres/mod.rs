@@ -1,6 +1,7 @@
 //! PostgreSQL: all that only this engine has, and the one place that names its client.
 
 pub(in crate::store) mod search;
+pub(super) mod tables;
 pub(in crate::store) mod tool_search;
 
 mod address;

@@ -17,6 +17,10 @@ type Failure = Box<dyn StdError + Sync + Send>;
 pub(in crate::store::engine) struct Row<'r>(&'r postgres::Row);
 
 impl<'r> Row<'r> {
+    pub(super) fn new(row: &'r postgres::Row) -> Self {
+        Self(row)
+    }
+
     /// Returns the value of a column.
     pub(in crate::store::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
         self.0

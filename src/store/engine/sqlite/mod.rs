@@ -1,11 +1,12 @@
 //! SQLite: all that only this engine has, and the one place that names rusqlite, r2d2 and refinery.
 
+pub(super) mod backup;
 pub(in crate::store) mod index;
 pub(in crate::store) mod search;
+pub(super) mod tables;
 pub(in crate::store) mod tool_search;
 
 mod access;
-mod backup;
 mod compact;
 mod connect;
 mod data_version;
