@@ -16,6 +16,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
 use super::generate::VARIABLE;
 use super::globals::Globals;
 use super::tree;
+use crate::database::address::resolved;
 use crate::error::Result;
 use crate::op::{Name, Names, Typed};
 use crate::store::Store;
@@ -165,7 +166,7 @@ impl Source {
     }
 
     fn stored(&self, find: fn(&Typed<'_>) -> Result<Vec<Name>>, prefix: &str) -> Result<Vec<Name>> {
-        let store = Store::open_as_it_is(&self.globals.database()?)?;
+        let store = Store::open_as_it_is(&resolved(&self.globals.database()?)?)?;
         let selection = self.selection.get_or_init(|| self.globals.selection());
         // Without a pool and a transaction: names that do not quite belong together do no harm.
         store.read_once(|db| find(&Typed { db, selection, prefix, limit: MOST }))

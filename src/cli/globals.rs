@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
+use crate::database::address::resolved;
 use crate::error::{Code, Error, Result};
 use crate::op::Names;
 use crate::store::Store;
@@ -66,7 +67,7 @@ impl Globals {
     /// # Errors
     /// As [`Globals::database`] and [`Store::open`].
     pub(super) fn open(&self) -> Result<Store> {
-        Store::open(&self.database()?)
+        Store::open(&resolved(&self.database()?)?)
     }
 
     /// Returns the path of the database: as the flags name it, else in the user's data directory.

@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use serde_json::Value;
 
+use crate::database::address::resolved;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
 use crate::present;
@@ -113,7 +114,9 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         }
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
-    let mut context = Context::shell(Store::open(&opened)?, globals.selection());
+    let opened = resolved(&opened)?;
+    let store = if name == "init" { Store::open_up_to_date(&opened) } else { Store::open(&opened) };
+    let mut context = Context::shell(store?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
     context.max_answer = u64::MAX;
     context.shows_data = globals.json;

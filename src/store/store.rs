@@ -70,6 +70,11 @@ impl Store {
         Engine::is_at(path)
     }
 
+    /// Whether `path` is the address of a database on a server.
+    pub fn is_server(path: &Path) -> bool {
+        Engine::is_server(path)
+    }
+
     /// Returns a handle through which nothing can be written, for a caller who may only read.
     #[must_use]
     pub fn reading(&self) -> Self {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{folder, is_root, skipped};
 
@@ -43,6 +44,9 @@ impl Drop for Database {
     }
 }
 
+/// The server that tests share while any of them runs.
+static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
+
 /// A running server with one empty database.
 pub struct Server {
     programs: PathBuf,
@@ -50,8 +54,42 @@ pub struct Server {
 }
 
 impl Server {
+    /// Returns the server that tests share; `None` as [`Server::start`].
+    pub fn shared() -> Option<Arc<Self>> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = shared.upgrade() {
+            return Some(running);
+        }
+        let started = Arc::new(Self::start()?);
+        *shared = Arc::downgrade(&started);
+        Some(started)
+    }
+
+    /// Makes an empty database of a test's own, and returns the address that `--db` names it by.
+    pub fn database(&self) -> String {
+        let name = format!("t{}", uuid::Uuid::new_v4().simple());
+        self.query(&format!("CREATE DATABASE {name}"));
+        self.address("mcpkg", &name)
+    }
+
+    /// Returns the address of a database for a user, over the server's socket.
+    pub fn address(&self, user: &str, database: &str) -> String {
+        let socket = self.folder.path().to_string_lossy().replace('/', "%2F");
+        format!("postgres://{user}@{socket}/{database}")
+    }
+
+    /// The folder of the server and of its socket.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Starts a server; says why not, and returns `None`, where PostgreSQL 15 or later is not installed.
     pub fn start() -> Option<Self> {
+        Self::start_with("-c listen_addresses='' -c fsync=off", |_| {})
+    }
+
+    /// As [`Server::start`], with these options; `prepare` is handed the folder before it starts.
+    pub fn start_with(options: &str, prepare: impl FnOnce(&Path)) -> Option<Self> {
         let Some(programs) = programs() else {
             skipped("PostgreSQL 15 or later is not installed (Debian: postgresql)");
             return None;
@@ -67,10 +105,11 @@ impl Server {
             }
         }
         let data = server.folder.path().join("data");
-        let options = format!("-k {} -c listen_addresses='' -c fsync=off", server.folder.path().display());
+        let options = format!("-k {} -c max_connections=200 {options}", server.folder.path().display());
         server.run("initdb", |command| {
             command.args(["-A", "trust", "-U", "mcpkg", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]).arg(&data);
         });
+        prepare(server.folder.path());
         let log = server.folder.path().join("log");
         server.run("pg_ctl", |command| {
             command.args(["-w", "-t", "60", "-o", &options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start");
@@ -92,7 +131,7 @@ impl Server {
 
     /// Runs a script, and returns the number of the line and the message of each statement that is refused.
     pub fn errors(&self, script: &str) -> Vec<(usize, String)> {
-        let (_, errors) = self.psql(script);
+        let (_, errors) = self.psql("postgres", script);
         let errors = errors.lines().filter_map(|line| {
             let (place, message) = line.split_once(": ERROR:  ")?;
             Some((place.rsplit(':').next()?.parse().ok()?, message.to_owned()))
@@ -102,12 +141,22 @@ impl Server {
 
     /// Returns the rows of a query of one column, a line each.
     pub fn query(&self, sql: &str) -> String {
-        let (rows, errors) = self.psql(&format!("{sql};"));
+        self.query_in("postgres", sql)
+    }
+
+    /// As [`Server::query`], in the database that an address names.
+    pub fn query_of(&self, address: &str, sql: &str) -> String {
+        let name = address.rsplit('/').next().unwrap_or_default();
+        self.query_in(name.split('?').next().unwrap_or_default(), sql)
+    }
+
+    fn query_in(&self, database: &str, sql: &str) -> String {
+        let (rows, errors) = self.psql(database, &format!("{sql};"));
         assert!(errors.is_empty(), "{errors}");
         rows
     }
 
-    fn psql(&self, script: &str) -> (String, String) {
+    fn psql(&self, database: &str, script: &str) -> (String, String) {
         let mut command = Command::new(self.programs.join("psql"));
         command.args([
             "-X",
@@ -119,7 +168,7 @@ impl Server {
             "-U",
             "mcpkg",
             "-d",
-            "postgres",
+            database,
             "-f",
             "-",
             "-h",
@@ -161,6 +210,17 @@ impl Drop for Server {
         self.run("pg_ctl", |command| {
             command.args(["-m", "immediate", "-w", "-D"]).arg(data).arg("stop");
         });
+    }
+}
+
+/// Writes a file that the server's user alone reads.
+pub fn write_for_the_server(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).expect("a file");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    if is_root() {
+        let owned = Command::new("chown").arg("postgres").arg(path).status();
+        assert!(owned.is_ok_and(|status| status.success()), "{}", path.display());
     }
 }
 

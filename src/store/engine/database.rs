@@ -19,7 +19,7 @@ pub(in crate::store) enum Engine {
 impl Engine {
     /// As [`crate::store::Store::open`].
     pub(in crate::store) fn open(path: &Path) -> Result<Self> {
-        match postgres::is_address(path) {
+        match Self::is_server(path) {
             true => postgres::Database::open(path, false).map(Self::Postgres),
             false => sqlite::Database::open(path).map(Self::Sqlite),
         }
@@ -27,7 +27,7 @@ impl Engine {
 
     /// As [`crate::store::Store::open_up_to_date`].
     pub(in crate::store) fn open_up_to_date(path: &Path) -> Result<Self> {
-        match postgres::is_address(path) {
+        match Self::is_server(path) {
             true => postgres::Database::open(path, true).map(Self::Postgres),
             false => Self::open(path),
         }
@@ -35,7 +35,7 @@ impl Engine {
 
     /// As [`crate::store::Store::open_as_it_is`].
     pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
-        match postgres::is_address(path) {
+        match Self::is_server(path) {
             true => postgres::Database::open_as_it_is(path).map(Self::Postgres),
             false => sqlite::Database::open_as_it_is(path).map(Self::Sqlite),
         }
@@ -43,7 +43,12 @@ impl Engine {
 
     /// As [`crate::store::Store::is_at`].
     pub(in crate::store) fn is_at(path: &Path) -> bool {
-        postgres::is_address(path) || sqlite::is_taken(path)
+        Self::is_server(path) || sqlite::is_taken(path)
+    }
+
+    /// As [`crate::store::Store::is_server`].
+    pub(in crate::store) fn is_server(path: &Path) -> bool {
+        postgres::is_address(path)
     }
 
     pub(in crate::store) fn location(&self) -> Location<'_> {

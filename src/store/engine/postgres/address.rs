@@ -61,6 +61,8 @@ impl Address {
             let value = decoded(value)?;
             match key {
                 "sslrootcert" => address.root_certificates = Some(PathBuf::from(value)),
+                // Where the password was kept; the caller has put it in its place.
+                "password_from" => {}
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,
                 "pool_timeout" => address.wait = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
                 _ => passed.push(pair),
@@ -117,7 +119,8 @@ fn shown(base: &str, query: &str) -> String {
         Some((user, hosts)) => format!("{}@{hosts}", user.split(':').next().unwrap_or_default()),
         None => authority.to_owned(),
     };
-    let query: Vec<&str> = query.split('&').filter(|pair| !pair.starts_with("password=") && !pair.is_empty()).collect();
+    let shown = query.split('&').filter(|pair| !pair.starts_with("password=") && !pair.is_empty());
+    let query: Vec<String> = shown.map(|pair| pair.replacen("password_from=", "password=", 1)).collect();
     let mark = if query.is_empty() { "" } else { "?" };
     format!("{scheme}://{authority}{path}{mark}{}", query.join("&"))
 }

@@ -58,7 +58,10 @@ pub(in crate::store::engine) fn fill(
         })?;
         writer.finish().map(drop).map_err(Error::from)
     })?;
-    for column in table.columns.iter().filter(|column| matches!(&***column, "id" | "seq" | "rowid")) {
+    let numbered = "SELECT column_name::text FROM information_schema.columns
+                     WHERE table_schema = current_schema() AND table_name = $1 AND is_identity = 'YES'";
+    for row in connection.with(|client| client.query(numbered, &[name]))? {
+        let column: String = row.get(0);
         connection.run_text(&format!(
             "SELECT setval(pg_get_serial_sequence('{name}', '{column}'), max({column})) FROM {name} HAVING max({column}) > 0"
         ))?;
