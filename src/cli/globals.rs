@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
-use crate::database::address::resolved;
+pub(super) use crate::database::address::resolved;
 use crate::error::{Code, Error, Result};
 use crate::op::Names;
 use crate::store::Store;
@@ -70,6 +70,14 @@ impl Globals {
         Store::open(&resolved(&self.database()?)?)
     }
 
+    /// Opens the database that the flags name as it stands.
+    ///
+    /// # Errors
+    /// As [`Globals::database`] and [`Store::open_as_it_is`].
+    pub(super) fn open_as_it_is(&self) -> Result<Store> {
+        Store::open_as_it_is(&resolved(&self.database()?)?)
+    }
+
     /// Returns the path of the database: as the flags name it, else in the user's data directory.
     ///
     /// # Errors
@@ -124,7 +132,7 @@ pub(super) fn args() -> [Arg; 8] {
         global("db")
             .value_name("PATH")
             .value_parser(value_parser!(PathBuf))
-            .help("Database file [default: mcpkg.db in the user's data directory]"),
+            .help("Database file, or postgres://... [default: mcpkg.db in the user's data directory]"),
         global("project")
             .short('p')
             .value_name("NAME")

@@ -18,7 +18,6 @@ use std::sync::atomic::AtomicBool;
 use clap::ArgMatches;
 use serde_json::Value;
 
-use crate::database::address::resolved;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
 use crate::present;
@@ -114,7 +113,8 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         }
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
-    let opened = resolved(&opened)?;
+    let opened = globals::resolved(&opened)?;
+    // A user who asks for a database gets one that is up to date; nobody else changes a server's schema.
     let store = if name == "init" { Store::open_up_to_date(&opened) } else { Store::open(&opened) };
     let mut context = Context::shell(store?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());

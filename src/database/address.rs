@@ -22,9 +22,9 @@ pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
     let Some((base, query)) = given else { return Ok(Cow::Borrowed(database)) };
     let mut pairs = Vec::new();
     for pair in query.split('&') {
-        let reference = pair.strip_prefix(PASSWORD).and_then(|value| {
-            percent_decode_str(value).decode_utf8().ok()?.parse::<Reference>().ok()
-        });
+        let reference = pair
+            .strip_prefix(PASSWORD)
+            .and_then(|value| percent_decode_str(value).decode_utf8().ok()?.parse::<Reference>().ok());
         match reference {
             Some(reference) => {
                 let secret = reference.resolve(&CancellationToken::new())?;

@@ -28,8 +28,10 @@ impl Operation for Move {
     const HELP: &'static str = "What is there then is compared with what was to be; where anything fails nothing is \
         there. This database stays as it is: name the other one with --db or MCPKG_DB from then on. What is written \
         here meanwhile stays here, so stop the servers first.";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg move --to postgres://me@db.example/mcpkg", "mcpkg --db postgres://me@db.example/mcpkg move --to mcpkg.db"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg move --to postgres://me@db.example/mcpkg",
+        "mcpkg --db postgres://me@db.example/mcpkg move --to mcpkg.db",
+    ];
     const EFFECT: Effect = Effect::Create;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
@@ -66,8 +68,9 @@ impl Operation for Move {
 fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Result<String> {
     let to = server.location().to_string();
     if server.read(projects::is_any)? {
-        return Err(Error::new(Code::AlreadyExists, format!("The database `{to}` has projects already"))
-            .hint(format!("name another one; or replace all it holds: `mcpkg backup FILE`, `mcpkg --db {to} restore FILE`")));
+        return Err(Error::new(Code::AlreadyExists, format!("The database `{to}` has projects already")).hint(
+            format!("name another one; or replace all it holds: `mcpkg backup FILE`, `mcpkg --db {to} restore FILE`"),
+        ));
     }
     let scratch = tempfile::tempdir()
         .map_err(|error| Error::new(Code::FileFailed, format!("No temporary folder can be made: {error}")))?;
@@ -78,14 +81,17 @@ fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Re
         &file,
         &kept,
         |db| {
-            events::append(db, events::NewEvent {
-                at: author.now,
-                actor: author.actor,
-                project: None,
-                kind: "move",
-                subject: &context.store.location().to_string(),
-                outcome: "ok",
-            })
+            events::append(
+                db,
+                events::NewEvent {
+                    at: author.now,
+                    actor: author.actor,
+                    project: None,
+                    kind: "move",
+                    subject: &context.store.location().to_string(),
+                    outcome: "ok",
+                },
+            )
         },
         progress,
     )?;

@@ -12,7 +12,8 @@ fn a_connection_that_ended_between_two_requests_is_not_noticed() {
     let Some(world) = World::new() else { return };
     let store = world.open();
     let project = project(&store);
-    let reader = store.limited(std::time::Duration::from_secs(60), CancellationToken::new()).reader().expect("a reader");
+    let reader =
+        store.limited(std::time::Duration::from_secs(60), CancellationToken::new()).reader().expect("a reader");
     for n in 0..3 {
         store.write(|db| insert(db, &project, &format!("a{n}"))).expect("a write");
         assert!(reader.statement(projects::is_any).expect("a read"));

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use mcpkg::clock;
-use mcpkg::store::revisions::Author;
 use mcpkg::store::projects::Selection;
+use mcpkg::store::revisions::Author;
 use mcpkg::store::{Store, items, projects, prompts};
 
 use crate::support::postgres::Server;

@@ -69,15 +69,17 @@ fn a_password_appears_nowhere() {
 /// E10.
 #[test]
 fn a_certificate_is_verified_wherever_tls_is_spoken() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
     let prepare = |folder: &Path| {
         for (name, text) in [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())] {
             crate::support::postgres::write_for_the_server(&folder.join("data").join(name), &text);
         }
     };
-    let options = format!("-c listen_addresses=127.0.0.1 -p {port} -c fsync=off -c ssl=on");
-    let Some(server) = Server::start_with(&options, prepare) else { return };
+    let Some(server) = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off -c ssl=on", prepare) else {
+        return;
+    };
     let address = |more: &str| format!("postgres://mcpkg@localhost:{port}/postgres?{more}");
     let unknown = Store::open(Path::new(&address("sslmode=verify-full"))).err().expect("it is refused");
     assert_eq!(unknown.code(), Code::Unavailable);

@@ -34,7 +34,7 @@ fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_says_so()
 /// E4: in the commit. It waits for a standby that is not there, and is in fact committed.
 #[test]
 fn a_write_whose_connection_ends_in_its_commit_is_told_as_not_known() {
-    let Some(server) = Server::start_with("-c listen_addresses=''", |_| {}) else { return };
+    let Some(server) = Server::start_with(5432, "-c listen_addresses=''", |_| {}) else { return };
     let store = Store::open(Path::new(&server.address("mcpkg", "postgres"))).expect("it opens");
     let project = project(&store);
     server.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");

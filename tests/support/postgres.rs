@@ -51,6 +51,7 @@ static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 pub struct Server {
     programs: PathBuf,
     folder: tempfile::TempDir,
+    port: u16,
 }
 
 impl Server {
@@ -85,17 +86,17 @@ impl Server {
 
     /// Starts a server; says why not, and returns `None`, where PostgreSQL 15 or later is not installed.
     pub fn start() -> Option<Self> {
-        Self::start_with("-c listen_addresses='' -c fsync=off", |_| {})
+        Self::start_with(5432, "-c listen_addresses='' -c fsync=off", |_| {})
     }
 
-    /// As [`Server::start`], with these options; `prepare` is handed the folder before it starts.
-    pub fn start_with(options: &str, prepare: impl FnOnce(&Path)) -> Option<Self> {
+    /// As [`Server::start`], with this port and these options; `prepare` is handed the folder before it starts.
+    pub fn start_with(port: u16, options: &str, prepare: impl FnOnce(&Path)) -> Option<Self> {
         let Some(programs) = programs() else {
             skipped("PostgreSQL 15 or later is not installed (Debian: postgresql)");
             return None;
         };
         let folder = folder();
-        let server = Self { programs, folder };
+        let server = Self { programs, folder, port };
         if is_root() {
             // PostgreSQL refuses to run as root; Debian's package makes this user.
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
@@ -105,7 +106,7 @@ impl Server {
             }
         }
         let data = server.folder.path().join("data");
-        let options = format!("-k {} -c max_connections=200 {options}", server.folder.path().display());
+        let options = format!("-k {} -p {port} -c max_connections=200 {options}", server.folder.path().display());
         server.run("initdb", |command| {
             command.args(["-A", "trust", "-U", "mcpkg", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]).arg(&data);
         });
@@ -158,22 +159,8 @@ impl Server {
 
     fn psql(&self, database: &str, script: &str) -> (String, String) {
         let mut command = Command::new(self.programs.join("psql"));
-        command.args([
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-v",
-            "VERBOSITY=terse",
-            "-U",
-            "mcpkg",
-            "-d",
-            database,
-            "-f",
-            "-",
-            "-h",
-        ]);
-        command.arg(self.folder.path());
+        command.args(["-X", "-q", "-A", "-t", "-v", "VERBOSITY=terse", "-U", "mcpkg", "-d", database, "-f", "-", "-h"]);
+        command.arg(self.folder.path()).args(["-p", &self.port.to_string()]);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("psql");
         let mut stdin = child.stdin.take().expect("its input");

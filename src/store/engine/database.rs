@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::connection::{Connection, Link, Pooled};
-use super::lock::{Held, Mode, Subject};
+use super::held::Held;
+use super::lock::{Mode, Subject};
 use super::postgres;
 use super::progress::Progress;
 use super::sqlite::{self, Access};
@@ -117,7 +118,9 @@ impl Engine {
     pub(in crate::store) fn listener(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.slim_reader().map(Connection::Sqlite),
-            Self::Postgres(database) => database.listener().map(|connection| Connection::Postgres(Box::new(connection))),
+            Self::Postgres(database) => {
+                database.listener().map(|connection| Connection::Postgres(Box::new(connection)))
+            }
         }
     }
 

@@ -2,8 +2,6 @@
 
 use uuid::Uuid;
 
-use super::{postgres, sqlite};
-
 /// What a lock is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Subject {
@@ -22,16 +20,6 @@ pub(in crate::store) enum Subject {
 pub(in crate::store) enum Mode {
     Shared,
     Exclusive,
-}
-
-/// A lock that is held; given back when dropped.
-#[derive(Debug)]
-#[expect(dead_code, reason = "what they hold is given back when they are dropped")]
-pub(in crate::store) enum Held {
-    /// Of this machine.
-    File(sqlite::FileLock),
-    /// Of all machines.
-    Session(postgres::SessionLock),
 }
 
 impl Subject {

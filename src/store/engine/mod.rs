@@ -5,6 +5,7 @@
 //! docs/adr/0012-engines.md says what that is. What only one engine has (opening, transactions, full-text search, backup,
 //! the meaning of its errors) stands in [`sqlite`], the one place that names rusqlite, and in [`postgres`].
 
+pub(super) mod index;
 pub(super) mod postgres;
 pub(super) mod search;
 pub(super) mod sqlite;
@@ -14,12 +15,14 @@ mod connection;
 mod database;
 mod errors;
 mod found;
+mod held;
 mod intent;
 mod lock;
 mod pool;
 mod progress;
 mod row;
 mod sql;
+mod table;
 mod transfer;
 mod unique;
 mod value;
@@ -29,8 +32,9 @@ pub(super) use connection::{Connection, Link, Pooled};
 pub(super) use database::Engine;
 pub use errors::BUSY_TIMEOUT;
 pub(super) use errors::{BETWEEN_WRITES, busy, damaged, full, timeout};
+pub(super) use held::Held;
 pub(super) use intent::Intent;
-pub(super) use lock::{Held, Mode, Subject};
+pub(super) use lock::{Mode, Subject};
 pub use progress::Progress;
 pub(super) use row::Row;
 pub(super) use sql::{Sql, sql};

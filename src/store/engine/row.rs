@@ -1,7 +1,7 @@
 //! Rows: what a query gives.
 
-use super::{postgres, sqlite};
 use super::value::{FromValue, Value};
+use super::{postgres, sqlite};
 use crate::error::Result;
 
 /// A row of a query, borrowed from its statement until the next one is read.

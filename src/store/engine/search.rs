@@ -77,14 +77,6 @@ pub(in crate::store) fn find(
     }
 }
 
-/// Tells where the index does not hold the words of what is stored.
-pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
-    match db.link() {
-        Link::Sqlite(connection) => sqlite::index::compare(connection, db, faults),
-        Link::Postgres(_) => postgres::search::compare(db, faults),
-    }
-}
-
 /// Returns how many rows the index has.
 #[cfg(test)]
 pub(in crate::store) fn count(db: &Db<'_>) -> Result<i64> {

@@ -2,6 +2,7 @@
 
 use super::connection::Link;
 use super::progress::Progress;
+use super::table::Table;
 use super::value::{Value, params};
 use super::{postgres, sqlite};
 use crate::error::{Code, Error, Result};
@@ -9,20 +10,6 @@ use crate::store::engine::sql;
 use crate::store::revisions::Kind;
 use crate::store::sums::checksum;
 use crate::store::{Db, blobs, search};
-
-/// A table that both engines have, and its columns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Table {
-    pub(super) name: String,
-    pub(super) columns: Vec<String>,
-}
-
-impl Table {
-    /// Returns the statement that reads all rows.
-    pub(super) fn select(&self) -> String {
-        format!("SELECT {} FROM {}", self.columns.join(", "), self.name)
-    }
-}
 
 /// Copies all rows of `from` into `to`, in place of those that are there, and makes its search index anew. Both are in a
 /// transaction; one of them is a file of this program's schema. What is there then is compared with what was to be.

@@ -8,9 +8,11 @@ use postgres::Config;
 use postgres::config::SslMode;
 
 use super::passwords;
-use super::schema::SCHEMA;
 use crate::error::{Code, Error, Result};
 use crate::store::engine::BUSY_TIMEOUT;
+
+/// The schema that all tables stand in; what stands beside it is not looked at.
+pub(super) const SCHEMA: &str = "mcpkg";
 
 /// How an address begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];

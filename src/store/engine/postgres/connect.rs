@@ -44,10 +44,13 @@ impl Connector {
         }
         let made = match self.tls.get() {
             Some(made) => made.clone(),
-            None => self.tls.get_or_init({
-                let made = tls(self.address.root_certificates.as_deref())?;
-                move || made
-            }).clone(),
+            None => self
+                .tls
+                .get_or_init({
+                    let made = tls(self.address.root_certificates.as_deref())?;
+                    move || made
+                })
+                .clone(),
         };
         Ok::<_, Error>(Some(made))
     }

@@ -10,13 +10,13 @@ use super::connection::Connection;
 use super::lock::{self, SessionLock};
 use super::open;
 use super::pool::{Manager, Pooled};
+use super::rows::single;
 use super::sql::postgres_sql;
 use super::transaction::CHANNEL;
 use crate::error::{Code, Error, Result};
 use crate::store::engine::pool::Pool;
 use crate::store::engine::sqlite::Access;
-use crate::store::engine::{Link, Mode, Subject, params};
-use crate::store::Db;
+use crate::store::engine::{Mode, Subject, params};
 
 /// An open database.
 pub(in crate::store) struct Database {
@@ -39,8 +39,9 @@ impl Database {
     }
 
     fn of((connector, first): (Connector, Connection)) -> Result<Self> {
-        let sql = postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
-        let reads_only = Db::new(Link::Postgres(&first), None).single(sql, params![], |row| row.get(0))?;
+        let sql =
+            postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
+        let reads_only = single(&first, sql, params![], |row| row.get(0))?;
         let access = if reads_only { Access::ReadOnly } else { Access::Writable };
         let local = local(&connector)?;
         Ok(Self { connector, access, readers: OnceLock::new(), writers: OnceLock::new(), local })
@@ -68,9 +69,8 @@ impl Database {
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
               WHERE relnamespace = to_regnamespace('mcpkg') AND relkind = 'r'"
         );
-        let asked = self.pooled_reader().and_then(|connection| {
-            Db::new(Link::Postgres(&connection), None).single(sql, params![], |row| row.get::<u64>(0))
-        });
+        let asked =
+            self.pooled_reader().and_then(|connection| single(&connection, sql, params![], |row| row.get::<u64>(0)));
         asked.unwrap_or(0)
     }
 
@@ -82,8 +82,11 @@ impl Database {
     /// Takes a connection that writes out of the pool.
     pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
         if self.access != Access::Writable {
-            return Err(Error::new(Code::ReadOnly, format!("The database `{}` takes no writes", self.shown().display()))
-                .hint("name all hosts in the address, with target_session_attrs=read-write"));
+            return Err(Error::new(
+                Code::ReadOnly,
+                format!("The database `{}` takes no writes", self.shown().display()),
+            )
+            .hint("name all hosts in the address, with target_session_attrs=read-write"));
         }
         self.pool(&self.writers).get(self.connector.address.wait * 2)
     }

@@ -23,13 +23,15 @@ impl From<postgres::Error> for Error {
             | &SqlState::T_R_SERIALIZATION_FAILURE
             | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => busy(),
             &SqlState::DISK_FULL => full(),
-            &SqlState::READ_ONLY_SQL_TRANSACTION => {
-                Error::new(Code::ReadOnly, "The database server takes no writes: it is a standby, or set to be read only")
-                    .hint("name all hosts in the address, with target_session_attrs=read-write; nothing was written")
-            }
+            &SqlState::READ_ONLY_SQL_TRANSACTION => Error::new(
+                Code::ReadOnly,
+                "The database server takes no writes: it is a standby, or set to be read only",
+            )
+            .hint("name all hosts in the address, with target_session_attrs=read-write; nothing was written"),
             &SqlState::INSUFFICIENT_PRIVILEGE => {
-                Error::new(Code::Unavailable, format!("The database server refuses: {message}"))
-                    .hint("the user of the address has to own the schema `mcpkg`, or may create it; nothing was changed")
+                Error::new(Code::Unavailable, format!("The database server refuses: {message}")).hint(
+                    "the user of the address has to own the schema `mcpkg`, or may create it; nothing was changed",
+                )
             }
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
             &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
@@ -46,10 +48,8 @@ impl From<postgres::Error> for Error {
 /// Whether the connection is gone, or is about to go since the server ends.
 pub(super) fn is_lost(error: &postgres::Error) -> bool {
     if let Some(state) = error.code() {
-        return matches!(
-            state,
-            &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW
-        ) || state.code().starts_with("08");
+        return matches!(state, &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW)
+            || state.code().starts_with("08");
     }
     use std::error::Error as _;
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
@@ -83,10 +83,14 @@ pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
             "give the password in PGPASSFILE or ~/.pgpass, or as `password=env:NAME` in the address"
         }
         Some(&SqlState::UNDEFINED_DATABASE) => "make it with `createdb`, or name another one",
-        Some(&SqlState::TOO_MANY_CONNECTIONS) => "lower `pool_size` in the address, or raise max_connections of the server",
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => {
+            "lower `pool_size` in the address, or raise max_connections of the server"
+        }
         _ => "check the host, the port and that the server runs",
     };
-    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: {why}", shown.display())).hint(hint).with_source(error)
+    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: {why}", shown.display()))
+        .hint(hint)
+        .with_source(error)
 }
 
 /// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`, which

@@ -6,10 +6,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::connect::Connector;
 use super::connection::Connection;
+use super::rows::single;
 use super::sql::postgres_sql;
 use crate::error::Result;
-use crate::store::Db;
-use crate::store::engine::{Link, Mode, Subject, params};
+use crate::store::engine::{Mode, Subject, params};
 
 /// The lock of those that write: "mcpkg" and a number, as the following.
 pub(super) const WRITERS: i64 = 0x6d63_706b_6700_0001;
@@ -40,7 +40,7 @@ pub(super) fn take(connector: &Connector, subject: Subject, mode: Mode) -> Resul
         Mode::Shared => postgres_sql!("SELECT pg_try_advisory_lock_shared(?1)"),
         Mode::Exclusive => postgres_sql!("SELECT pg_try_advisory_lock(?1)"),
     };
-    let is_ours = Db::new(Link::Postgres(&connection), None).single(sql, params![key(subject)], |row| row.get(0))?;
+    let is_ours = single(&connection, sql, params![key(subject)], |row| row.get(0))?;
     Ok(bool::then(is_ours, || SessionLock { _connection: connection }))
 }
 
@@ -48,5 +48,5 @@ pub(super) fn take(connector: &Connector, subject: Subject, mode: Mode) -> Resul
 pub(super) fn is_held(connection: &Connection, subject: Subject) -> Result<bool> {
     // Taken by this statement's transaction alone, which ends with it.
     let sql = postgres_sql!("SELECT NOT pg_try_advisory_xact_lock_shared(?1)");
-    Db::new(Link::Postgres(connection), None).single(sql, params![key(subject)], |row| row.get(0))
+    single(connection, sql, params![key(subject)], |row| row.get(0))
 }

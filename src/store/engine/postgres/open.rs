@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::address::Address;
+use super::address::{Address, SCHEMA};
 use super::connect::Connector;
 use super::connection::Connection;
-use super::schema::{self, Found, NEWEST, SCHEMA};
+use super::schema::{self, Found, NEWEST};
 use crate::error::{Code, Error, Result};
 
 /// Opens the database at an address; makes the schema where there is none. An older one is brought up to date only where
@@ -18,7 +18,9 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<(Connector, Connection)
     let connection = Connection::open(&connector)?;
     match schema::found(&connection)? {
         Found::Nothing => schema::migrate(&mut connector.connect()?)?,
-        Found::Version(version) if version < i64::from(NEWEST) && upgrade => schema::migrate(&mut connector.connect()?)?,
+        Found::Version(version) if version < i64::from(NEWEST) && upgrade => {
+            schema::migrate(&mut connector.connect()?)?
+        }
         found => check(&connector, found)?,
     }
     Ok((connector, connection))

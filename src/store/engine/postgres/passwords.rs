@@ -1,20 +1,28 @@
 //! The password file, as libpq has it: `PGPASSFILE`, else `~/.pgpass`; lines of `host:port:database:user:password`.
 
-use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use postgres::Config;
 use postgres::config::Host;
 
+use crate::file;
+
+/// The most bytes that the file may have.
+const MOST: u64 = 1 << 20;
+
 /// Returns the password of the first line that fits one of the hosts; `None` where none does, and where others may read the
 /// file.
 pub(super) fn password_of(config: &Config) -> Option<String> {
     let path = path()?;
-    let text = fs::read_to_string(&path).ok()?;
-    if !is_private(&path) {
-        tracing::warn!(path = %path.display(), "the password file is not used: others may read it (chmod 600)");
-        return None;
-    }
+    let text = match file::read_private(&path, MOST) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "the password file is not used");
+            return None;
+        }
+    };
     let (user, database) = (config.get_user().unwrap_or_default(), config.get_dbname().unwrap_or_default());
     let ports = config.get_ports();
     config.get_hosts().iter().enumerate().find_map(|(n, host)| {
@@ -33,19 +41,6 @@ fn path() -> Option<PathBuf> {
     match std::env::var_os("PGPASSFILE") {
         Some(path) => Some(PathBuf::from(path)),
         None => std::env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass")),
-    }
-}
-
-fn is_private(path: &Path) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 == 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = path;
-        true
     }
 }
 

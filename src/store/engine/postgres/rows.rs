@@ -8,6 +8,7 @@ use postgres::types::{FromSql, IsNull, ToSql, Type};
 
 use super::connection::Connection;
 use crate::error::{Error, Result};
+use crate::store::engine::value::FromValue;
 use crate::store::engine::{Sql, Value};
 
 type Failure = Box<dyn StdError + Sync + Send>;
@@ -19,6 +20,11 @@ pub(in crate::store::engine) struct Row<'r>(&'r postgres::Row);
 impl<'r> Row<'r> {
     pub(super) fn new(row: &'r postgres::Row) -> Self {
         Self(row)
+    }
+
+    /// Returns a column as `T`.
+    pub(super) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
+        self.value(column)?.read(column)
     }
 
     /// Returns the value of a column.
@@ -87,6 +93,16 @@ pub(in crate::store::engine) fn one<T>(
 ) -> Result<Option<T>> {
     let rows = connection.run(sql, |client, statement| client.query(statement, &bound(params)))?;
     rows.first().map(|row| f(Row(row))).transpose()
+}
+
+/// Returns what `f` makes of the row of a query that always has one.
+pub(super) fn single<T>(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    f: impl FnOnce(Row<'_>) -> Result<T>,
+) -> Result<T> {
+    one(connection, sql, params, f)?.ok_or_else(|| Error::internal("a query that always has a row has none"))
 }
 
 /// As [`crate::store::Db::each`]. All rows are there before the first one is handed out, since `f` may run statements.

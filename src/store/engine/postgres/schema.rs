@@ -2,15 +2,13 @@
 
 use postgres::Client;
 
+use super::address::SCHEMA;
 use super::connection::Connection;
 use super::lock::MIGRATION;
+use super::rows::single;
 use super::sql::postgres_sql;
 use crate::error::{Code, Error, Result};
-use crate::store::Db;
-use crate::store::engine::{Link, params};
-
-/// The schema that all tables stand in; what stands beside it is not looked at.
-pub(super) const SCHEMA: &str = "mcpkg";
+use crate::store::engine::params;
 
 /// The newest version this program knows.
 pub(super) const NEWEST: i32 = 1;
@@ -32,18 +30,20 @@ pub(super) enum Found {
 
 /// Returns what stands in the schema.
 pub(super) fn found(connection: &Connection) -> Result<Found> {
-    let db = Db::new(Link::Postgres(connection), None);
     let tables = postgres_sql!(
         "SELECT to_regclass('mcpkg.refinery_schema_history') IS NOT NULL,
                 EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('mcpkg'))"
     );
-    let (has_history, has_any): (bool, bool) = db.single(tables, params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (has_history, has_any): (bool, bool) =
+        single(connection, tables, params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
     match (has_history, has_any) {
         (false, false) => Ok(Found::Nothing),
         (false, true) => Ok(Found::Foreign),
         (true, _) => {
-            let sql = postgres_sql!("SELECT coalesce(max(version), 0)::bigint FROM mcpkg.refinery_schema_history");
-            db.single(sql, params![], |row| row.get(0).map(Found::Version))
+            // The history is there before what it tells of: without a row somebody is about to make the tables.
+            let sql = postgres_sql!("SELECT max(version)::bigint FROM mcpkg.refinery_schema_history");
+            let version: Option<i64> = single(connection, sql, params![], |row| row.get(0))?;
+            Ok(version.map_or(Found::Nothing, Found::Version))
         }
     }
 }

@@ -51,15 +51,17 @@ impl Words {
 
 /// Returns the words of a text: letters and digits, in lower case and without diacritics.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|word| !word.is_empty()).filter_map(|word| {
-        let plain: String = if word.is_ascii() {
-            word.to_ascii_lowercase()
-        } else {
-            word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
-        };
-        let plain = &plain[..plain.floor_char_boundary(LONGEST)];
-        (!plain.is_empty()).then(|| plain.to_owned())
-    })
+    text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|word| !word.is_empty()).filter_map(
+        |word| {
+            let plain: String = if word.is_ascii() {
+                word.to_ascii_lowercase()
+            } else {
+                word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
+            };
+            let plain = &plain[..plain.floor_char_boundary(LONGEST)];
+            (!plain.is_empty()).then(|| plain.to_owned())
+        },
+    )
 }
 
 /// Returns the query that finds what holds all of `words`, or words that begin so; `None` where they hold no word at all.

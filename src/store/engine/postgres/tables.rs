@@ -8,7 +8,7 @@ use super::connection::Connection;
 use super::rows::Row;
 use crate::error::{Error, Result};
 use crate::store::engine::Value;
-use crate::store::engine::transfer::Table;
+use crate::store::engine::table::Table;
 
 /// Empties the tables; references are looked at when the transaction is committed. Until then others read what was there.
 pub(in crate::store::engine) fn empty(connection: &Connection, tables: &[Table]) -> Result<()> {
@@ -28,7 +28,8 @@ pub(in crate::store::engine) fn each(
         let none: [&(dyn ToSql + Sync); 0] = [];
         let mut rows = client.query_raw(&table.select(), none)?;
         while let (Some(row), true) = (rows.next()?, answer.is_ok()) {
-            let values = (0..table.columns.len()).map(|column| Row::new(&row).value(column)).collect::<Result<Vec<_>>>();
+            let values =
+                (0..table.columns.len()).map(|column| Row::new(&row).value(column)).collect::<Result<Vec<_>>>();
             answer = values.and_then(|values| f(&values));
         }
         Ok::<_, postgres::Error>(())

@@ -21,10 +21,12 @@ pub(in crate::store::engine) fn in_transaction<T>(
 ) -> Result<T> {
     match intent {
         Intent::Read => connection.run_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
-        Intent::Write => connection.run_text(&format!("BEGIN; SELECT pg_advisory_xact_lock({WRITERS})")).inspect_err(|_| {
-            // Else the transaction that waited in vain would stay open.
-            let _ = connection.run_once("ROLLBACK");
-        })?,
+        Intent::Write => {
+            connection.run_text(&format!("BEGIN; SELECT pg_advisory_xact_lock({WRITERS})")).inspect_err(|_| {
+                // Else the transaction that waited in vain would stay open.
+                let _ = connection.run_once("ROLLBACK");
+            })?
+        }
     }
     connection.transaction.set(Transaction::Open);
     let open = Open { connection, changed: connection.changed_rows() };

@@ -41,11 +41,7 @@ const GATHERED_OF_MANY: i64 = 8 << 20;
 const CACHE_OF_MANY: i64 = 64 * 1024;
 
 /// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
-pub(in crate::store) fn with_many<T>(
-    connection: &Connection,
-    db: &Db<'_>,
-    f: impl FnOnce() -> Result<T>,
-) -> Result<T> {
+pub(in crate::store) fn with_many<T>(connection: &Connection, db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let cache = |size: i64| connection.pragma_update(None, "cache_size", -size);
     let gather =
         |bytes: i64| db.run(sqlite_sql!("INSERT INTO search (search, rank) VALUES ('hashsize', ?1)"), params![bytes]);

@@ -5,7 +5,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::rows::value_of;
 use crate::error::Result;
 use crate::store::engine::Value;
-use crate::store::engine::transfer::Table;
+use crate::store::engine::table::Table;
 
 /// Returns all tables but those of the search index and of the history of migrations.
 pub(in crate::store::engine) fn tables(connection: &Connection) -> Result<Vec<Table>> {
@@ -45,8 +45,9 @@ pub(in crate::store::engine) fn each(
     let mut statement = connection.prepare(&table.select())?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let values: Vec<Value<'_>> =
-            (0..table.columns.len()).map(|column| row.get_ref(column).map(value_of)).collect::<rusqlite::Result<_>>()?;
+        let values: Vec<Value<'_>> = (0..table.columns.len())
+            .map(|column| row.get_ref(column).map(value_of))
+            .collect::<rusqlite::Result<_>>()?;
         f(&values)?;
     }
     Ok(())
