@@ -13,6 +13,10 @@ full:
 test:
     cargo test
 
+# The tests of the faces and the stories on PostgreSQL (Debian: postgresql), or those whose names hold one of the words
+postgres *WORDS:
+    bash tests/engines/postgres.sh {{WORDS}}
+
 # Write docs/reference anew
 docs:
     UPDATE_DOCS=1 cargo test docs

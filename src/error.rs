@@ -175,6 +175,7 @@ codes! {
     Replaced             "E_DB_REPLACED"                   1 -32603 -32000 Machine "db_replaced" [] "The database file was removed or replaced while it was in use.";
     InUse                "E_DB_IN_USE"                     1 -32603 -32000 Machine "db_in_use" [] "Servers are connected to the database, and the operation would change it under them.";
     Damaged              "E_DAMAGED"                       1 -32603 -32000 Machine "damaged" [] "Stored content does not match its SHA-256, or a row its checksum; it was not served.";
+    OutcomeUnknown       "E_OUTCOME_UNKNOWN"               1 -32603 -32000 Machine "outcome_unknown" [] "The connection to the database server was lost while a change was committed; whether it was is not known.";
     Storage              "E_STORAGE"                       1 -32603 -32000 Machine "storage" [] "The disk answered with an I/O error; the write is not acknowledged.";
     KeyRequired          "E_KEY_REQUIRED"                  1 -32602 -32000 Caller  "key_required" ["create_access_key" "retry_command"] "Others than this machine could come in, and there is no access key yet.";
     MayOnlyRead          "E_MAY_ONLY_READ"                 1 -32602 -32000 Caller  "may_only_read" ["use_writing_key" "retry_command"] "The caller's access key may only read; nothing was changed.";

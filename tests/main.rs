@@ -6,6 +6,7 @@ mod cli;
 mod client;
 mod contract;
 mod deploy;
+mod engines;
 mod faults;
 mod http;
 mod journeys;

@@ -18,7 +18,6 @@ use super::globals::Globals;
 use super::tree;
 use crate::error::Result;
 use crate::op::{Name, Names, Typed};
-use crate::store::Store;
 use crate::store::projects::Selection;
 
 /// The place of the word to complete, as clap's own scripts pass it.
@@ -165,7 +164,7 @@ impl Source {
     }
 
     fn stored(&self, find: fn(&Typed<'_>) -> Result<Vec<Name>>, prefix: &str) -> Result<Vec<Name>> {
-        let store = Store::open_as_it_is(&self.globals.database()?)?;
+        let store = self.globals.open_as_it_is()?;
         let selection = self.selection.get_or_init(|| self.globals.selection());
         // Without a pool and a transaction: names that do not quite belong together do no harm.
         store.read_once(|db| find(&Typed { db, selection, prefix, limit: MOST }))

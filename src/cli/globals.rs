@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
+pub(super) use crate::database::address::resolved;
 use crate::error::{Code, Error, Result};
 use crate::op::Names;
 use crate::store::Store;
@@ -66,7 +67,15 @@ impl Globals {
     /// # Errors
     /// As [`Globals::database`] and [`Store::open`].
     pub(super) fn open(&self) -> Result<Store> {
-        Store::open(&self.database()?)
+        Store::open(&resolved(&self.database()?)?)
+    }
+
+    /// Opens the database that the flags name as it stands.
+    ///
+    /// # Errors
+    /// As [`Globals::database`] and [`Store::open_as_it_is`].
+    pub(super) fn open_as_it_is(&self) -> Result<Store> {
+        Store::open_as_it_is(&resolved(&self.database()?)?)
     }
 
     /// Returns the path of the database: as the flags name it, else in the user's data directory.
@@ -123,7 +132,7 @@ pub(super) fn args() -> [Arg; 8] {
         global("db")
             .value_name("PATH")
             .value_parser(value_parser!(PathBuf))
-            .help("Database file [default: mcpkg.db in the user's data directory]"),
+            .help("Database file, or postgres://... [default: mcpkg.db in the user's data directory]"),
         global("project")
             .short('p')
             .value_name("NAME")

@@ -113,7 +113,10 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         }
     };
     let opened = stand_in.as_ref().map_or_else(|| database.clone(), |folder| folder.path().join("mcpkg.db"));
-    let mut context = Context::shell(Store::open(&opened)?, globals.selection());
+    let opened = globals::resolved(&opened)?;
+    // A user who asks for a database gets one that is up to date; nobody else changes a server's schema.
+    let store = if name == "init" { Store::open_up_to_date(&opened) } else { Store::open(&opened) };
+    let mut context = Context::shell(store?, globals.selection());
     context.stands_for = stand_in.as_ref().and_then(|_| std::path::absolute(&database).ok());
     context.max_answer = u64::MAX;
     context.shows_data = globals.json;

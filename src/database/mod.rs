@@ -1,4 +1,6 @@
-//! The file itself: init, backup, restore, check, the trail, and how far tables grow. Only the shell does these.
+//! The database itself: init, backup, restore, move, check, the trail, and how far tables grow. Only the shell does these.
+
+pub mod address;
 
 mod backup;
 mod check;
@@ -9,6 +11,7 @@ mod init;
 mod limit;
 mod prune;
 mod resource;
+mod transfer;
 
 use std::path::PathBuf;
 
@@ -36,6 +39,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<init::Init>(),
     Entry::of::<backup::Backup>(),
     Entry::of::<backup::Restore>(),
+    Entry::of::<transfer::Move>(),
     Entry::of::<check::Check>(),
     Entry::of::<compact::Compact>(),
     Entry::of::<events::Events>(),

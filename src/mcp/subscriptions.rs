@@ -75,7 +75,7 @@ impl Hub {
                     tell(error);
                 }
             }
-            std::thread::sleep(LOOK);
+            watch.wait(LOOK);
         }
     }
 

@@ -75,7 +75,7 @@ pub fn stream(db: &Db<'_>, blob: Blob<'_>, verify: Verify, mut each: impl FnMut(
         let mut checksum = Xxh3::new();
         checksum.update(blob.head);
         each(blob.head)?;
-        db.each(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n"), params![blob.id], |row| {
+        db.stream(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n"), params![blob.id], |row| {
             db.check_deadline()?;
             let bytes: &[u8] = row.get(0)?;
             if let Some(hash) = &mut hash {
@@ -143,7 +143,7 @@ fn unverified(db: &Db<'_>, blob: Blob<'_>) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(blob.size).unwrap_or(0).min(PIECE));
     bytes.extend_from_slice(blob.head);
     if blob.size > PIECE as u64 {
-        db.each(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n"), params![blob.id], |row| {
+        db.stream(sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 ORDER BY n"), params![blob.id], |row| {
             db.check_deadline()?;
             bytes.extend_from_slice(row.get(0)?);
             Ok(())
@@ -184,7 +184,7 @@ pub(super) fn beginning(db: &Db<'_>, id: i64, pieces: i64) -> Result<Vec<u8>> {
         return Ok(bytes);
     }
     let sql = sql!("SELECT bytes FROM chunk WHERE blob_id = ?1 AND n < ?2 ORDER BY n");
-    db.each(sql, params![id, pieces], |row| {
+    db.stream(sql, params![id, pieces], |row| {
         bytes.extend_from_slice(row.get(0)?);
         Ok(())
     })?;

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::blobs::{Verify, blob_columns};
-use super::engine::sqlite::index;
+use super::engine::index;
 use super::engine::{Intent, Link, Progress, Row, Sql, params, sql};
 use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};

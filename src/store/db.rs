@@ -107,6 +107,14 @@ impl<'c> Db<'c> {
         self.connection.each(sql, params, f)
     }
 
+    /// Hands `f` each row of a query as it comes: for rows that are not to be in memory all at once. `f` runs no statement.
+    ///
+    /// # Errors
+    /// As [`Db::one`].
+    pub(super) fn stream(&self, sql: Sql, params: &[Value<'_>], f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
+        self.connection.stream(sql, params, f)
+    }
+
     /// Runs a statement and returns how many rows it inserted, updated or deleted.
     ///
     /// Where something may happen once only, such as a token's use, the statement's condition decides and the caller

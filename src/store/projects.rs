@@ -264,6 +264,14 @@ pub fn bindings(db: &Db<'_>, project: i64) -> Result<Vec<String>> {
     db.all(sql, params![project], |row| row.get(0))
 }
 
+/// Whether there is a project.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn is_any(db: &Db<'_>) -> Result<bool> {
+    db.single(sql!("SELECT EXISTS (SELECT 1 FROM project)"), params![], |row| row.get(0))
+}
+
 fn taken(error: Error, name: &str) -> Error {
     if !NAME.is_violated_by(&error) {
         return error;

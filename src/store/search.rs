@@ -2,7 +2,7 @@
 
 use super::Db;
 use super::blobs::Blob;
-use super::engine::sqlite::search as engine;
+use super::engine::search as engine;
 use super::revisions::Kind;
 use crate::error::Result;
 

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::check::{self, Findings};
 use super::deadline::Deadline;
-use super::engine::sqlite::{Access, is_taken};
+use super::engine::sqlite::Access;
 use super::engine::{Connection, Engine, Intent, Pooled, Progress};
 use super::{Db, Location, Reader};
 use crate::error::{Code, Error, Result};
@@ -32,7 +32,8 @@ struct Rights {
 }
 
 impl Store {
-    /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist.
+    /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist. A path that begins with
+    /// `postgres://` is the address of a database on a server; see docs/engines.md.
     ///
     /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version, and brings an
     /// older schema up to date after keeping a copy beside it. A file that fails a check is left untouched.
@@ -42,6 +43,16 @@ impl Store {
     pub fn open(path: &Path) -> Result<Self> {
         let rights = Rights { may_write: true, deadline: None };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
+    }
+
+    /// Opens the database as [`Store::open`] does, and brings the schema of a server up to date where it is older: other
+    /// programs may run on it, so that only a user says when.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_up_to_date(path: &Path) -> Result<Self> {
+        let rights = Rights { may_write: true, deadline: None };
+        Ok(Self { engine: Arc::new(Engine::open_up_to_date(path)?), ended: Arc::default(), rights })
     }
 
     /// Opens the database at `path` for one look, where there is one and it has this program's schema. Nothing is made,
@@ -54,9 +65,14 @@ impl Store {
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
-    /// Whether [`Store::open`] finds something at `path`, a database or not; else it makes one.
+    /// Whether [`Store::open`] finds something at `path`, a database or not; else it makes one. A server is always there.
     pub fn is_at(path: &Path) -> bool {
-        is_taken(path)
+        Engine::is_at(path)
+    }
+
+    /// Whether `path` is the address of a database on a server.
+    pub fn is_server(path: &Path) -> bool {
+        Engine::is_server(path)
     }
 
     /// Returns a handle through which nothing can be written, for a caller who may only read.

@@ -1,5 +1,7 @@
 //! Noticing what other processes, and this one, commit.
 
+use std::time::Duration;
+
 use super::engine::{Connection, Version, params, sql};
 use super::events::{self, Event};
 use super::{Db, Store};
@@ -48,11 +50,19 @@ impl Store {
     pub fn watch(&self, position: Position) -> Result<Watch> {
         self.engine.notice_replacement();
         self.engine.check_in_place()?;
-        Ok(Watch { store: self.clone(), connection: self.engine.slim_reader()?, version: None, position })
+        Ok(Watch { store: self.clone(), connection: self.engine.listener()?, version: None, position })
     }
 }
 
 impl Watch {
+    /// Waits until something may have been committed, for at most `limit`.
+    pub fn wait(&self, limit: Duration) {
+        if let Err(error) = self.connection.link().wait(limit) {
+            tracing::debug!(%error, "the connection that waits for commits was lost");
+            std::thread::sleep(limit);
+        }
+    }
+
     /// Returns what was committed since the last look, and notices where the file was removed or replaced.
     ///
     /// # Errors

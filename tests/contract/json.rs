@@ -212,6 +212,7 @@ fn every_command_keeps_to_the_schema() {
         &["check"],
         &["compact"],
         &["backup", "copy.db"],
+        &["move", "--to", "moved.db"],
         &["restore", "copy.db", "--yes"],
     ];
     scratch.file("kit/skills/a/SKILL.md", "---\nname: a\ndescription: A.\n---\nA\n");

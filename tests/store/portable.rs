@@ -2,7 +2,7 @@
 //!
 //! How a new statement comes in without anybody remembering it: [`mcpkg::store`]'s `Db` takes no text but what the macro
 //! `sql!` made, and this test finds each `sql!` in the sources. One that it cannot put together fails the test. What only
-//! SQLite takes is made with `sqlite_sql!`, which stands in `store/engine/sqlite/` alone.
+//! one engine takes is made with `sqlite_sql!` or `postgres_sql!`, which stand in the folder of that engine alone.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -168,12 +168,15 @@ fn translated(sql: &str) -> String {
 fn a_statement_is_made_in_one_way() {
     for (file, text) in sources() {
         let makes = text.matches("Sql::new(").count();
-        let own = text.contains("sqlite_sql!");
+        let engine = ["sqlite", "postgres"].into_iter().find(|engine| text.contains(&format!("{engine}_sql!")));
         match file.as_str() {
-            "engine/sql.rs" | "engine/sqlite/sql.rs" => assert_eq!(makes, 1, "{file}: the macro alone"),
+            "engine/sql.rs" | "engine/sqlite/sql.rs" | "engine/postgres/sql.rs" => {
+                assert_eq!(makes, 1, "{file}: the macro alone")
+            }
             _ => assert_eq!(makes, 0, "{file} makes a statement without `sql!`"),
         }
-        assert!(!own || file.starts_with("engine/sqlite/"), "{file} makes a statement that only SQLite takes");
+        let is_home = engine.is_none_or(|engine| file.starts_with(&format!("engine/{engine}/")));
+        assert!(is_home, "{file} makes a statement that only {engine:?} takes");
     }
 }
 

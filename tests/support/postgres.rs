@@ -3,24 +3,100 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{folder, is_root, skipped};
+
+/// An empty database on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`; gone when dropped.
+pub struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    /// Makes one; `None` where no server is named.
+    pub fn create() -> Option<Self> {
+        let server = std::env::var("MCPKG_TEST_POSTGRES").ok()?;
+        let database = Self { server, name: format!("t{}", uuid::Uuid::new_v4().simple()) };
+        database.tell(&format!("CREATE DATABASE {}", database.name));
+        Some(database)
+    }
+
+    /// What `--db` names it by.
+    pub fn address(&self) -> PathBuf {
+        format!("{}/{}?pool_size=4", self.server, self.name).into()
+    }
+
+    /// Runs a statement on the server's own database: on a thread of its own, since the client may not be used within a runtime.
+    fn tell(&self, sql: &str) {
+        let (address, sql) = (format!("{}/postgres", self.server), sql.to_owned());
+        let told = std::thread::spawn(move || {
+            let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
+            client.batch_execute(&sql).expect("the server does it");
+        });
+        told.join().expect("the server is told");
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.tell(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+    }
+}
+
+/// The server that tests share while any of them runs.
+static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 
 /// A running server with one empty database.
 pub struct Server {
     programs: PathBuf,
     folder: tempfile::TempDir,
+    port: u16,
 }
 
 impl Server {
+    /// Returns the server that tests share; `None` as [`Server::start`].
+    pub fn shared() -> Option<Arc<Self>> {
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(running) = shared.upgrade() {
+            return Some(running);
+        }
+        let started = Arc::new(Self::start()?);
+        *shared = Arc::downgrade(&started);
+        Some(started)
+    }
+
+    /// Makes an empty database of a test's own, and returns the address that `--db` names it by.
+    pub fn database(&self) -> String {
+        let name = format!("t{}", uuid::Uuid::new_v4().simple());
+        self.query(&format!("CREATE DATABASE {name}"));
+        self.address("mcpkg", &name)
+    }
+
+    /// Returns the address of a database for a user, over the server's socket.
+    pub fn address(&self, user: &str, database: &str) -> String {
+        let socket = self.folder.path().to_string_lossy().replace('/', "%2F");
+        format!("postgres://{user}@{socket}/{database}")
+    }
+
+    /// The folder of the server and of its socket.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Starts a server; says why not, and returns `None`, where PostgreSQL 15 or later is not installed.
     pub fn start() -> Option<Self> {
+        Self::start_with(5432, "-c listen_addresses='' -c fsync=off", |_| {})
+    }
+
+    /// As [`Server::start`], with this port and these options; `prepare` is handed the folder before it starts.
+    pub fn start_with(port: u16, options: &str, prepare: impl FnOnce(&Path)) -> Option<Self> {
         let Some(programs) = programs() else {
             skipped("PostgreSQL 15 or later is not installed (Debian: postgresql)");
             return None;
         };
         let folder = folder();
-        let server = Self { programs, folder };
+        let server = Self { programs, folder, port };
         if is_root() {
             // PostgreSQL refuses to run as root; Debian's package makes this user.
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
@@ -30,10 +106,11 @@ impl Server {
             }
         }
         let data = server.folder.path().join("data");
-        let options = format!("-k {} -c listen_addresses='' -c fsync=off", server.folder.path().display());
+        let options = format!("-k {} -p {port} -c max_connections=200 {options}", server.folder.path().display());
         server.run("initdb", |command| {
             command.args(["-A", "trust", "-U", "mcpkg", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]).arg(&data);
         });
+        prepare(server.folder.path());
         let log = server.folder.path().join("log");
         server.run("pg_ctl", |command| {
             command.args(["-w", "-t", "60", "-o", &options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start");
@@ -55,7 +132,7 @@ impl Server {
 
     /// Runs a script, and returns the number of the line and the message of each statement that is refused.
     pub fn errors(&self, script: &str) -> Vec<(usize, String)> {
-        let (_, errors) = self.psql(script);
+        let (_, errors) = self.psql("postgres", script);
         let errors = errors.lines().filter_map(|line| {
             let (place, message) = line.split_once(": ERROR:  ")?;
             Some((place.rsplit(':').next()?.parse().ok()?, message.to_owned()))
@@ -65,29 +142,25 @@ impl Server {
 
     /// Returns the rows of a query of one column, a line each.
     pub fn query(&self, sql: &str) -> String {
-        let (rows, errors) = self.psql(&format!("{sql};"));
+        self.query_in("postgres", sql)
+    }
+
+    /// As [`Server::query`], in the database that an address names.
+    pub fn query_of(&self, address: &str, sql: &str) -> String {
+        let name = address.rsplit('/').next().unwrap_or_default();
+        self.query_in(name.split('?').next().unwrap_or_default(), sql)
+    }
+
+    fn query_in(&self, database: &str, sql: &str) -> String {
+        let (rows, errors) = self.psql(database, &format!("{sql};"));
         assert!(errors.is_empty(), "{errors}");
         rows
     }
 
-    fn psql(&self, script: &str) -> (String, String) {
+    fn psql(&self, database: &str, script: &str) -> (String, String) {
         let mut command = Command::new(self.programs.join("psql"));
-        command.args([
-            "-X",
-            "-q",
-            "-A",
-            "-t",
-            "-v",
-            "VERBOSITY=terse",
-            "-U",
-            "mcpkg",
-            "-d",
-            "postgres",
-            "-f",
-            "-",
-            "-h",
-        ]);
-        command.arg(self.folder.path());
+        command.args(["-X", "-q", "-A", "-t", "-v", "VERBOSITY=terse", "-U", "mcpkg", "-d", database, "-f", "-", "-h"]);
+        command.arg(self.folder.path()).args(["-p", &self.port.to_string()]);
         let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = piped.spawn().expect("psql");
         let mut stdin = child.stdin.take().expect("its input");
@@ -124,6 +197,17 @@ impl Drop for Server {
         self.run("pg_ctl", |command| {
             command.args(["-m", "immediate", "-w", "-D"]).arg(data).arg("stop");
         });
+    }
+}
+
+/// Writes a file that the server's user alone reads.
+pub fn write_for_the_server(path: &Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::write(path, text).expect("a file");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).expect("its mode");
+    if is_root() {
+        let owned = Command::new("chown").arg("postgres").arg(path).status();
+        assert!(owned.is_ok_and(|status| status.success()), "{}", path.display());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use mcpkg::approved::Approved;
 use mcpkg::op::Context;
@@ -11,6 +12,7 @@ use mcpkg::store::projects::Selection;
 use tempfile::TempDir;
 
 use super::folder;
+use super::postgres::Database;
 
 /// The real binary.
 pub const BINARY: &str = env!("CARGO_BIN_EXE_mcpkg");
@@ -18,12 +20,18 @@ pub const BINARY: &str = env!("CARGO_BIN_EXE_mcpkg");
 /// A scratch folder; gone when dropped.
 pub struct Scratch {
     folder: TempDir,
+    /// Where the test is run on PostgreSQL: its database.
+    database: OnceLock<Option<Database>>,
 }
 
 impl Scratch {
+    fn of(folder: TempDir) -> Self {
+        Self { folder, database: OnceLock::new() }
+    }
+
     /// Returns an empty folder; the database is made on first use.
     pub fn new() -> Self {
-        Self { folder: folder() }
+        Self::of(folder())
     }
 
     /// Returns one whose database has the selected project `p`.
@@ -36,7 +44,7 @@ impl Scratch {
     /// As [`Scratch::with_project`], where temporary files go: below `/tmp`, its path is as long on every machine.
     pub fn with_project_in_tmp() -> Self {
         let folder = tempfile::Builder::new().prefix("mcpkg-test-").tempdir().expect("a scratch folder");
-        let scratch = Self { folder };
+        let scratch = Self::of(folder);
         scratch.ok(&["project", "create", "p"]);
         scratch
     }
@@ -55,8 +63,22 @@ impl Scratch {
         self.folder.path()
     }
 
+    /// What `--db` names the database by: a file in the folder, or where `MCPKG_TEST_POSTGRES` names a server, a database of the
+    /// test's own there.
     pub fn db(&self) -> PathBuf {
-        self.path().join("test.db")
+        match self.database.get_or_init(Database::create) {
+            Some(database) => database.address(),
+            None => self.path().join("test.db"),
+        }
+    }
+
+    /// Whether the database is a file; else says that the test, which is about the file, is skipped.
+    pub fn is_file(&self) -> bool {
+        let is_file = self.db().starts_with(self.path());
+        if !is_file {
+            super::skipped("it is about SQLite's file");
+        }
+        is_file
     }
 
     /// The user's state directory.

@@ -50,7 +50,13 @@ pub fn serve_stdio(store: Store, config: Config) -> Result<()> {
     let hub = Arc::clone(&server.hub);
     let (output, mut queued) = Output::stdout();
     let (transport, in_flight) = RmcpTransport::new(Arc::clone(&output));
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // One thread does for a file. A server is waited for, and only a runtime of several threads lets a task wait.
+    let mut runtime = match store.location().file() {
+        Some(_) => tokio::runtime::Builder::new_current_thread(),
+        None => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = runtime
+        .worker_threads(1)
         .enable_time()
         .max_blocking_threads(8)
         .build()

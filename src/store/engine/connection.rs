@@ -1,6 +1,9 @@
 //! Connections: what statements run on.
 
+use std::time::Duration;
+
 use super::intent::Intent;
+use super::postgres;
 use super::row::Row;
 use super::sql::Sql;
 use super::sqlite;
@@ -10,17 +13,20 @@ use crate::error::Result;
 /// A connection of its own.
 pub(in crate::store) enum Connection {
     Sqlite(sqlite::Connection),
+    Postgres(Box<postgres::Connection>),
 }
 
 /// A connection of a pool, which has it again when this is dropped.
 pub(in crate::store) enum Pooled {
     Sqlite(sqlite::Pooled),
+    Postgres(postgres::Pooled),
 }
 
 /// A connection that is lent: what [`Db`](crate::store::Db) speaks to.
 #[derive(Clone, Copy)]
 pub(in crate::store) enum Link<'c> {
     Sqlite(&'c sqlite::Connection),
+    Postgres(&'c postgres::Connection),
 }
 
 /// What differs where anything was committed between; nothing else can be read from it. The default is none that a
@@ -39,6 +45,7 @@ impl Connection {
     pub(in crate::store) fn link(&self) -> Link<'_> {
         match self {
             Self::Sqlite(connection) => Link::Sqlite(connection),
+            Self::Postgres(connection) => Link::Postgres(connection),
         }
     }
 }
@@ -47,6 +54,7 @@ impl Pooled {
     pub(in crate::store) fn link(&self) -> Link<'_> {
         match self {
             Self::Sqlite(connection) => Link::Sqlite(connection),
+            Self::Postgres(connection) => Link::Postgres(connection),
         }
     }
 }
@@ -61,6 +69,7 @@ impl<'c> Link<'c> {
     ) -> Result<Option<T>> {
         match self {
             Self::Sqlite(connection) => sqlite::one(connection, sql, params, |row| f(&row.into())),
+            Self::Postgres(connection) => postgres::one(connection, sql, params, |row| f(&row.into())),
         }
     }
 
@@ -73,6 +82,20 @@ impl<'c> Link<'c> {
     ) -> Result<()> {
         match self {
             Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
+            Self::Postgres(connection) => postgres::each(connection, sql, params, |row| f(&row.into())),
+        }
+    }
+
+    /// As [`Db::stream`](crate::store::Db::stream).
+    pub(in crate::store) fn stream(
+        self,
+        sql: Sql,
+        params: &[Value<'_>],
+        mut f: impl FnMut(&Row<'_>) -> Result<()>,
+    ) -> Result<()> {
+        match self {
+            Self::Sqlite(connection) => sqlite::each(connection, sql, params, |row| f(&row.into())),
+            Self::Postgres(connection) => postgres::stream(connection, sql, params, |row| f(&row.into())),
         }
     }
 
@@ -80,6 +103,7 @@ impl<'c> Link<'c> {
     pub(in crate::store) fn run(self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         match self {
             Self::Sqlite(connection) => sqlite::run(connection, sql, params),
+            Self::Postgres(connection) => postgres::run(connection, sql, params),
         }
     }
 
@@ -95,6 +119,7 @@ impl<'c> Link<'c> {
                 transaction.commit()?;
                 Ok(value)
             }
+            Self::Postgres(connection) => postgres::in_transaction(connection, intent, f),
         }
     }
 
@@ -105,13 +130,27 @@ impl<'c> Link<'c> {
     pub(in crate::store) fn version(self) -> Result<Version> {
         match self {
             Self::Sqlite(connection) => sqlite::data_version(connection).map(Version),
+            Self::Postgres(connection) => postgres::version(connection).map(Version),
         }
+    }
+
+    /// Waits until something may have been committed, for at most `limit`; on a connection of [`Engine::listener`](super::Engine::listener).
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where the connection was lost.
+    pub(in crate::store) fn wait(self, limit: Duration) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => std::thread::sleep(limit),
+            Self::Postgres(connection) => drop(connection.wait(limit)?),
+        }
+        Ok(())
     }
 
     /// Returns how many rows this connection has inserted, updated and deleted so far.
     pub(in crate::store) fn changed_rows(self) -> u64 {
         match self {
             Self::Sqlite(connection) => connection.total_changes(),
+            Self::Postgres(connection) => connection.changed_rows(),
         }
     }
 
@@ -125,6 +164,7 @@ impl<'c> Link<'c> {
         const STEPS: i32 = 4_000;
         match self {
             Self::Sqlite(connection) => Ok(connection.progress_handler(STEPS, Some(has_passed))?),
+            Self::Postgres(connection) => connection.watch(has_passed),
         }
     }
 
@@ -136,6 +176,7 @@ impl<'c> Link<'c> {
                     tracing::error!(%error, "a deadline could not be taken off a connection");
                 }
             }
+            Self::Postgres(connection) => connection.release(),
         }
     }
 
@@ -146,6 +187,8 @@ impl<'c> Link<'c> {
     pub(in crate::store) fn faults(self) -> Result<Vec<String>> {
         match self {
             Self::Sqlite(connection) => sqlite::faults(connection),
+            // PostgreSQL looks after its files itself; what it finds comes with the statement that met it.
+            Self::Postgres(_) => Ok(Vec::new()),
         }
     }
 }

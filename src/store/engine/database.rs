@@ -3,6 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::connection::{Connection, Link, Pooled};
+use super::held::Held;
+use super::lock::{Mode, Subject};
+use super::postgres;
 use super::progress::Progress;
 use super::sqlite::{self, Access};
 use crate::error::Result;
@@ -11,22 +14,48 @@ use crate::store::{Db, Location};
 /// An open database.
 pub(in crate::store) enum Engine {
     Sqlite(sqlite::Database),
+    Postgres(postgres::Database),
 }
 
 impl Engine {
     /// As [`crate::store::Store::open`].
     pub(in crate::store) fn open(path: &Path) -> Result<Self> {
-        sqlite::Database::open(path).map(Self::Sqlite)
+        match Self::is_server(path) {
+            true => postgres::Database::open(path, false).map(Self::Postgres),
+            false => sqlite::Database::open(path).map(Self::Sqlite),
+        }
+    }
+
+    /// As [`crate::store::Store::open_up_to_date`].
+    pub(in crate::store) fn open_up_to_date(path: &Path) -> Result<Self> {
+        match Self::is_server(path) {
+            true => postgres::Database::open(path, true).map(Self::Postgres),
+            false => Self::open(path),
+        }
     }
 
     /// As [`crate::store::Store::open_as_it_is`].
     pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
-        sqlite::Database::open_as_it_is(path).map(Self::Sqlite)
+        match Self::is_server(path) {
+            true => postgres::Database::open_as_it_is(path).map(Self::Postgres),
+            false => sqlite::Database::open_as_it_is(path).map(Self::Sqlite),
+        }
+    }
+
+    /// As [`crate::store::Store::is_at`].
+    pub(in crate::store) fn is_at(path: &Path) -> bool {
+        Self::is_server(path) || sqlite::is_taken(path)
+    }
+
+    /// As [`crate::store::Store::is_server`].
+    pub(in crate::store) fn is_server(path: &Path) -> bool {
+        postgres::is_address(path)
     }
 
     pub(in crate::store) fn location(&self) -> Location<'_> {
         match self {
             Self::Sqlite(database) => Location::of_file(database.path()),
+            Self::Postgres(database) => Location::of_server(database.shown()),
         }
     }
 
@@ -34,12 +63,14 @@ impl Engine {
     pub(in crate::store) fn size(&self) -> u64 {
         match self {
             Self::Sqlite(database) => database.size(),
+            Self::Postgres(database) => database.size(),
         }
     }
 
     pub(in crate::store) fn access(&self) -> Access {
         match self {
             Self::Sqlite(database) => database.access(),
+            Self::Postgres(database) => database.access(),
         }
     }
 
@@ -47,6 +78,7 @@ impl Engine {
     pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
         match self {
             Self::Sqlite(database) => database.pooled_reader().map(Pooled::Sqlite),
+            Self::Postgres(database) => database.pooled_reader().map(Pooled::Postgres),
         }
     }
 
@@ -54,6 +86,7 @@ impl Engine {
     pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
         match self {
             Self::Sqlite(database) => database.pooled_writer().map(Pooled::Sqlite),
+            Self::Postgres(database) => database.pooled_writer().map(Pooled::Postgres),
         }
     }
 
@@ -61,6 +94,7 @@ impl Engine {
     pub(in crate::store) fn with_first<T>(&self, f: impl FnOnce(Link<'_>) -> T) -> Option<T> {
         match self {
             Self::Sqlite(database) => database.with_first(|connection| f(Link::Sqlite(connection))),
+            Self::Postgres(_) => None,
         }
     }
 
@@ -68,6 +102,7 @@ impl Engine {
     pub(in crate::store) fn reader(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.reader().map(Connection::Sqlite),
+            Self::Postgres(database) => database.reader().map(|connection| Connection::Postgres(Box::new(connection))),
         }
     }
 
@@ -75,6 +110,17 @@ impl Engine {
     pub(in crate::store) fn slim_reader(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.slim_reader().map(Connection::Sqlite),
+            Self::Postgres(database) => database.reader().map(|connection| Connection::Postgres(Box::new(connection))),
+        }
+    }
+
+    /// Returns a connection of its own that waits for commits; see [`Link::wait`].
+    pub(in crate::store) fn listener(&self) -> Result<Connection> {
+        match self {
+            Self::Sqlite(database) => database.slim_reader().map(Connection::Sqlite),
+            Self::Postgres(database) => {
+                database.listener().map(|connection| Connection::Postgres(Box::new(connection)))
+            }
         }
     }
 
@@ -82,6 +128,7 @@ impl Engine {
     pub(in crate::store) fn inspector(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.inspector().map(Connection::Sqlite),
+            Self::Postgres(database) => database.reader().map(|connection| Connection::Postgres(Box::new(connection))),
         }
     }
 
@@ -89,6 +136,7 @@ impl Engine {
     pub(in crate::store) fn checkpoint(&self) {
         match self {
             Self::Sqlite(database) => database.checkpoint(),
+            Self::Postgres(_) => {}
         }
     }
 
@@ -96,6 +144,7 @@ impl Engine {
     pub(in crate::store) fn compact(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.compact(),
+            Self::Postgres(database) => database.compact(),
         }
     }
 
@@ -103,6 +152,8 @@ impl Engine {
     pub(in crate::store) fn free(&self) -> Result<u64> {
         match self {
             Self::Sqlite(database) => database.free(),
+            // PostgreSQL gives it to new rows by itself.
+            Self::Postgres(_) => Ok(0),
         }
     }
 
@@ -110,6 +161,7 @@ impl Engine {
     pub(in crate::store) fn notice_replacement(&self) {
         match self {
             Self::Sqlite(database) => database.notice_replacement(),
+            Self::Postgres(_) => {}
         }
     }
 
@@ -120,6 +172,7 @@ impl Engine {
     pub(in crate::store) fn check_in_place(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.check_in_place(),
+            Self::Postgres(_) => Ok(()),
         }
     }
 
@@ -127,6 +180,7 @@ impl Engine {
     pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         match self {
             Self::Sqlite(database) => database.backup(to, progress),
+            Self::Postgres(database) => database.backup(to, progress),
         }
     }
 
@@ -140,6 +194,7 @@ impl Engine {
     ) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.restore(from, kept, carry, progress),
+            Self::Postgres(database) => database.restore(from, kept, carry, progress),
         }
     }
 
@@ -147,6 +202,30 @@ impl Engine {
     pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         match self {
             Self::Sqlite(database) => database.kept_beside(timestamp),
+            Self::Postgres(database) => database.kept_beside(timestamp),
+        }
+    }
+
+    /// Takes a lock; `None` where somebody holds it who excludes that.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where it cannot be had.
+    pub(in crate::store) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<Held>> {
+        match self {
+            Self::Sqlite(database) => Ok(sqlite::take(database.path(), subject, mode)?.map(Held::File)),
+            // A deploy is applied to the disk of this machine.
+            Self::Postgres(database) if subject == Subject::Applying => {
+                Ok(sqlite::take(database.local(), subject, mode)?.map(Held::File))
+            }
+            Self::Postgres(database) => Ok(database.lock(subject, mode)?.map(Held::Session)),
+        }
+    }
+
+    /// Whether somebody holds a lock exclusively; where that cannot be asked, nobody does.
+    pub(in crate::store) fn is_held(&self, subject: Subject) -> bool {
+        match self {
+            Self::Sqlite(database) => sqlite::is_held(database.path(), subject),
+            Self::Postgres(database) => database.is_held(subject).unwrap_or(false),
         }
     }
 }

@@ -2,20 +2,28 @@
 //! engine.
 //!
 //! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share;
-//! docs/adr/0012-engines.md says what that is. What only SQLite has (opening, pragmas, full-text search, backup, the
-//! meaning of its errors) stands in [`sqlite`], the one place that names rusqlite.
-//!
-//! There is one engine today. The enums [`Engine`], [`Connection`] and [`Link`] are where another one goes.
+//! docs/adr/0012-engines.md says what that is. What only one engine has (opening, transactions, full-text search, backup,
+//! the meaning of its errors) stands in [`sqlite`], the one place that names rusqlite, and in [`postgres`].
 
+pub(super) mod index;
+pub(super) mod postgres;
+pub(super) mod search;
 pub(super) mod sqlite;
+pub(super) mod tool_search;
 
 mod connection;
 mod database;
 mod errors;
+mod found;
+mod held;
 mod intent;
+mod lock;
+mod pool;
 mod progress;
 mod row;
 mod sql;
+mod table;
+mod transfer;
 mod unique;
 mod value;
 
@@ -24,7 +32,9 @@ pub(super) use connection::{Connection, Link, Pooled};
 pub(super) use database::Engine;
 pub use errors::BUSY_TIMEOUT;
 pub(super) use errors::{BETWEEN_WRITES, busy, damaged, full, timeout};
+pub(super) use held::Held;
 pub(super) use intent::Intent;
+pub(super) use lock::{Mode, Subject};
 pub use progress::Progress;
 pub(super) use row::Row;
 pub(super) use sql::{Sql, sql};

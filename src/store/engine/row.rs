@@ -1,7 +1,7 @@
 //! Rows: what a query gives.
 
-use super::sqlite;
 use super::value::{FromValue, Value};
+use super::{postgres, sqlite};
 use crate::error::Result;
 
 /// A row of a query, borrowed from its statement until the next one is read.
@@ -9,11 +9,18 @@ pub(in crate::store) struct Row<'r>(Inner<'r>);
 
 enum Inner<'r> {
     Sqlite(sqlite::Row<'r>),
+    Postgres(postgres::Row<'r>),
 }
 
 impl<'r> From<sqlite::Row<'r>> for Row<'r> {
     fn from(row: sqlite::Row<'r>) -> Self {
         Self(Inner::Sqlite(row))
+    }
+}
+
+impl<'r> From<postgres::Row<'r>> for Row<'r> {
+    fn from(row: postgres::Row<'r>) -> Self {
+        Self(Inner::Postgres(row))
     }
 }
 
@@ -29,6 +36,7 @@ impl<'r> Row<'r> {
     fn value(&self, column: usize) -> Result<Value<'r>> {
         match &self.0 {
             Inner::Sqlite(row) => row.value(column),
+            Inner::Postgres(row) => row.value(column),
         }
     }
 }

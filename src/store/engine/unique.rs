@@ -1,6 +1,6 @@
 //! Constraints whose violation a caller looks for.
 
-use super::sqlite;
+use super::{postgres, sqlite};
 use crate::error::Error;
 
 /// A UNIQUE constraint, by its table and its columns in the order in which the table declares them.
@@ -17,6 +17,6 @@ impl Unique {
 
     /// Returns whether a statement failed since a row with the same values is there already.
     pub(in crate::store) fn is_violated_by(self, error: &Error) -> bool {
-        sqlite::is_violated(error, self.table, self.columns)
+        sqlite::is_violated(error, self.table, self.columns) || postgres::is_violated(error, self.table, self.columns)
     }
 }

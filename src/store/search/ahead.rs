@@ -11,7 +11,7 @@ use super::reserved::{Reserved, is_any_taken, reserve};
 use crate::error::Result;
 use crate::store::ahead::batches;
 use crate::store::engine::BETWEEN_WRITES;
-use crate::store::engine::sqlite::search as engine;
+use crate::store::engine::search as engine;
 use crate::store::new_content::NewContent;
 use crate::store::revisions::Kind;
 use crate::store::{Db, Store};

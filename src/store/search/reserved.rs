@@ -6,7 +6,7 @@ use crate::clock;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::blobs::damaged_value;
-use crate::store::engine::sqlite::search as engine;
+use crate::store::engine::search as engine;
 use crate::store::engine::{params, sql};
 
 /// Ids that are left free below those that are reserved, for what others create meanwhile: each gets the one after the
@@ -61,8 +61,11 @@ pub(super) fn is_any(db: &Db<'_>) -> Result<bool> {
     Ok(db.one(sql, params![], |_| Ok(()))?.is_some())
 }
 
-/// Reserves ids for so many items; `None` where there are no more.
+/// Reserves ids for so many items; `None` where there are no more, or the engine takes none.
 pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
+    if !engine::takes_words_ahead(db) {
+        return Ok(None);
+    }
     let largest = |sql| db.single(sql, params![], |row| row.get::<i64>(0));
     let taken = [
         largest(sql!("SELECT coalesce(max(id), 0) FROM prompt"))?,

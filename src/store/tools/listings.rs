@@ -8,7 +8,7 @@ use crate::clock::Millis;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::blobs::damaged_value;
-use crate::store::engine::sqlite::tool_search as engine;
+use crate::store::engine::tool_search as engine;
 use crate::store::engine::{Row, params, sql};
 use crate::store::items::json;
 

@@ -24,42 +24,18 @@ const STEP: i32 = 1024;
 impl Database {
     /// As [`crate::store::Store::backup`].
     pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
-        if to.exists() {
-            return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
-                .hint("name another file, or remove it first"));
-        }
+        refuse_existing(to)?;
         self.copy_to(to, true, progress)
     }
 
     /// Writes the copy; a damaged one only where it is not to be checked.
     fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         self.check_in_place()?;
-        let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", folder.display())));
-        }
-        let scratch = Scratch::make(&self.path, folder)?;
-        let copy = scratch.copy();
-        self.write_copy(&copy, progress)?;
-        if checked {
-            check_copy(&copy, to, progress)?;
-        }
-        sync(&copy)?;
-        progress.go_on()?;
-        disk_put(&copy, to)?;
-        sync(folder)?;
-        fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
-    }
-
-    fn write_copy(&self, to: &Path, progress: &Progress<'_>) -> Result<()> {
-        let source = connect::connect(&self.path, self.access, READER_CACHE, true)?;
-        source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
-        create_private(to).map_err(|error| Error::file("write", to, error))?;
-        let mut copy = connect::connect(to, Access::Writable, POOLED_CACHE, false)?;
-        copy_pages(&source, &mut copy, || Ok(()), progress)?;
-        // The copy is one file: out of WAL mode, so that opening it makes no side files.
-        copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
-        copy.close().map_err(|(_, error)| error.into())
+        publish(&self.path, to, checked, progress, |copy| {
+            let source = connect::connect(&self.path, self.access, READER_CACHE, true)?;
+            source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
+            copy_pages(&source, copy, || Ok(()), progress)
+        })
     }
 
     /// As [`crate::store::Store::restore`].
@@ -74,11 +50,98 @@ impl Database {
             return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
                 .hint("name a backup of it"));
         }
+        let staged = Staged::of(&self.path, from, carry, progress)?;
+        let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
+        // Kept while nobody can write: what others commit stands in it or comes after the restore.
+        // It may be damaged, which is why it is replaced.
+        let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
+        copy_pages(&staged.connection, &mut live, keep, progress)
+    }
+
+    /// As [`crate::store::Store::kept_beside`].
+    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
+        kept_beside(&self.path, timestamp)
+    }
+}
+
+/// Returns where a restore keeps what it replaces, beside `database`.
+pub(in crate::store::engine) fn kept_beside(database: &Path, timestamp: &str) -> PathBuf {
+    beside(database, &format!(".before-restore-{timestamp}"))
+}
+
+/// Refuses to write a backup where something stands.
+///
+/// # Errors
+/// `E_ALREADY_EXISTS`.
+pub(in crate::store::engine) fn refuse_existing(to: &Path) -> Result<()> {
+    if to.exists() {
+        return Err(Error::new(Code::AlreadyExists, format!("`{}` already exists", to.display()))
+            .hint("name another file, or remove it first"));
+    }
+    Ok(())
+}
+
+/// Has `fill` write a database beside `to`, checks it where it is `checked`, and moves it to its place: `to` is there whole or not
+/// at all. Returns its size. `database` is what the scratch folder is recorded beside.
+pub(in crate::store::engine) fn publish(
+    database: &Path,
+    to: &Path,
+    checked: bool,
+    progress: &Progress<'_>,
+    fill: impl FnOnce(&mut Connection) -> Result<()>,
+) -> Result<u64> {
+    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        return Err(Error::new(Code::NotFound, format!("The folder `{}` does not exist", folder.display())));
+    }
+    let scratch = Scratch::make(database, folder)?;
+    let copy = scratch.copy();
+    create_private(&copy).map_err(|error| Error::file("write", to, error))?;
+    let mut connection = connect::connect(&copy, Access::Writable, POOLED_CACHE, false)?;
+    fill(&mut connection)?;
+    // The copy is one file: out of WAL mode, so that opening it makes no side files.
+    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    connection.close().map_err(|(_, error)| Error::from(error))?;
+    if checked {
+        check_copy(&copy, to, progress)?;
+    }
+    sync(&copy)?;
+    progress.go_on()?;
+    disk_put(&copy, to)?;
+    sync(folder)?;
+    fs::metadata(to).map(|metadata| metadata.len()).map_err(|error| Error::file("read", to, error))
+}
+
+/// Makes the tables of the newest schema in an empty file.
+pub(in crate::store::engine) fn make_tables(connection: &mut Connection, path: &Path) -> Result<()> {
+    connection.execute_batch(&format!("PRAGMA application_id = {};", open::APPLICATION_ID))?;
+    schema::migrate(connection, schema::SCHEMA_VERSION, path)
+}
+
+/// A backup that was copied, brought up to date and looked through, ready to replace what is there. Its scratch folder goes with
+/// it.
+pub(in crate::store::engine) struct Staged {
+    pub(in crate::store::engine) connection: Connection,
+    _scratch: Scratch,
+}
+
+impl Staged {
+    /// Stages the backup at `from`; `carry` writes into it what is not to be lost with what is replaced. `database` is what the
+    /// scratch folder is recorded and made beside.
+    ///
+    /// # Errors
+    /// Those of [`crate::store::Store::open`] for `from`; what `carry` returns.
+    pub(in crate::store::engine) fn of(
+        database: &Path,
+        from: &Path,
+        carry: impl FnOnce(&Db<'_>) -> Result<()>,
+        progress: &Progress<'_>,
+    ) -> Result<Self> {
         open::check_header(from)?;
         let source = connect::connect(from, Access::ReadOnly, READER_CACHE, true)?;
         let version = open::check_version(&source, from)?;
         schema::check(&source, version, from)?;
-        let scratch = Scratch::make(&self.path, self.path.parent().unwrap_or(Path::new(".")))?;
+        let scratch = Scratch::make(database, database.parent().unwrap_or(Path::new(".")))?;
         create_private(&scratch.copy()).map_err(|error| Error::file("write", &scratch.copy(), error))?;
         let mut staged = connect::connect(&scratch.copy(), Access::Writable, POOLED_CACHE, false)?;
         copy_pages(&source, &mut staged, || Ok(()), &progress.silent())?;
@@ -92,16 +155,7 @@ impl Database {
             db.run(sql, params![])?;
             carry(db)
         })?;
-        let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
-        // Kept while nobody can write: what others commit stands in it or comes after the restore.
-        // It may be damaged, which is why it is replaced.
-        let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
-        copy_pages(&staged, &mut live, keep, progress)
-    }
-
-    /// As [`crate::store::Store::kept_beside`].
-    pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
-        beside(&self.path, &format!(".before-restore-{timestamp}"))
+        Ok(Self { connection: staged, _scratch: scratch })
     }
 }
 

@@ -30,6 +30,9 @@ pub(super) fn checkpoint(path: &Path) -> Result<()> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
+/// A connection of a pool, which has it again when this is dropped.
+pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
+
 /// Opens the connections of a pool; the first of them may be open already.
 pub(in crate::store) struct Manager {
     others: SqliteConnectionManager,

@@ -7,14 +7,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use rusqlite::Connection;
 
 use super::access::Access;
-use super::connect;
+use super::connect::{self, Manager, Pooled};
 use super::files::{file_size, wal_size};
 use super::identity::Identity;
 use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::open;
-use super::pool::{Pool, Pooled};
 use crate::error::{Code, Error, Result};
-use crate::store::engine::full;
+use crate::store::engine::pool::Pool;
+use crate::store::engine::{BUSY_TIMEOUT, full};
 
 const MAX_POOLED_READERS: u32 = 4;
 
@@ -24,8 +24,8 @@ pub(in crate::store) struct Database {
     pub(super) access: Access,
     identity: Identity,
     replaced: AtomicBool,
-    readers: OnceLock<Pool>,
-    writer: OnceLock<Pool>,
+    readers: OnceLock<Pool<Manager>>,
+    writer: OnceLock<Pool<Manager>>,
     /// The connection that the file was checked with, until a pool or a reader takes it. Closing the only connection
     /// would remove the side files, and the next one would make them anew and read the schema again.
     first: Mutex<Option<Connection>>,
@@ -72,10 +72,7 @@ impl Database {
     /// Takes a connection that reads out of the pool.
     pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
         self.check_in_place()?;
-        let pool = self
-            .readers
-            .get_or_init(|| Pool::new(&self.path, self.access, MAX_POOLED_READERS, self.take_first(), true));
-        pool.get(&self.path, self.access)
+        self.readers.get_or_init(|| self.pool(MAX_POOLED_READERS, true)).get(BUSY_TIMEOUT * 2)
     }
 
     /// Takes the connection that writes out of its pool of one.
@@ -85,8 +82,12 @@ impl Database {
         }
         self.notice_replacement();
         self.check_in_place()?;
-        let pool = self.writer.get_or_init(|| Pool::new(&self.path, self.access, 1, self.take_first(), false));
-        pool.get(&self.path, self.access)
+        self.writer.get_or_init(|| self.pool(1, false)).get(BUSY_TIMEOUT * 2)
+    }
+
+    /// Returns a pool, which begins with the connection that the file was checked with.
+    fn pool(&self, size: u32, query_only: bool) -> Pool<Manager> {
+        Pool::new(Manager::new(&self.path, self.access, self.take_first(), query_only), size)
     }
 
     /// Returns what `f` returns with the connection that the file was checked with; `None` where it was taken.

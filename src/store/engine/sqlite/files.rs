@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Code, Error, Result};
 
 /// Returns `path` with `suffix` added to its file name.
-pub(in crate::store) fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(in crate::store::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(suffix);
     path.with_file_name(name)
@@ -26,7 +26,7 @@ pub(super) fn file_size(path: &Path) -> u64 {
 }
 
 /// Whether something stands at `path`, be it a link that leads nowhere, or a WAL beside it.
-pub(in crate::store) fn is_taken(path: &Path) -> bool {
+pub(in crate::store::engine) fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok() || wal_size(path) > 0
 }
 
@@ -69,7 +69,7 @@ pub(super) fn sync(path: &Path) -> Result<()> {
 }
 
 /// Returns the failure of a database, or of a file beside it, that cannot be opened.
-pub(in crate::store) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
+pub(super) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::StorageFull => Code::DiskFull,
         ErrorKind::ReadOnlyFilesystem => Code::ReadOnly,

@@ -3,12 +3,10 @@
 use rusqlite::{Connection, Row};
 
 use super::search::id;
-use super::tool_search;
-use crate::error::{Code, Result};
-use crate::store::engine::{Link, params, sql};
-use crate::store::revisions::Kind;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Link, transfer};
 use crate::store::search::reserved;
-use crate::store::{Db, blobs, search};
 
 /// The index, as migrations make it.
 const INDEX: &str = "CREATE VIRTUAL TABLE search USING fts5 (
@@ -25,13 +23,13 @@ const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY 
 
 /// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
 /// sees neither a word that is missing nor one that leads to another item.
-pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
-    if is_another(db, ("search", INDEX), fill, is_reserved)? {
+    if is_another(connection, db, ("search", INDEX), transfer::words, is_reserved)? {
         faults.push("the search index does not hold the words of what is stored".to_owned());
     }
-    if is_another(db, ("tool_search", TOOL_INDEX), fill_tools, |_| false)? {
+    if is_another(connection, db, ("tool_search", TOOL_INDEX), transfer::tool_words, |_| false)? {
         faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
     }
     Ok(())
@@ -39,12 +37,12 @@ pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result
 
 /// Whether an index holds other words than `fill` puts into a new one; a row that `passes_over` takes does not count.
 fn is_another(
+    connection: &Connection,
     db: &Db<'_>,
     (index, made): (&str, &str),
     fill: impl FnOnce(&Db<'_>, &Db<'_>) -> Result<()>,
     passes_over: impl Fn(i64) -> bool,
 ) -> Result<bool> {
-    let Link::Sqlite(connection) = db.link();
     // A database without a name stands in a file as soon as it is large.
     let anew = Connection::open("")?;
     anew.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
@@ -55,33 +53,6 @@ fn is_another(
     let compared = differ(connection, &anew, passes_over);
     connection.execute_batch("DROP TABLE temp.words")?;
     compared
-}
-
-fn fill(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
-    let items = [
-        (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
-        (Kind::Resource, sql!("SELECT id, project_id, name, description, blob_id FROM resource WHERE text = 1")),
-    ];
-    for (kind, sql) in items {
-        db.each(sql, params![], |row| {
-            let body = match blobs::beginning(db, row.get(4)?, search::INDEXED as i64) {
-                // Reported as content already.
-                Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
-                body => body?,
-            };
-            let body = String::from_utf8_lossy(&body);
-            search::index(anew, kind, row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, &body)
-        })?;
-    }
-    Ok(())
-}
-
-fn fill_tools(db: &Db<'_>, anew: &Db<'_>) -> Result<()> {
-    db.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
-        // Tags that are no list are told of by whoever reads them.
-        let tags: Vec<String> = serde_json::from_str(row.get(3)?).unwrap_or_default();
-        tool_search::index(anew, row.get(0)?, row.get(1)?, row.get(2)?, &tags.join(" "))
-    })
 }
 
 /// Whether two connections' indexes differ; what the first one has of a row that `passes_over` takes does not count.

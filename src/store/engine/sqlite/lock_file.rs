@@ -1,11 +1,14 @@
 //! Lock files beside the database.
 
-use std::fs::{File, OpenOptions};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::files::{beside, unavailable};
 use crate::error::Result;
 use crate::file;
+use crate::store::engine::{Mode, Subject};
 
 /// Takes the right to make or to migrate the database at `path`.
 pub(super) fn lock(path: &Path) -> Result<File> {
@@ -18,7 +21,7 @@ pub(super) fn lock(path: &Path) -> Result<File> {
 ///
 /// # Errors
 /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL`.
-pub(in crate::store) fn open_lock_file(path: &Path) -> Result<File> {
+pub(super) fn open_lock_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).write(true);
     #[cfg(unix)]
@@ -27,4 +30,77 @@ pub(in crate::store) fn open_lock_file(path: &Path) -> Result<File> {
         options.mode(0o600);
     }
     file::open_with(&mut options, path).map_err(|error| unavailable(path, &error))
+}
+
+/// How often a lock is tried, and the time between: a look at it takes microseconds.
+const LOOKS: u32 = 5;
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A lock file that is held.
+#[derive(Debug)]
+pub(in crate::store) struct FileLock {
+    /// Where it stands, if it goes with the lock.
+    path: Option<PathBuf>,
+    file: File,
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        if let Some(path) = &self.path {
+            // While it is still held, so that nobody holds a file that is gone for longer than it takes to see that.
+            let _ = fs::remove_file(path);
+        }
+        // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Takes a lock of `database`; `None` where another process, or another thread of this one, holds it and excludes that.
+///
+/// # Errors
+/// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where the lock file cannot be made.
+pub(in crate::store::engine) fn take(database: &Path, subject: Subject, mode: Mode) -> Result<Option<FileLock>> {
+    let path = beside(database, &subject.suffix());
+    let mut looks = 0;
+    loop {
+        let file = open_lock_file(&path)?;
+        let locked = match mode {
+            Mode::Shared => file.try_lock_shared(),
+            Mode::Exclusive => file.try_lock(),
+        };
+        match locked {
+            // The holder before this one removed the file between the two: the next one would make it anew.
+            Ok(()) if is_gone(&file) => {}
+            Ok(()) => return Ok(Some(FileLock { path: subject.is_one_of_many().then_some(path), file })),
+            // Perhaps no holder, but somebody who looks whether there is one.
+            Err(TryLockError::WouldBlock) if looks < LOOKS && subject.is_one_of_many() => {
+                looks += 1;
+                thread::sleep(LOOK);
+            }
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(unavailable(&path, &error)),
+        }
+    }
+}
+
+/// Whether somebody holds a lock of `database` exclusively.
+pub(in crate::store::engine) fn is_held(database: &Path, subject: Subject) -> bool {
+    let path = beside(database, &subject.suffix());
+    let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
+    // A look is shared, so that two of them do not take each other for the holder.
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
+/// Whether a file has no name any more.
+fn is_gone(file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
 }

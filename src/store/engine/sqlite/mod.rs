@@ -1,11 +1,12 @@
 //! SQLite: all that only this engine has, and the one place that names rusqlite, r2d2 and refinery.
 
+pub(super) mod backup;
 pub(in crate::store) mod index;
 pub(in crate::store) mod search;
+pub(super) mod tables;
 pub(in crate::store) mod tool_search;
 
 mod access;
-mod backup;
 mod compact;
 mod connect;
 mod data_version;
@@ -18,7 +19,6 @@ mod integrity;
 mod limits;
 mod lock_file;
 mod open;
-mod pool;
 mod rows;
 mod schema;
 mod scratch;
@@ -27,14 +27,14 @@ mod transaction;
 mod upgrade;
 
 pub use access::Access;
+pub(super) use connect::Pooled;
 pub(super) use data_version::data_version;
 pub(super) use database::Database;
 pub(super) use errors::is_violated;
-pub(in crate::store) use files::is_taken;
-pub(in crate::store) use files::{beside, unavailable};
+pub(super) use files::is_taken;
 pub(super) use integrity::faults;
-pub(in crate::store) use lock_file::open_lock_file;
-pub(super) use pool::Pooled;
+pub(in crate::store) use lock_file::FileLock;
+pub(super) use lock_file::{is_held, take};
 pub(super) use rows::{Row, each, one, run};
 pub(super) use rusqlite::Connection;
 pub use schema::SCHEMA_VERSION;

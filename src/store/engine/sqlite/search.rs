@@ -5,16 +5,16 @@
 
 use std::ops::Range;
 
+use rusqlite::Connection;
+
 use super::limits::POOLED_CACHE;
 use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::blobs::{Blob, blob_columns};
-use crate::store::engine::{Link, Row, Value, params};
+use crate::store::engine::{found, params};
 use crate::store::revisions::Kind;
 use crate::store::search::Hit;
-use crate::store::sums::{DAMAGED, checksum};
-use crate::store::text::legible;
 
 /// Puts the words of an item into the index, in place of those it had.
 pub(in crate::store) fn index(
@@ -41,8 +41,7 @@ const GATHERED_OF_MANY: i64 = 8 << 20;
 const CACHE_OF_MANY: i64 = 64 * 1024;
 
 /// As [`crate::store::search::with_many`]. Where `f` fails, the transaction is taken back, and FTS5's setting with it.
-pub(in crate::store) fn with_many<T>(db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
-    let Link::Sqlite(connection) = db.link();
+pub(in crate::store) fn with_many<T>(connection: &Connection, db: &Db<'_>, f: impl FnOnce() -> Result<T>) -> Result<T> {
     let cache = |size: i64| connection.pragma_update(None, "cache_size", -size);
     let gather =
         |bytes: i64| db.run(sqlite_sql!("INSERT INTO search (search, rank) VALUES ('hashsize', ?1)"), params![bytes]);
@@ -133,23 +132,7 @@ pub(in crate::store) fn find(
     );
     db.each(sql, params![query, limit, has_others], |row| {
         let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
-        each(hit(row)?, content)
-    })
-}
-
-fn hit(row: &Row<'_>) -> Result<Hit> {
-    let kind = if row.get::<&str>(0)? == "prompt" { Kind::Prompt } else { Kind::Resource };
-    // What lists show, in the order in which the checksum is over it; a prompt has no URI.
-    let listed: &[usize] = if kind == Kind::Prompt { &[6, 2, 4, 7] } else { &[6, 2, 3, 4, 7] };
-    let values = listed.iter().map(|column| row.get(*column)).collect::<Result<Vec<Value<'_>>>>()?;
-    let damaged = row.get::<i64>(8)? != checksum(&values);
-    Ok(Hit {
-        kind,
-        project: row.get(1)?,
-        name: if damaged { legible(row, 2) } else { row.get(2)? },
-        uri: if damaged { None } else { row.get(3)? },
-        description: if damaged { Some(DAMAGED.to_owned()) } else { row.get(4)? },
-        score: -row.get::<f64>(5)?,
+        each(found::hit(row)?, content)
     })
 }
 

@@ -3,7 +3,8 @@
 use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
-use crate::store::engine::{Row, Sql, Value, params};
+use crate::store::engine::found::counted;
+use crate::store::engine::{Row, params};
 
 /// Puts the words of a tool into the index, in place of those it had.
 pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
@@ -73,19 +74,4 @@ pub(in crate::store) fn all<T>(
         " ORDER BY l.name LIMIT ?3"
     );
     counted(db, sql, params![registry, tags, limit], f)
-}
-
-/// Reads rows whose column 5 says how many there are without the limit.
-fn counted<T>(
-    db: &Db<'_>,
-    sql: Sql,
-    params: &[Value<'_>],
-    mut f: impl FnMut(&Row<'_>) -> Result<T>,
-) -> Result<(Vec<T>, u64)> {
-    let mut total = 0;
-    let found = db.all(sql, params, |row| {
-        total = row.get(5)?;
-        f(row)
-    })?;
-    Ok((found, total))
 }

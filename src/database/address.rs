@@ -1,0 +1,63 @@
+//! The address of a database on a server: its password may be a reference to where it is kept.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::Result;
+use crate::secret::Reference;
+
+/// What stands before a password in an address.
+const PASSWORD: &str = "password=";
+
+/// Returns what [`Store::open`](crate::store::Store::open) takes: the address with the password that `password=env:NAME`,
+/// `password=file:PATH` or `password=command:ARGV` stands for. Any other path is returned as it is.
+///
+/// # Errors
+/// As [`Reference::resolve`].
+pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
+    let given = database.to_str().filter(|text| text.starts_with("postgres")).and_then(|text| text.split_once('?'));
+    let Some((base, query)) = given else { return Ok(Cow::Borrowed(database)) };
+    let mut pairs = Vec::new();
+    for pair in query.split('&') {
+        let reference = pair
+            .strip_prefix(PASSWORD)
+            .and_then(|value| percent_decode_str(value).decode_utf8().ok()?.parse::<Reference>().ok());
+        match reference {
+            Some(reference) => {
+                let secret = reference.resolve(&CancellationToken::new())?;
+                let password = utf8_percent_encode(secret.expose(), NON_ALPHANUMERIC);
+                // The reference is what may be shown, and written down for a client.
+                pairs.push(format!("{PASSWORD}{password}&{}", pair.replacen(PASSWORD, "password_from=", 1)));
+            }
+            None => pairs.push(pair.to_owned()),
+        }
+    }
+    Ok(Cow::Owned(PathBuf::from(format!("{base}?{}", pairs.join("&")))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_read_from_where_it_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("password");
+        std::fs::write(&file, "p&w\n").unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let named = format!("postgres://u@h/d?password=file:{}&pool_size=2", file.display());
+        let expected = format!("postgres://u@h/d?password=p%26w&password_from=file:{}&pool_size=2", file.display());
+        assert_eq!(resolved(Path::new(&named)).unwrap(), Path::new(&expected));
+        for same in ["mcpkg.db", "postgres://u@h/d", "postgres://u:p@h/d?password=plain"] {
+            assert_eq!(resolved(Path::new(same)).unwrap(), Path::new(same));
+        }
+        assert!(resolved(Path::new("postgres://u@h/d?password=env:MCPKG_NO_SUCH_VARIABLE")).is_err());
+    }
+}

@@ -1,0 +1,99 @@
+//! `mcpkg move`.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{GROUP, address};
+use crate::error::{Code, Error, Result};
+use crate::op::{Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply};
+use crate::store::backup::Progress;
+use crate::store::{Store, events, projects};
+
+/// Move the database to another place
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Move {
+    /// Where to: a file, or the address of a database on a server
+    #[arg(long, value_name = "FILE|ADDRESS", value_hint = clap::ValueHint::FilePath)]
+    to: PathBuf,
+}
+
+impl Operation for Move {
+    const TOOL: &'static str = "move_database";
+    const CLI: &'static [&'static str] = &["move"];
+    const TITLE: &'static str = "Move the database";
+    const ABOUT: &'static str = "Write all of the database to another place, from a file to a server or back";
+    const HELP: &'static str = "What is there then is compared with what was to be; where anything fails nothing is \
+        there. This database stays as it is: name the other one with --db or MCPKG_DB from then on. What is written \
+        here meanwhile stays here, so stop the servers first.";
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg move --to postgres://me@db.example/mcpkg",
+        "mcpkg --db postgres://me@db.example/mcpkg move --to mcpkg.db",
+    ];
+    const EFFECT: Effect = Effect::Create;
+    const LONG: bool = true;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn missing_database(&self) -> MissingDatabase {
+        MissingDatabase::Refuse
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        if context.store.keep_servers_away()?.is_none() {
+            return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
+                .hint("stop them: what they write meanwhile would be missing at the other place"));
+        }
+        let told = |done, total| (context.progress)("Moving", done, total);
+        let progress = Progress::new(&told, &context.cancelled);
+        let from = context.store.location().to_string();
+        let place = address::resolved(&self.to)?;
+        let to = match Store::is_server(&place) {
+            false => {
+                context.store.backup(&self.to, &progress)?;
+                self.to.display().to_string()
+            }
+            true => into_server(context, &Store::open(&place)?, &progress)?,
+        };
+        let data = json!({ "from": from, "to": to });
+        Ok(Reply::sentence(format!("Moved the database from {from} to {to}; both hold the same now"), data)
+            .hint(format!("name it with `--db {}` or MCPKG_DB from now on", crate::shell::quote(&to))))
+    }
+}
+
+/// Fills a server's database, where there is nothing yet, with all of this one.
+fn into_server(context: &Context, server: &Store, progress: &Progress<'_>) -> Result<String> {
+    let to = server.location().to_string();
+    if server.read(projects::is_any)? {
+        return Err(Error::new(Code::AlreadyExists, format!("The database `{to}` has projects already")).hint(
+            format!("name another one; or replace all it holds: `mcpkg backup FILE`, `mcpkg --db {to} restore FILE`"),
+        ));
+    }
+    let scratch = tempfile::tempdir()
+        .map_err(|error| Error::new(Code::FileFailed, format!("No temporary folder can be made: {error}")))?;
+    let (file, kept) = (scratch.path().join("moved.db"), scratch.path().join("replaced.db"));
+    context.store.backup(&file, progress)?;
+    let author = context.author();
+    server.restore(
+        &file,
+        &kept,
+        |db| {
+            events::append(
+                db,
+                events::NewEvent {
+                    at: author.now,
+                    actor: author.actor,
+                    project: None,
+                    kind: "move",
+                    subject: &context.store.location().to_string(),
+                    outcome: "ok",
+                },
+            )
+        },
+        progress,
+    )?;
+    Ok(to)
+}

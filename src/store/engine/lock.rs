@@ -1,0 +1,40 @@
+//! Locks that end with the process that holds them, however it ends.
+
+use uuid::Uuid;
+
+/// What a lock is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Subject {
+    /// Serving the database.
+    Serving,
+    /// Applying deploys to this machine's disk.
+    Applying,
+    /// The tasks of one runner.
+    Tasks(Uuid),
+    /// One run.
+    Run(Uuid),
+}
+
+/// Who may hold a lock at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Mode {
+    Shared,
+    Exclusive,
+}
+
+impl Subject {
+    /// Returns what the name of its lock file ends with.
+    pub(super) fn suffix(self) -> String {
+        match self {
+            Self::Serving => ".serving".to_owned(),
+            Self::Applying => ".applying".to_owned(),
+            Self::Tasks(id) => format!(".tasks-{}", id.simple()),
+            Self::Run(id) => format!(".run-{}", id.simple()),
+        }
+    }
+
+    /// Whether there is one for each of many, so that its file goes when the lock does.
+    pub(super) fn is_one_of_many(self) -> bool {
+        matches!(self, Self::Tasks(_) | Self::Run(_))
+    }
+}

@@ -1,0 +1,91 @@
+//! Connections that come and go.
+
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use r2d2::{ManageConnection, PooledConnection};
+use scheduled_thread_pool::ScheduledThreadPool;
+
+use super::errors::busy;
+use crate::error::{Error, Result};
+
+/// How often a call that waits for a connection looks whether one can be opened at all.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How long the end of a pool waits at most for a connection that is being opened.
+const CLOSING: Duration = Duration::from_secs(1);
+
+/// A pool of connections to one database.
+pub(super) struct Pool<M: ManageConnection> {
+    connections: r2d2::Pool<M>,
+    opener: Arc<ScheduledThreadPool>,
+    failed: Failed<M::Error>,
+}
+
+/// Why a connection could not be opened: r2d2 itself tries again until its time is up.
+#[derive(Debug)]
+struct Failed<E>(Arc<Mutex<Option<E>>>);
+
+impl<E> Failed<E> {
+    fn take(&self) -> Option<E> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl<E: Send + std::fmt::Debug + 'static> r2d2::HandleError<E> for Failed<E> {
+    fn handle_error(&self, error: E) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(error);
+    }
+}
+
+impl<M: ManageConnection> Pool<M>
+where
+    Error: From<M::Error>,
+    M::Error: Send,
+{
+    /// Returns a pool of at most `size` connections, which `manager` opens when they are asked for.
+    pub(super) fn new(manager: M, size: u32) -> Self {
+        let failed = Failed(Arc::default());
+        let opener = Arc::new(ScheduledThreadPool::new(1));
+        let connections = r2d2::Pool::builder()
+            .max_size(size)
+            .min_idle(Some(0))
+            .test_on_check_out(false)
+            .error_handler(Box::new(Failed(Arc::clone(&failed.0))))
+            .thread_pool(Arc::clone(&opener))
+            .build_unchecked(manager);
+        Self { connections, opener, failed }
+    }
+
+    /// Takes a connection; waits for at most `limit` while all are in use, but not where none can be opened.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, or why none can be opened.
+    pub(super) fn get(&self, limit: Duration) -> Result<PooledConnection<M>> {
+        let deadline = Instant::now() + limit;
+        self.failed.take();
+        loop {
+            let error = match self.connections.get_timeout(LOOK) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => error,
+            };
+            if let Some(cause) = self.failed.take() {
+                return Err(cause.into());
+            }
+            if Instant::now() >= deadline {
+                return Err(busy().with_source(error));
+            }
+        }
+    }
+}
+
+impl<M: ManageConnection> Drop for Pool<M> {
+    /// Waits until the thread that opens connections is done with the last one: whoever holds the pool last closes them, and a
+    /// thread that the end of the process meets does not. The connection to a file that is closed last removes its side files.
+    fn drop(&mut self) {
+        let (done, idle) = channel::<()>();
+        self.opener.execute(move || drop(done));
+        let _ = idle.recv_timeout(CLOSING);
+    }
+}

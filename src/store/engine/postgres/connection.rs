@@ -1,0 +1,161 @@
+//! A connection: its prepared statements, its transaction, and how it comes back where it was lost.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use postgres::{Client, Statement};
+
+use super::client::BlockingClient;
+use super::connect::Connector;
+use super::deadline::Watched;
+use super::errors::is_lost;
+use super::sql::translated;
+use crate::error::{Error, Result};
+use crate::store::engine::Sql;
+
+/// A connection to a server.
+pub(in crate::store) struct Connection {
+    connector: Connector,
+    client: RefCell<BlockingClient>,
+    statements: RefCell<HashMap<&'static str, Statement>>,
+    changed: Cell<u64>,
+    pub(super) transaction: Cell<Transaction>,
+    watched: RefCell<Option<Arc<Watched>>>,
+}
+
+/// How far a connection's transaction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transaction {
+    /// There is none: each statement is its own.
+    None,
+    Open,
+    /// A statement of it failed, and PostgreSQL takes no other one.
+    Failed,
+}
+
+impl Connection {
+    /// Connects; see [`Connector::connect`].
+    pub(super) fn open(connector: &Connector) -> Result<Self> {
+        Ok(Self {
+            connector: connector.clone(),
+            client: RefCell::new(BlockingClient::new(connector.connect()?)),
+            statements: RefCell::default(),
+            changed: Cell::new(0),
+            transaction: Cell::new(Transaction::None),
+            watched: RefCell::new(None),
+        })
+    }
+
+    /// Whether the connection is known to be lost.
+    pub(super) fn is_closed(&self) -> bool {
+        self.client.borrow_mut().with(|client| client.is_closed())
+    }
+
+    /// Returns how many rows were inserted, updated and deleted so far.
+    pub(in crate::store::engine) fn changed_rows(&self) -> u64 {
+        self.changed.get()
+    }
+
+    pub(super) fn add_changed(&self, rows: u64) {
+        self.changed.set(self.changed.get() + rows);
+    }
+
+    /// Runs a statement. Where it is no part of a transaction and the connection turns out to be lost, it is run once more on a new
+    /// one: outside of transactions there are reads alone.
+    pub(super) fn run<T>(
+        &self,
+        sql: Sql,
+        mut work: impl FnMut(&mut Client, &Statement) -> std::result::Result<T, postgres::Error>,
+    ) -> Result<T> {
+        self.again_where_lost(|| {
+            let statement = self.prepare(sql)?;
+            self.client.borrow_mut().with(|client| work(client, &statement))
+        })
+    }
+
+    /// Returns what `f` returns with the client, for what is more than a statement of the tables.
+    pub(super) fn with<T, E>(&self, f: impl FnOnce(&mut Client) -> std::result::Result<T, E>) -> Result<T>
+    where
+        Error: From<E>,
+    {
+        self.client.borrow_mut().with(f).inspect_err(|_| self.fail()).map_err(Error::from)
+    }
+
+    /// A statement failed: where it was part of a transaction, PostgreSQL takes no other one.
+    fn fail(&self) {
+        if self.transaction.get() == Transaction::Open {
+            self.transaction.set(Transaction::Failed);
+        }
+    }
+
+    /// Runs statements that take no parameters, in one round trip.
+    pub(super) fn run_text(&self, text: &str) -> Result<()> {
+        self.again_where_lost(|| self.run_once(text))
+    }
+
+    /// Runs statements that take no parameters, in one round trip and once only.
+    pub(super) fn run_once(&self, text: &str) -> std::result::Result<(), postgres::Error> {
+        self.client.borrow_mut().with(|client| client.batch_execute(text))
+    }
+
+    fn again_where_lost<T>(&self, mut work: impl FnMut() -> std::result::Result<T, postgres::Error>) -> Result<T> {
+        let running = self.watched.borrow().as_ref().map(|watched| watched.running());
+        let mut done = work();
+        match &done {
+            Err(error) if self.transaction.get() == Transaction::None && is_lost(error) => {
+                drop(running);
+                self.reconnect()?;
+                let _running = self.watched.borrow().as_ref().map(|watched| watched.running());
+                done = work();
+            }
+            Err(_) => self.fail(),
+            Ok(_) => {}
+        }
+        done.map_err(Error::from)
+    }
+
+    fn prepare(&self, sql: Sql) -> std::result::Result<Statement, postgres::Error> {
+        if let Some(statement) = self.statements.borrow().get(sql.text()) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.borrow_mut().with(|client| client.prepare(&translated(sql.text())))?;
+        self.statements.borrow_mut().insert(sql.text(), statement.clone());
+        Ok(statement)
+    }
+
+    fn reconnect(&self) -> Result<()> {
+        let client = self.connector.connect()?;
+        self.statements.borrow_mut().clear();
+        if let Some(watched) = &*self.watched.borrow() {
+            watched.set_token(client.cancel_token());
+        }
+        *self.client.borrow_mut() = BlockingClient::new(client);
+        Ok(())
+    }
+
+    /// Waits until another connection committed, for at most `limit`; this one has to listen. Returns whether one did.
+    pub(in crate::store::engine) fn wait(&self, limit: std::time::Duration) -> Result<bool> {
+        use postgres::fallible_iterator::FallibleIterator;
+        self.client.borrow_mut().with(|client| {
+            let mut notifications = client.notifications();
+            let told = notifications.timeout_iter(limit).next()?.is_some();
+            // One look serves all that came by now.
+            while notifications.iter().next()?.is_some() {}
+            Ok(told)
+        })
+    }
+
+    /// Asks `has_passed` every so often while a statement runs, and ends it where it says so; until [`Connection::release`].
+    pub(in crate::store::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
+        let token = self.client.borrow_mut().with(|client| client.cancel_token());
+        let watched = Watched::new(token, self.connector.tls()?, Box::new(has_passed));
+        *self.watched.borrow_mut() = Some(watched);
+        Ok(())
+    }
+
+    /// Takes a deadline off.
+    pub(in crate::store::engine) fn release(&self) {
+        *self.watched.borrow_mut() = None;
+    }
+}

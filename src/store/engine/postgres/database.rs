@@ -1,0 +1,137 @@
+//! The open database: its connections.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use etcetera::BaseStrategy;
+
+use super::connect::Connector;
+use super::connection::Connection;
+use super::lock::{self, SessionLock};
+use super::open;
+use super::pool::{Manager, Pooled};
+use super::rows::single;
+use super::sql::postgres_sql;
+use super::transaction::CHANNEL;
+use crate::error::{Code, Error, Result};
+use crate::store::engine::pool::Pool;
+use crate::store::engine::sqlite::Access;
+use crate::store::engine::{Mode, Subject, params};
+
+/// An open database.
+pub(in crate::store) struct Database {
+    connector: Connector,
+    access: Access,
+    readers: OnceLock<Pool<Manager>>,
+    writers: OnceLock<Pool<Manager>>,
+    local: PathBuf,
+}
+
+impl Database {
+    /// As [`crate::store::Store::open`]; `upgrade` brings an older schema up to date.
+    pub(in crate::store) fn open(path: &Path, upgrade: bool) -> Result<Self> {
+        open::open(path, upgrade).and_then(Self::of)
+    }
+
+    /// As [`crate::store::Store::open_as_it_is`].
+    pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
+        open::open_as_it_is(path).and_then(Self::of)
+    }
+
+    fn of((connector, first): (Connector, Connection)) -> Result<Self> {
+        let sql =
+            postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
+        let reads_only = single(&first, sql, params![], |row| row.get(0))?;
+        let access = if reads_only { Access::ReadOnly } else { Access::Writable };
+        let local = local(&connector)?;
+        Ok(Self { connector, access, readers: OnceLock::new(), writers: OnceLock::new(), local })
+    }
+
+    /// What `--db` names it by, without a password.
+    pub(in crate::store) fn shown(&self) -> &Path {
+        &self.connector.address.shown
+    }
+
+    /// The file on this machine beside which stands what is this machine's: its locks, and what a restore replaced. There is no such
+    /// file itself.
+    pub(in crate::store) fn local(&self) -> &Path {
+        &self.local
+    }
+
+    /// Whether it takes writes.
+    pub(in crate::store) fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Bytes of its tables and indexes; 0 where that cannot be asked.
+    pub(in crate::store) fn size(&self) -> u64 {
+        let sql = postgres_sql!(
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+              WHERE relnamespace = to_regnamespace('mcpkg') AND relkind = 'r'"
+        );
+        let asked =
+            self.pooled_reader().and_then(|connection| single(&connection, sql, params![], |row| row.get::<u64>(0)));
+        asked.unwrap_or(0)
+    }
+
+    /// Takes a connection that reads out of the pool.
+    pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
+        self.pool(&self.readers).get(self.connector.address.wait * 2)
+    }
+
+    /// Takes a connection that writes out of the pool.
+    pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
+        if self.access != Access::Writable {
+            return Err(Error::new(
+                Code::ReadOnly,
+                format!("The database `{}` takes no writes", self.shown().display()),
+            )
+            .hint("name all hosts in the address, with target_session_attrs=read-write"));
+        }
+        self.pool(&self.writers).get(self.connector.address.wait * 2)
+    }
+
+    fn pool<'p>(&self, pool: &'p OnceLock<Pool<Manager>>) -> &'p Pool<Manager> {
+        pool.get_or_init(|| Pool::new(Manager(self.connector.clone()), self.connector.address.connections))
+    }
+
+    /// Returns a connection of its own.
+    pub(in crate::store) fn reader(&self) -> Result<Connection> {
+        Connection::open(&self.connector)
+    }
+
+    /// Returns a connection of its own that is told of what others commit.
+    pub(in crate::store) fn listener(&self) -> Result<Connection> {
+        let connection = Connection::open(&self.connector)?;
+        connection.run_text(&format!("LISTEN {CHANNEL}"))?;
+        Ok(connection)
+    }
+
+    /// Takes a lock that all servers see; `None` where somebody holds it who excludes that.
+    pub(in crate::store) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<SessionLock>> {
+        lock::take(&self.connector, subject, mode)
+    }
+
+    /// Whether somebody holds a lock exclusively.
+    pub(in crate::store) fn is_held(&self, subject: Subject) -> Result<bool> {
+        lock::is_held(&*self.pooled_reader()?, subject)
+    }
+
+    /// Gives what is free in the tables to new rows, and tells the planner what they hold now.
+    pub(in crate::store) fn compact(&self) -> Result<()> {
+        self.pooled_writer()?.run_text("VACUUM (ANALYZE, SKIP_LOCKED)")
+    }
+}
+
+/// Returns the file beside which stands what is this machine's, in the user's state directory.
+fn local(connector: &Connector) -> Result<PathBuf> {
+    use sha2::{Digest, Sha256};
+    let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
+        Error::new(Code::Unavailable, "The user's state directory is not known, since HOME is not set").hint("set HOME")
+    })?;
+    let digest = Sha256::digest(connector.address.shown.to_string_lossy().as_bytes());
+    let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
+    let folder = state.join("mcpkg").join("servers");
+    std::fs::create_dir_all(&folder).map_err(|error| Error::file("make", &folder, error))?;
+    Ok(folder.join(&crate::hex::encode(&digest)[..16]))
+}

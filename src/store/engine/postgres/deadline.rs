@@ -1,0 +1,97 @@
+//! Ends statements whose deadline has passed.
+//!
+//! A statement runs in the server, and whoever asked waits for its answer. So one thread of this process looks after all
+//! connections that have a deadline, and has the server cancel what runs too long.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use postgres::{CancelToken, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// Time between two looks at what runs.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// A connection with a deadline.
+pub(super) struct Watched {
+    state: Mutex<State>,
+    tls: Option<MakeRustlsConnect>,
+}
+
+struct State {
+    is_running: bool,
+    token: CancelToken,
+    has_passed: Box<dyn FnMut() -> bool + Send>,
+}
+
+/// Says that a statement runs, until it is dropped.
+pub(super) struct Running(Arc<Watched>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.state().is_running = false;
+    }
+}
+
+/// All connections with a deadline; the thread ends with the last one.
+static ALL: Mutex<Vec<Weak<Watched>>> = Mutex::new(Vec::new());
+
+impl Watched {
+    /// Returns the watch of a connection that `token` cancels, which ends what runs when `has_passed` says so.
+    pub(super) fn new(
+        token: CancelToken,
+        tls: Option<MakeRustlsConnect>,
+        has_passed: Box<dyn FnMut() -> bool + Send>,
+    ) -> Arc<Self> {
+        let watched = Arc::new(Self { state: Mutex::new(State { is_running: false, token, has_passed }), tls });
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Arc::downgrade(&watched));
+        if all.len() == 1 {
+            std::thread::spawn(look_after_all);
+        }
+        watched
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that a statement runs while what is returned lives.
+    pub(super) fn running(self: &Arc<Self>) -> Running {
+        self.state().is_running = true;
+        Running(Arc::clone(self))
+    }
+
+    /// Says that the connection is another one now.
+    pub(super) fn set_token(&self, token: CancelToken) {
+        self.state().token = token;
+    }
+
+    /// Cancels what runs where its time has passed. Held meanwhile, the state shows that it runs still.
+    fn look(&self) {
+        let mut state = self.state();
+        if state.is_running && (state.has_passed)() {
+            let cancelled = match &self.tls {
+                Some(tls) => state.token.cancel_query(tls.clone()),
+                None => state.token.cancel_query(NoTls),
+            };
+            if let Err(error) = cancelled {
+                tracing::warn!(%error, "a statement could not be cancelled");
+            }
+        }
+    }
+}
+
+fn look_after_all() {
+    loop {
+        std::thread::sleep(LOOK);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|watched| watched.strong_count() > 0);
+        if all.is_empty() {
+            return;
+        }
+        let alive: Vec<Arc<Watched>> = all.iter().filter_map(Weak::upgrade).collect();
+        drop(all);
+        alive.iter().for_each(|watched| watched.look());
+    }
+}

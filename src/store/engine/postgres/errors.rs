@@ -1,0 +1,103 @@
+//! What PostgreSQL's errors mean.
+
+use std::path::Path;
+
+use postgres::error::SqlState;
+
+use crate::error::{Code, Error};
+use crate::store::engine::{self, busy, full, timeout};
+
+impl From<postgres::Error> for Error {
+    fn from(error: postgres::Error) -> Self {
+        if is_lost(&error) {
+            return lost().with_source(error);
+        }
+        let Some(failure) = error.as_db_error() else {
+            return Error::internal(format!("The store failed: {error}")).with_source(error);
+        };
+        let message = failure.message();
+        let translated = match failure.code() {
+            &SqlState::QUERY_CANCELED => timeout(),
+            &SqlState::LOCK_NOT_AVAILABLE
+            | &SqlState::T_R_DEADLOCK_DETECTED
+            | &SqlState::T_R_SERIALIZATION_FAILURE
+            | &SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT => busy(),
+            &SqlState::DISK_FULL => full(),
+            &SqlState::READ_ONLY_SQL_TRANSACTION => Error::new(
+                Code::ReadOnly,
+                "The database server takes no writes: it is a standby, or set to be read only",
+            )
+            .hint("name all hosts in the address, with target_session_attrs=read-write; nothing was written"),
+            &SqlState::INSUFFICIENT_PRIVILEGE => {
+                Error::new(Code::Unavailable, format!("The database server refuses: {message}")).hint(
+                    "the user of the address has to own the schema `mcpkg`, or may create it; nothing was changed",
+                )
+            }
+            &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
+            &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
+            &SqlState::OUT_OF_MEMORY | &SqlState::IO_ERROR => {
+                Error::new(Code::Storage, format!("The database server answered with an error: {message}"))
+                    .hint("the write is not acknowledged; look at the server's log")
+            }
+            _ => Error::internal(format!("The store failed: {message}")),
+        };
+        translated.with_source(error)
+    }
+}
+
+/// Whether the connection is gone, or is about to go since the server ends.
+pub(super) fn is_lost(error: &postgres::Error) -> bool {
+    if let Some(state) = error.code() {
+        return matches!(state, &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW)
+            || state.code().starts_with("08");
+    }
+    use std::error::Error as _;
+    error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
+}
+
+/// Returns the answer for a connection that ended before anything was committed on it.
+fn lost() -> Error {
+    Error::new(Code::Unavailable, "The connection to the database server was lost; nothing was changed")
+        .hint("try again: a server that comes back, or a standby that takes over, is found by itself")
+}
+
+/// Returns the answer for a connection that ended while its transaction was committed.
+pub(super) fn outcome_unknown(error: postgres::Error) -> Error {
+    Error::new(
+        Code::OutcomeUnknown,
+        "The connection to the database server was lost while the change was committed: whether it was is not known",
+    )
+    .hint("look before you try again: `mcpkg events` shows what was changed last")
+    .with_source(error)
+}
+
+/// Returns the failure of a server that cannot be connected to.
+pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
+    use std::error::Error as _;
+    let why = match error.as_db_error() {
+        Some(failure) => failure.message().to_owned(),
+        None => error.source().map_or_else(|| error.to_string(), ToString::to_string),
+    };
+    let hint = match error.code() {
+        Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
+            "give the password in PGPASSFILE or ~/.pgpass, or as `password=env:NAME` in the address"
+        }
+        Some(&SqlState::UNDEFINED_DATABASE) => "make it with `createdb`, or name another one",
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => {
+            "lower `pool_size` in the address, or raise max_connections of the server"
+        }
+        _ => "check the host, the port and that the server runs",
+    };
+    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: {why}", shown.display()))
+        .hint(hint)
+        .with_source(error)
+}
+
+/// Returns whether `error` is the violation of the UNIQUE constraint or the primary key over `columns` of `table`, which
+/// PostgreSQL names after them.
+pub(in crate::store::engine) fn is_violated(error: &Error, table: &str, columns: &[&str]) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<postgres::Error>());
+    let Some(failure) = source.and_then(postgres::Error::as_db_error) else { return false };
+    let is_it = |name: &str| name == format!("{table}_{}_key", columns.join("_")) || name == format!("{table}_pkey");
+    *failure.code() == SqlState::UNIQUE_VIOLATION && failure.constraint().is_some_and(is_it)
+}

@@ -1,0 +1,34 @@
+//! PostgreSQL: all that only this engine has, and the one place that names its client.
+
+pub(in crate::store) mod search;
+pub(super) mod tables;
+pub(in crate::store) mod tool_search;
+
+mod address;
+mod backup;
+mod client;
+mod connect;
+mod connection;
+mod database;
+mod deadline;
+mod errors;
+mod lock;
+mod open;
+mod passwords;
+mod pool;
+mod rows;
+mod schema;
+mod sql;
+mod tls;
+mod transaction;
+mod version;
+
+pub(in crate::store) use address::is_address;
+pub(super) use connection::Connection;
+pub(super) use database::Database;
+pub(super) use errors::is_violated;
+pub(super) use lock::SessionLock;
+pub(super) use pool::Pooled;
+pub(super) use rows::{Row, each, one, run, stream};
+pub(super) use transaction::in_transaction;
+pub(super) use version::version;

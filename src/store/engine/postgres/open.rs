@@ -1,0 +1,64 @@
+//! Opening, making and migrating the schema.
+
+use std::path::Path;
+
+use super::address::{Address, SCHEMA};
+use super::connect::Connector;
+use super::connection::Connection;
+use super::schema::{self, Found, NEWEST};
+use crate::error::{Code, Error, Result};
+
+/// Opens the database at an address; makes the schema where there is none. An older one is brought up to date only where
+/// `upgrade` says so: servers of an older version may run on it.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`, `E_DB_UNAVAILABLE`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`.
+pub(super) fn open(path: &Path, upgrade: bool) -> Result<(Connector, Connection)> {
+    let connector = Connector::new(Address::read(path)?);
+    let connection = Connection::open(&connector)?;
+    match schema::found(&connection)? {
+        Found::Nothing => schema::migrate(&mut connector.connect()?)?,
+        Found::Version(version) if version < i64::from(NEWEST) && upgrade => {
+            schema::migrate(&mut connector.connect()?)?
+        }
+        found => check(&connector, found)?,
+    }
+    Ok((connector, connection))
+}
+
+/// Opens the database at an address as it stands.
+///
+/// # Errors
+/// As [`open`], and `E_DB_UNAVAILABLE` where there is no schema.
+pub(super) fn open_as_it_is(path: &Path) -> Result<(Connector, Connection)> {
+    let connector = Connector::new(Address::read(path)?);
+    let connection = Connection::open(&connector)?;
+    check(&connector, schema::found(&connection)?)?;
+    Ok((connector, connection))
+}
+
+fn check(connector: &Connector, found: Found) -> Result<()> {
+    let shown = connector.address.shown.display();
+    match found {
+        Found::Version(version) if version == i64::from(NEWEST) => Ok(()),
+        Found::Version(version) if version < i64::from(NEWEST) => Err(Error::new(
+            Code::Unavailable,
+            format!("The database `{shown}` has the older schema {version}; this mcpkg needs {NEWEST}"),
+        )
+        .hint("`mcpkg init` with this address brings it up to date; servers of the older version then end or go on as they can")),
+        Found::Version(version) => Err(Error::new(
+            Code::NewerDatabase,
+            format!("The database `{shown}` has schema {version}; this mcpkg knows schemas up to {NEWEST}"),
+        )
+        .hint("use the newer mcpkg")),
+        Found::Foreign => Err(Error::new(
+            Code::ForeignDatabase,
+            format!("The database `{shown}` has a schema `{SCHEMA}` that is not mcpkg's"),
+        )
+        .hint("nothing of it was read or changed; name another database")),
+        Found::Nothing => {
+            Err(Error::new(Code::Unavailable, format!("The database `{shown}` holds nothing of mcpkg's yet"))
+                .hint("any other command makes it"))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The password file, as libpq has it: `PGPASSFILE`, else `~/.pgpass`; lines of `host:port:database:user:password`.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use postgres::Config;
+use postgres::config::Host;
+
+use crate::file;
+
+/// The most bytes that the file may have.
+const MOST: u64 = 1 << 20;
+
+/// Returns the password of the first line that fits one of the hosts; `None` where none does, and where others may read the
+/// file.
+pub(super) fn password_of(config: &Config) -> Option<String> {
+    let path = path()?;
+    let text = match file::read_private(&path, MOST) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "the password file is not used");
+            return None;
+        }
+    };
+    let (user, database) = (config.get_user().unwrap_or_default(), config.get_dbname().unwrap_or_default());
+    let ports = config.get_ports();
+    config.get_hosts().iter().enumerate().find_map(|(n, host)| {
+        let host = match host {
+            Host::Tcp(name) => name.clone(),
+            // libpq calls every socket so.
+            #[cfg(unix)]
+            Host::Unix(_) => "localhost".to_owned(),
+        };
+        let port = ports.get(n).or(ports.first()).copied().unwrap_or(5432).to_string();
+        find(&text, [&host, &port, database, user])
+    })
+}
+
+fn path() -> Option<PathBuf> {
+    match std::env::var_os("PGPASSFILE") {
+        Some(path) => Some(PathBuf::from(path)),
+        None => std::env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass")),
+    }
+}
+
+/// Returns the password of the first line that fits; `*` fits everything.
+fn find(text: &str, wanted: [&str; 4]) -> Option<String> {
+    text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
+        let fields = fields(line);
+        let [place @ .., password] = &fields[..] else { return None };
+        let fits = place.len() == 4 && place.iter().zip(wanted).all(|(field, wanted)| field == "*" || field == wanted);
+        fits.then(|| password.clone())
+    })
+}
+
+/// Takes a line apart; `\` takes its special meaning from `:` and from itself.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            ':' if fields.len() < 5 => fields.push(String::new()),
+            '\\' => fields.last_mut().into_iter().for_each(|field| field.extend(chars.next())),
+            c => fields.last_mut().into_iter().for_each(|field| field.push(c)),
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_that_fits_has_the_password() {
+        let text = "# a comment\nother:5432:db:me:no\nh:*:db:me:one\\:two\\\\\n*:*:*:*:last:with:colons";
+        assert_eq!(find(text, ["h", "5432", "db", "me"]).as_deref(), Some("one:two\\"));
+        assert_eq!(find(text, ["x", "1", "db", "me"]).as_deref(), Some("last:with:colons"));
+        assert_eq!(find("h:5432:db:me", ["h", "5432", "db", "me"]), None);
+    }
+}

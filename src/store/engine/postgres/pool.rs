@@ -1,0 +1,31 @@
+//! Connections that come and go.
+
+use r2d2::ManageConnection;
+
+use super::connect::Connector;
+use super::connection::Connection;
+use crate::error::{Error, Result};
+
+/// A connection of a pool, which has it again when this is dropped.
+pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
+
+/// Opens the connections of a pool.
+pub(in crate::store) struct Manager(pub(super) Connector);
+
+impl ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = Error;
+
+    fn connect(&self) -> Result<Connection> {
+        Connection::open(&self.0)
+    }
+
+    fn is_valid(&self, _connection: &mut Connection) -> Result<()> {
+        // Whoever uses it finds out, and connects anew.
+        Ok(())
+    }
+
+    fn has_broken(&self, connection: &mut Connection) -> bool {
+        connection.is_closed()
+    }
+}

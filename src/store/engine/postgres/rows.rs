@@ -1,0 +1,145 @@
+//! Statements on PostgreSQL: bound, run, and their rows.
+
+use std::error::Error as StdError;
+
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::private::BytesMut;
+use postgres::types::{FromSql, IsNull, ToSql, Type};
+
+use super::connection::Connection;
+use crate::error::{Error, Result};
+use crate::store::engine::value::FromValue;
+use crate::store::engine::{Sql, Value};
+
+type Failure = Box<dyn StdError + Sync + Send>;
+
+/// A row of PostgreSQL's.
+#[derive(Clone, Copy)]
+pub(in crate::store::engine) struct Row<'r>(&'r postgres::Row);
+
+impl<'r> Row<'r> {
+    pub(super) fn new(row: &'r postgres::Row) -> Self {
+        Self(row)
+    }
+
+    /// Returns a column as `T`.
+    pub(super) fn get<T: FromValue<'r>>(&self, column: usize) -> Result<T> {
+        self.value(column)?.read(column)
+    }
+
+    /// Returns the value of a column.
+    pub(in crate::store::engine) fn value(&self, column: usize) -> Result<Value<'r>> {
+        self.0
+            .try_get::<_, Option<Read<'r>>>(column)
+            .map(|value| value.map_or(Value::Null, |Read(value)| value))
+            .map_err(|error| Error::internal(format!("column {column} of a row: {error}")))
+    }
+}
+
+/// A value as it comes.
+struct Read<'v>(Value<'v>);
+
+impl<'v> FromSql<'v> for Read<'v> {
+    fn from_sql(ty: &Type, raw: &'v [u8]) -> std::result::Result<Self, Failure> {
+        Ok(Self(match *ty {
+            Type::INT8 => Value::Integer(i64::from_sql(ty, raw)?),
+            Type::INT4 => Value::Integer(i32::from_sql(ty, raw)?.into()),
+            Type::BOOL => Value::Integer(bool::from_sql(ty, raw)?.into()),
+            Type::FLOAT8 => Value::Real(f64::from_sql(ty, raw)?),
+            Type::BYTEA => Value::Blob(raw),
+            _ => Value::Text(raw),
+        }))
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        matches!(*ty, Type::INT8 | Type::INT4 | Type::BOOL | Type::FLOAT8 | Type::BYTEA | Type::TEXT | Type::VARCHAR)
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Failure> {
+        match (*self, ty) {
+            (Value::Null, _) => return Ok(IsNull::Yes),
+            (Value::Integer(integer), &Type::INT4) => i32::try_from(integer)?.to_sql(ty, out)?,
+            (Value::Integer(integer), &Type::BOOL) => (integer != 0).to_sql(ty, out)?,
+            (Value::Integer(integer), &Type::INT8) => integer.to_sql(ty, out)?,
+            (Value::Real(real), &Type::FLOAT8) => real.to_sql(ty, out)?,
+            (Value::Text(bytes), &(Type::TEXT | Type::VARCHAR)) | (Value::Blob(bytes), &Type::BYTEA) => {
+                out.extend_from_slice(bytes);
+                IsNull::No
+            }
+            (value, ty) => return Err(format!("{value:?} was given for a parameter of the type {ty}").into()),
+        };
+        Ok(IsNull::No)
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    postgres::types::to_sql_checked!();
+}
+
+fn bound<'p>(params: &'p [Value<'p>]) -> Vec<&'p (dyn ToSql + Sync)> {
+    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+/// As [`crate::store::Db::one`].
+pub(in crate::store::engine) fn one<T>(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    f: impl FnOnce(Row<'_>) -> Result<T>,
+) -> Result<Option<T>> {
+    let rows = connection.run(sql, |client, statement| client.query(statement, &bound(params)))?;
+    rows.first().map(|row| f(Row(row))).transpose()
+}
+
+/// Returns what `f` makes of the row of a query that always has one.
+pub(super) fn single<T>(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    f: impl FnOnce(Row<'_>) -> Result<T>,
+) -> Result<T> {
+    one(connection, sql, params, f)?.ok_or_else(|| Error::internal("a query that always has a row has none"))
+}
+
+/// As [`crate::store::Db::each`]. All rows are there before the first one is handed out, since `f` may run statements.
+pub(in crate::store::engine) fn each(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    mut f: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let rows = connection.run(sql, |client, statement| client.query(statement, &bound(params)))?;
+    rows.iter().try_for_each(|row| f(Row(row)))
+}
+
+/// As [`crate::store::Db::stream`].
+pub(in crate::store::engine) fn stream(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    mut f: impl FnMut(Row<'_>) -> Result<()>,
+) -> Result<()> {
+    let mut answer = Ok(());
+    connection.run(sql, |client, statement| {
+        let mut rows = client.query_raw(statement, params.iter().copied())?;
+        while let Some(row) = rows.next()? {
+            answer = f(Row(&row));
+            if answer.is_err() {
+                break;
+            }
+        }
+        Ok(())
+    })?;
+    answer
+}
+
+/// As [`crate::store::Db::run`].
+pub(in crate::store::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
+    let changed = connection.run(sql, |client, statement| client.execute(statement, &bound(params)))?;
+    connection.add_changed(changed);
+    Ok(changed)
+}

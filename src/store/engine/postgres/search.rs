@@ -1,0 +1,193 @@
+//! Full-text search with `tsvector`.
+//!
+//! A row of the index has the id `2 * prompt.id` or `2 * resource.id + 1`. It holds each word once, with the weight of the place
+//! where it stands first: the name, the description, the text. So its size is bounded, as PostgreSQL wants it.
+
+use std::collections::HashSet;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::sql::postgres_sql;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::blobs::{Blob, blob_columns};
+use crate::store::engine::{found, params};
+use crate::store::revisions::Kind;
+use crate::store::search::Hit;
+
+/// Bytes of words that a row of the index takes, of the 1 MiB that PostgreSQL lets one have with what it adds; the words after
+/// them are not found.
+const MOST: usize = 640 * 1024;
+
+/// Bytes of a word that count.
+const LONGEST: usize = 256;
+
+/// The words of one item, each once.
+struct Words {
+    seen: HashSet<String>,
+    size: usize,
+}
+
+impl Words {
+    /// Returns the words of a text that are not there yet, with spaces between.
+    fn add(&mut self, text: &str) -> String {
+        let mut added = String::new();
+        for word in words(text) {
+            if self.size + word.len() > MOST {
+                break;
+            }
+            if !self.seen.contains(&word) {
+                // Besides the word PostgreSQL stores where it stands.
+                self.size += word.len() + 8;
+                added.push_str(&word);
+                added.push(' ');
+                self.seen.insert(word);
+            }
+        }
+        added
+    }
+}
+
+/// Returns the words of a text: letters and digits, in lower case and without diacritics.
+pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|word| !word.is_empty()).filter_map(
+        |word| {
+            let plain: String = if word.is_ascii() {
+                word.to_ascii_lowercase()
+            } else {
+                word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
+            };
+            let plain = &plain[..plain.floor_char_boundary(LONGEST)];
+            (!plain.is_empty()).then(|| plain.to_owned())
+        },
+    )
+}
+
+/// Returns the query that finds what holds all of `words`, or words that begin so; `None` where they hold no word at all.
+pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, prefix: bool) -> Option<String> {
+    let terms: Vec<String> = given
+        .into_iter()
+        .map(|given| {
+            let mut parts: Vec<String> = words(given).map(|word| format!("'{word}'")).collect();
+            if let (true, Some(last)) = (prefix, parts.last_mut()) {
+                last.push_str(":*");
+            }
+            parts.join(" & ")
+        })
+        .filter(|term| !term.is_empty())
+        .map(|term| format!("({term})"))
+        .collect();
+    (!terms.is_empty()).then(|| terms.join(joined))
+}
+
+/// Puts the words of an item into the index, in place of those it had.
+pub(in crate::store) fn index(
+    db: &Db<'_>,
+    (kind, id): (Kind, i64),
+    project: i64,
+    name: &str,
+    description: &str,
+    body: &str,
+) -> Result<()> {
+    let mut words = Words { seen: HashSet::new(), size: 0 };
+    let (name, description) = (words.add(name), words.add(description));
+    let sql = postgres_sql!(
+        "INSERT INTO search (id, project_id, words)
+         VALUES (?1, ?2, setweight(to_tsvector('words', ?3), 'A') || setweight(to_tsvector('words', ?4), 'B')
+                         || to_tsvector('words', ?5))
+         ON CONFLICT (id) DO UPDATE SET project_id = excluded.project_id, words = excluded.words"
+    );
+    let body = words.add(body);
+    db.run(sql, params![row_id(kind, id), project, name, description, body]).map(drop)
+}
+
+/// Takes an item out of the index.
+pub(in crate::store) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
+    db.run(postgres_sql!("DELETE FROM search WHERE id = ?1"), params![row_id(kind, id)]).map(drop)
+}
+
+/// Takes all items of a project out of the index.
+pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
+    db.run(postgres_sql!("DELETE FROM search WHERE project_id = ?1"), params![project]).map(drop)
+}
+
+/// As [`crate::store::search::find`], but for the order.
+pub(in crate::store) fn find(
+    db: &Db<'_>,
+    project: Option<i64>,
+    words: &[&str],
+    limit: i64,
+    mut each: impl FnMut(Hit, Option<Blob<'_>>) -> Result<()>,
+) -> Result<()> {
+    let Some(query) = query(words.iter().copied(), " & ", true) else { return Ok(()) };
+    let sql = postgres_sql!(
+        "WITH hit AS MATERIALIZED (
+           SELECT id, -ts_rank('{0.1, 0.1, 0.4, 1.0}', words, to_tsquery('words', ?1))::float8 AS badness FROM search
+            WHERE words @@ to_tsquery('words', ?1) AND (?3::bigint IS NULL OR project_id = ?3)
+            ORDER BY badness, id LIMIT ?2)
+         SELECT 'prompt', project.name, prompt.name, NULL, prompt.description, badness,
+                prompt.project_id, arguments, listed_sum, ",
+        blob_columns!(),
+        " FROM hit JOIN prompt ON prompt.id = hit.id / 2 JOIN project ON project.id = prompt.project_id
+               LEFT JOIN blob b ON b.id = prompt.blob_id
+          WHERE hit.id % 2 = 0
+         UNION ALL
+         SELECT 'resource', project.name, resource.name, uri, resource.description, badness,
+                resource.project_id, mime_type, listed_sum, ",
+        blob_columns!(),
+        " FROM hit JOIN resource ON resource.id = hit.id / 2 JOIN project ON project.id = resource.project_id
+               LEFT JOIN blob b ON b.id = resource.blob_id
+          WHERE hit.id % 2 = 1"
+    );
+    db.each(sql, params![query, limit, project], |row| {
+        let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
+        each(found::hit(row)?, content)
+    })
+}
+
+/// Tells where an item has no row in the index, a row no item, or a tool none of its own.
+pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
+    let items = postgres_sql!(
+        "SELECT count(*) FROM search FULL JOIN (
+           SELECT 2 * id AS id, project_id FROM prompt
+            UNION ALL SELECT 2 * id + 1, project_id FROM resource WHERE text = 1) AS item USING (id)
+          WHERE search.project_id IS DISTINCT FROM item.project_id"
+    );
+    if db.single(items, params![], |row| row.get::<i64>(0))? > 0 {
+        faults.push("the search index does not hold the words of what is stored".to_owned());
+    }
+    let tools = postgres_sql!(
+        "SELECT count(*) FROM tool_search AS s FULL JOIN tool_listing AS l ON l.id = s.rowid
+          WHERE l.id IS NULL OR s.rowid IS NULL"
+    );
+    if db.single(tools, params![], |row| row.get::<i64>(0))? > 0 {
+        faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
+    }
+    Ok(())
+}
+
+fn row_id(kind: Kind, id: i64) -> i64 {
+    match kind {
+        Kind::Prompt => id.wrapping_mul(2),
+        Kind::Resource => id.wrapping_mul(2).wrapping_add(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_plain() {
+        let found: Vec<String> = words("Über-Größe foo_bar e\u{301}t\u{e9} 1.5 日本").collect();
+        assert_eq!(found, ["uber", "große", "foo", "bar", "ete", "1", "5", "日本"]);
+    }
+
+    #[test]
+    fn a_query_holds_no_syntax_of_the_users() {
+        assert_eq!(query(["foo-bar", "'); DROP"], " & ", true).as_deref(), Some("('foo' & 'bar':*) & ('drop':*)"));
+        assert_eq!(query(["a:*", "b|c"], " | ", false).as_deref(), Some("('a') | ('b' & 'c')"));
+        assert_eq!(query(["!&", ""], " & ", true), None);
+    }
+}

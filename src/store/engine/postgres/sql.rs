@@ -1,0 +1,32 @@
+//! The texts of statements: those that only PostgreSQL takes, and how it has the others.
+
+/// Makes a statement that only PostgreSQL takes; for files in this folder alone.
+macro_rules! postgres_sql {
+    ($($text:expr),+ $(,)?) => {
+        const { $crate::store::engine::Sql::new(concat!($($text),+)) }
+    };
+}
+pub(super) use postgres_sql;
+
+/// Returns a statement as PostgreSQL has it: `?N` is `$N`, and a hint to SQLite's planner is left out. Nothing else
+/// differs.
+pub(super) fn translated(sql: &str) -> String {
+    let mut translated = String::with_capacity(sql.len());
+    let mut quoted = false;
+    for c in sql.chars() {
+        quoted ^= c == '\'';
+        translated.push(if c == '?' && !quoted { '$' } else { c });
+    }
+    translated.replace(" INDEXED BY prompt_skill", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_written_as_postgresql_has_them_and_texts_stay() {
+        assert_eq!(translated("SELECT '?1', ?1 + ?12"), "SELECT '?1', $1 + $12");
+        assert_eq!(translated("FROM prompt INDEXED BY prompt_skill WHERE a = ?2"), "FROM prompt WHERE a = $2");
+    }
+}

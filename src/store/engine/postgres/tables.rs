@@ -1,0 +1,71 @@
+//! Whole tables, to be copied from one engine into the other.
+
+use postgres::binary_copy::BinaryCopyInWriter;
+use postgres::fallible_iterator::FallibleIterator;
+use postgres::types::{ToSql, Type};
+
+use super::connection::Connection;
+use super::rows::Row;
+use crate::error::{Error, Result};
+use crate::store::engine::Value;
+use crate::store::engine::table::Table;
+
+/// Empties the tables; references are looked at when the transaction is committed. Until then others read what was there.
+pub(in crate::store::engine) fn empty(connection: &Connection, tables: &[Table]) -> Result<()> {
+    let mut text = "SET CONSTRAINTS ALL DEFERRED; DELETE FROM search; DELETE FROM tool_search".to_owned();
+    tables.iter().for_each(|table| text.push_str(&format!("; DELETE FROM {}", table.name)));
+    connection.run_text(&text)
+}
+
+/// Hands `f` each row of a table.
+pub(in crate::store::engine) fn each(
+    connection: &Connection,
+    table: &Table,
+    mut f: impl FnMut(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    let mut answer = Ok(());
+    connection.with(|client| {
+        let none: [&(dyn ToSql + Sync); 0] = [];
+        let mut rows = client.query_raw(&table.select(), none)?;
+        while let (Some(row), true) = (rows.next()?, answer.is_ok()) {
+            let values =
+                (0..table.columns.len()).map(|column| Row::new(&row).value(column)).collect::<Result<Vec<_>>>();
+            answer = values.and_then(|values| f(&values));
+        }
+        Ok::<_, postgres::Error>(())
+    })?;
+    answer
+}
+
+/// Writes the rows that `rows` hands over, and has the numbers of new rows come after theirs.
+pub(in crate::store::engine) fn fill(
+    connection: &Connection,
+    table: &Table,
+    rows: impl FnOnce(&mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let (name, columns) = (&table.name, table.columns.join(", "));
+    let types: Vec<Type> = connection
+        .with(|client| client.prepare(&table.select()))?
+        .columns()
+        .iter()
+        .map(|column| column.type_().clone())
+        .collect();
+    connection.with(|client| {
+        let writer = client.copy_in(&format!("COPY {name} ({columns}) FROM STDIN BINARY"))?;
+        let mut writer = BinaryCopyInWriter::new(writer, &types);
+        rows(&mut |values| {
+            let bound: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+            writer.write(&bound).map_err(Error::from)
+        })?;
+        writer.finish().map(drop).map_err(Error::from)
+    })?;
+    let numbered = "SELECT column_name::text FROM information_schema.columns
+                     WHERE table_schema = current_schema() AND table_name = $1 AND is_identity = 'YES'";
+    for row in connection.with(|client| client.query(numbered, &[name]))? {
+        let column: String = row.get(0);
+        connection.run_text(&format!(
+            "SELECT setval(pg_get_serial_sequence('{name}', '{column}'), max({column})) FROM {name} HAVING max({column}) > 0"
+        ))?;
+    }
+    Ok(())
+}

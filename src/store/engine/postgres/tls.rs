@@ -1,0 +1,42 @@
+//! TLS: whoever speaks it shows a certificate that is verified, by the system's roots or by those that the address names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls_platform_verifier::BuilderVerifierExt;
+use tokio_postgres_rustls::MakeRustlsConnect;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+
+use crate::error::{Code, Error, Result};
+
+/// Returns what makes TLS connections whose server's certificate comes from one of `roots`, else from the system's.
+///
+/// # Errors
+/// `E_FILE_FAILED` where the file of roots cannot be read or holds none.
+pub(super) fn tls(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::internal(format!("TLS cannot be set up: {error}")))?;
+    let verified = match roots {
+        Some(path) => builder.with_root_certificates(read(path)?),
+        None => builder
+            .with_platform_verifier()
+            .map_err(|error| Error::new(Code::Unavailable, format!("The system's certificates: {error}")))?,
+    };
+    Ok(MakeRustlsConnect::new(verified.with_no_client_auth()))
+}
+
+fn read(path: &Path) -> Result<RootCertStore> {
+    let unusable = |why: String| {
+        Error::new(Code::FileFailed, format!("`{}`, which `sslrootcert` names, cannot be used: {why}", path.display()))
+            .hint("name a file of certificates in PEM")
+    };
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(path).map_err(|error| unusable(error.to_string()))? {
+        let certificate = certificate.map_err(|error| unusable(error.to_string()))?;
+        roots.add(certificate).map_err(|error| unusable(error.to_string()))?;
+    }
+    if roots.is_empty() { Err(unusable("it holds no certificate".to_owned())) } else { Ok(roots) }
+}

@@ -1,0 +1,83 @@
+//! Search for tools with `tsvector`. The `rowid` of a row of the index is the id of its `tool_listing`.
+
+use super::search::{query, words};
+use super::sql::postgres_sql;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::found::counted;
+use crate::store::engine::{Row, params};
+
+/// Puts the words of a tool into the index, in place of those it had.
+pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
+    let plain = |text: &str| words(text).collect::<Vec<_>>().join(" ");
+    let sql = postgres_sql!(
+        "INSERT INTO tool_search (rowid, words)
+         VALUES (?1, setweight(to_tsvector('words', ?2), 'A') || setweight(to_tsvector('words', ?3), 'C')
+                     || setweight(to_tsvector('words', ?4), 'B'))
+         ON CONFLICT (rowid) DO UPDATE SET words = excluded.words"
+    );
+    db.run(sql, params![id, plain(name), plain(description), plain(tags)]).map(drop)
+}
+
+/// Takes a tool out of the index.
+pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
+    db.run(postgres_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
+}
+
+/// Says of a row `l` of `tool_listing` that it has each of the tags in the JSON array `?2`, in whatever case.
+macro_rules! has_tags {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM json_array_elements_text(?2::text::json) AS wanted WHERE lower(wanted) NOT IN (
+                       SELECT lower(tag) FROM json_array_elements_text(l.tags::json) AS tag))"
+    };
+}
+
+/// Returns what `f` makes of the best `limit` tools of a registry that hold `words`, put together by `joined`, and have each of
+/// the tags, a JSON array; and how many there are.
+///
+/// # Errors
+/// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(in crate::store) fn find<T>(
+    db: &Db<'_>,
+    registry: &str,
+    (words, joined): (&[&str], &str),
+    tags: &str,
+    limit: u32,
+    f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    let joined = if joined.contains("OR") { " | " } else { " & " };
+    let Some((last, others)) = words.split_last() else { return Ok((Vec::new(), 0)) };
+    let terms = [query(others.iter().copied(), joined, false), query([*last], joined, true)];
+    let terms: Vec<String> = terms.into_iter().flatten().collect();
+    if terms.is_empty() {
+        return Ok((Vec::new(), 0));
+    }
+    let sql = postgres_sql!(
+        "SELECT l.name, l.version, l.description, l.tags, l.published_at, count(*) OVER ()
+           FROM tool_search AS s JOIN tool_listing AS l ON l.id = s.rowid
+          WHERE s.words @@ to_tsquery('words', ?3) AND l.registry = ?1 AND ",
+        has_tags!(),
+        " ORDER BY ts_rank('{0.1, 0.4, 0.6, 1.0}', s.words, to_tsquery('words', ?3)) DESC, l.name LIMIT ?4"
+    );
+    counted(db, sql, params![registry, tags, terms.join(joined), limit], f)
+}
+
+/// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
+///
+/// # Errors
+/// As [`find`].
+pub(in crate::store) fn all<T>(
+    db: &Db<'_>,
+    registry: &str,
+    tags: &str,
+    limit: u32,
+    f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    let sql = postgres_sql!(
+        "SELECT l.name, l.version, l.description, l.tags, l.published_at, count(*) OVER () FROM tool_listing AS l
+          WHERE l.registry = ?1 AND ",
+        has_tags!(),
+        " ORDER BY l.name LIMIT ?3"
+    );
+    counted(db, sql, params![registry, tags, limit], f)
+}

@@ -1,0 +1,69 @@
+//! Transactions.
+
+use super::connection::{Connection, Transaction};
+use super::errors::{is_lost, outcome_unknown};
+use super::lock::WRITERS;
+use crate::error::{Error, Result};
+use crate::store::engine::Intent;
+
+/// What other servers listen to.
+pub(super) const CHANNEL: &str = "mcpkg";
+
+/// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
+///
+/// What reads sees one moment of the database. Those that write exclude each other, as SQLite's do, by a lock that the
+/// transaction takes first: so each of its statements sees all that was committed before, and events are numbered in the order
+/// in which they are committed.
+pub(in crate::store::engine) fn in_transaction<T>(
+    connection: &Connection,
+    intent: Intent,
+    f: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    match intent {
+        Intent::Read => connection.run_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
+        Intent::Write => {
+            connection.run_text(&format!("BEGIN; SELECT pg_advisory_xact_lock({WRITERS})")).inspect_err(|_| {
+                // Else the transaction that waited in vain would stay open.
+                let _ = connection.run_once("ROLLBACK");
+            })?
+        }
+    }
+    connection.transaction.set(Transaction::Open);
+    let open = Open { connection, changed: connection.changed_rows() };
+    let value = f()?;
+    open.commit(intent)?;
+    Ok(value)
+}
+
+/// An open transaction; dropping it rolls back whatever was not committed, a panic's too.
+struct Open<'c> {
+    connection: &'c Connection,
+    /// Rows that the connection had changed before.
+    changed: u64,
+}
+
+impl Open<'_> {
+    fn commit(self, intent: Intent) -> Result<()> {
+        if self.connection.transaction.get() == Transaction::Failed {
+            return Err(Error::internal("a statement failed within a transaction that was to be committed"));
+        }
+        let has_written = intent == Intent::Write && self.connection.changed_rows() != self.changed;
+        let text = if has_written { format!("NOTIFY {CHANNEL}; COMMIT") } else { "COMMIT".to_owned() };
+        let committed = self.connection.run_once(&text);
+        if committed.is_ok() {
+            self.connection.transaction.set(Transaction::None);
+        }
+        committed.map_err(|error| if has_written && is_lost(&error) { outcome_unknown(error) } else { error.into() })
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        if self.connection.transaction.replace(Transaction::None) == Transaction::None || self.connection.is_closed() {
+            return;
+        }
+        if let Err(error) = self.connection.run_once("ROLLBACK") {
+            tracing::error!(%error, "a transaction could not be rolled back");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Whole tables, to be copied from one engine into the other.
+
+use rusqlite::{Connection, params_from_iter};
+
+use super::rows::value_of;
+use crate::error::Result;
+use crate::store::engine::Value;
+use crate::store::engine::table::Table;
+
+/// Returns all tables but those of the search index and of the history of migrations.
+pub(in crate::store::engine) fn tables(connection: &Connection) -> Result<Vec<Table>> {
+    let sql = "SELECT m.name, c.name FROM sqlite_schema m, pragma_table_info(m.name) c
+                WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%'
+                  AND m.name NOT LIKE 'tool_search%' AND m.name <> 'refinery_schema_history'
+                ORDER BY m.name, c.cid";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut tables: Vec<Table> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (table, column): (String, String) = (row.get(0)?, row.get(1)?);
+        match tables.last_mut() {
+            Some(last) if last.name == table => last.columns.push(column),
+            _ => {
+                // The order in which revisions were written, which SQLite's tables have by themselves.
+                let first = if table == "revision" { vec!["rowid".to_owned()] } else { Vec::new() };
+                tables.push(Table { name: table, columns: [first, vec![column]].concat() });
+            }
+        }
+    }
+    Ok(tables)
+}
+
+/// Empties the tables; references are looked at when the transaction is committed.
+pub(in crate::store::engine) fn empty(connection: &Connection, tables: &[Table]) -> Result<()> {
+    connection.execute_batch("PRAGMA defer_foreign_keys = ON")?;
+    tables.iter().try_for_each(|table| Ok(connection.execute_batch(&format!("DELETE FROM {}", table.name))?))
+}
+
+/// Hands `f` each row of a table.
+pub(in crate::store::engine) fn each(
+    connection: &Connection,
+    table: &Table,
+    mut f: impl FnMut(&[Value<'_>]) -> Result<()>,
+) -> Result<()> {
+    let mut statement = connection.prepare(&table.select())?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let values: Vec<Value<'_>> = (0..table.columns.len())
+            .map(|column| row.get_ref(column).map(value_of))
+            .collect::<rusqlite::Result<_>>()?;
+        f(&values)?;
+    }
+    Ok(())
+}
+
+/// Writes the rows that `rows` hands over.
+pub(in crate::store::engine) fn fill(
+    connection: &Connection,
+    table: &Table,
+    rows: impl FnOnce(&mut dyn FnMut(&[Value<'_>]) -> Result<()>) -> Result<()>,
+) -> Result<()> {
+    let places = vec!["?"; table.columns.len()].join(", ");
+    let sql = format!("INSERT INTO {} ({}) VALUES ({places})", table.name, table.columns.join(", "));
+    let mut statement = connection.prepare(&sql)?;
+    rows(&mut |values| {
+        statement.execute(params_from_iter(values))?;
+        Ok(())
+    })
+}

@@ -1,0 +1,59 @@
+//! Search for tools, with the index that the engine has.
+
+use super::connection::Link;
+use super::row::Row;
+use super::{postgres, sqlite};
+use crate::error::Result;
+use crate::store::Db;
+
+/// Puts the words of a tool into the index, in place of those it had.
+pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
+    match db.link() {
+        Link::Sqlite(_) => sqlite::tool_search::index(db, id, name, description, tags),
+        Link::Postgres(_) => postgres::tool_search::index(db, id, name, description, tags),
+    }
+}
+
+/// Takes a tool out of the index.
+pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
+    match db.link() {
+        Link::Sqlite(_) => sqlite::tool_search::unindex(db, id),
+        Link::Postgres(_) => postgres::tool_search::unindex(db, id),
+    }
+}
+
+/// Returns what `f` makes of the best `limit` tools of a registry that hold `words`, put together by `joined`, and have each of
+/// the tags, a JSON array; and how many there are.
+///
+/// # Errors
+/// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(in crate::store) fn find<T>(
+    db: &Db<'_>,
+    registry: &str,
+    words: (&[&str], &str),
+    tags: &str,
+    limit: u32,
+    f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    match db.link() {
+        Link::Sqlite(_) => sqlite::tool_search::find(db, registry, words, tags, limit, f),
+        Link::Postgres(_) => postgres::tool_search::find(db, registry, words, tags, limit, f),
+    }
+}
+
+/// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
+///
+/// # Errors
+/// As [`find`].
+pub(in crate::store) fn all<T>(
+    db: &Db<'_>,
+    registry: &str,
+    tags: &str,
+    limit: u32,
+    f: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<(Vec<T>, u64)> {
+    match db.link() {
+        Link::Sqlite(_) => sqlite::tool_search::all(db, registry, tags, limit, f),
+        Link::Postgres(_) => postgres::tool_search::all(db, registry, tags, limit, f),
+    }
+}

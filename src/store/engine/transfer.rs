@@ -1,0 +1,104 @@
+//! From one engine into the other: all rows, and the words of the search index made anew.
+
+use super::connection::Link;
+use super::progress::Progress;
+use super::table::Table;
+use super::value::{Value, params};
+use super::{postgres, sqlite};
+use crate::error::{Code, Error, Result};
+use crate::store::engine::sql;
+use crate::store::revisions::Kind;
+use crate::store::sums::checksum;
+use crate::store::{Db, blobs, search};
+
+/// Copies all rows of `from` into `to`, in place of those that are there, and makes its search index anew. Both are in a
+/// transaction; one of them is a file of this program's schema. What is there then is compared with what was to be.
+///
+/// # Errors
+/// `E_INTERNAL` where it differs; `E_CANCELLED`; those of either engine.
+pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Result<()> {
+    let tables = match (from.link(), to.link()) {
+        (Link::Sqlite(file), _) | (_, Link::Sqlite(file)) => sqlite::tables::tables(file)?,
+        _ => return Err(Error::internal("neither side of a transfer is a file")),
+    };
+    let total = tables.len() as u64 + 1;
+    begin(to.link(), &tables)?;
+    for (table, done) in tables.iter().zip(0..) {
+        progress.tell(done, total)?;
+        let mut sum = 0_i64;
+        let rows = |take: &mut dyn FnMut(&[Value<'_>]) -> Result<()>| {
+            each(from.link(), table, |values| {
+                sum = sum.wrapping_add(checksum(values));
+                progress.go_on()?;
+                take(values)
+            })
+        };
+        match to.link() {
+            Link::Sqlite(connection) => sqlite::tables::fill(connection, table, rows)?,
+            Link::Postgres(connection) => postgres::tables::fill(connection, table, rows)?,
+        }
+        if digest(to.link(), table)? != sum {
+            return Err(Error::internal(format!("the rows of table {} are not those that were copied", table.name)));
+        }
+    }
+    progress.tell(total - 1, total)?;
+    // Words that were indexed ahead of an import that was killed are nobody's.
+    to.run(sql!("DELETE FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/'"), params![])?;
+    words(from, to)?;
+    tool_words(from, to)?;
+    progress.tell(total, total)
+}
+
+/// Empties the tables, and lets references wait for the end of the transaction.
+fn begin(to: Link<'_>, tables: &[Table]) -> Result<()> {
+    match to {
+        Link::Sqlite(connection) => sqlite::tables::empty(connection, tables),
+        Link::Postgres(connection) => postgres::tables::empty(connection, tables),
+    }
+}
+
+fn each(link: Link<'_>, table: &Table, f: impl FnMut(&[Value<'_>]) -> Result<()>) -> Result<()> {
+    match link {
+        Link::Sqlite(connection) => sqlite::tables::each(connection, table, f),
+        Link::Postgres(connection) => postgres::tables::each(connection, table, f),
+    }
+}
+
+/// Returns a number that differs where the rows of a table differ, in whatever order they come.
+fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
+    let mut sum = 0_i64;
+    each(link, table, |values| {
+        sum = sum.wrapping_add(checksum(values));
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+/// Puts the words of all items of `from` into the index of `to`.
+pub(super) fn words(from: &Db<'_>, to: &Db<'_>) -> Result<()> {
+    let items = [
+        (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
+        (Kind::Resource, sql!("SELECT id, project_id, name, description, blob_id FROM resource WHERE text = 1")),
+    ];
+    for (kind, sql) in items {
+        from.each(sql, params![], |row| {
+            let body = match blobs::beginning(from, row.get(4)?, search::INDEXED as i64) {
+                // Reported as content already.
+                Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
+                body => body?,
+            };
+            let body = String::from_utf8_lossy(&body);
+            search::index(to, kind, row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, &body)
+        })?;
+    }
+    Ok(())
+}
+
+/// Puts the words of all tools that `from` lists into the index of `to`.
+pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>) -> Result<()> {
+    from.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
+        // Tags that are no list are told of by whoever reads them.
+        let tags: Vec<String> = serde_json::from_str(row.get(3)?).unwrap_or_default();
+        super::tool_search::index(to, row.get(0)?, row.get(1)?, row.get(2)?, &tags.join(" "))
+    })
+}

@@ -1,0 +1,103 @@
+//! Connections that end, and too few of them.
+
+use mcpkg::store::projects;
+use mcpkg::store::watch::Change;
+use tokio_util::sync::CancellationToken;
+
+use super::{World, insert, names, project};
+
+/// E3.
+#[test]
+fn a_connection_that_ended_between_two_requests_is_not_noticed() {
+    let Some(world) = World::new() else { return };
+    let store = world.open();
+    let project = project(&store);
+    let reader =
+        store.limited(std::time::Duration::from_secs(60), CancellationToken::new()).reader().expect("a reader");
+    for n in 0..3 {
+        store.write(|db| insert(db, &project, &format!("a{n}"))).expect("a write");
+        assert!(reader.statement(projects::is_any).expect("a read"));
+        assert_eq!(names(&store).len(), n + 1);
+        world.end_connections();
+    }
+}
+
+/// E6.
+#[test]
+fn a_watch_whose_connection_ended_tells_what_it_missed() {
+    let Some(world) = World::new() else { return };
+    let store = world.open();
+    let project = project(&store);
+    let mut watch = store.watch(store.position().expect("a position")).expect("a watch");
+    assert_eq!(watch.look().expect("a look"), Change::None);
+    world.end_connections();
+    store.write(|db| event(db, "missed")).expect("a write");
+    watch.wait(std::time::Duration::from_millis(10));
+    let told = watch.look().expect("a look");
+    assert!(matches!(&told, Change::Events(events) if events.len() == 1 && events[0].subject == "missed"), "{told:?}");
+    drop(project);
+}
+
+fn event(db: &mcpkg::store::Db<'_>, subject: &str) -> mcpkg::error::Result<()> {
+    use mcpkg::store::events::{NewEvent, append};
+    append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
+}
+
+/// E7.
+#[test]
+fn an_event_that_is_committed_late_is_told_and_in_one_order() {
+    let Some(world) = World::new() else { return };
+    let (one, other) = (world.open(), world.open());
+    let mut watch = other.watch(other.position().expect("a position")).expect("a watch");
+    let mut told = Vec::new();
+    let mut look = |watch: &mut mcpkg::store::watch::Watch| match watch.look().expect("a look") {
+        Change::Events(events) => told.extend(events.into_iter().map(|event| (event.seq, event.subject))),
+        Change::None => {}
+        Change::Restored => panic!("nothing was restored"),
+    };
+    std::thread::scope(|scope| {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        scope.spawn(|| {
+            let (begun, one) = (begun, &one);
+            one.write(|db| {
+                event(db, "late")?;
+                begun.send(()).expect("somebody waits");
+                std::thread::sleep(std::time::Duration::from_millis(300));
+                event(db, "later")
+            })
+            .expect("a write");
+        });
+        has_begun.recv().expect("it begins");
+        look(&mut watch);
+        other.write(|db| event(db, "other")).expect("a write");
+        look(&mut watch);
+    });
+    look(&mut watch);
+    let (numbers, subjects): (Vec<i64>, Vec<&str>) = told.iter().map(|(seq, subject)| (*seq, subject.as_str())).unzip();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    assert_eq!(subjects, ["late", "later", "other"]);
+}
+
+/// E8.
+#[test]
+fn many_who_read_at_once_take_no_more_connections_than_they_may() {
+    let Some(world) = World::new() else { return };
+    let store = world.open_with("?pool_size=3");
+    project(&store);
+    let most = std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..64)
+            .map(|_| {
+                let store = store.clone();
+                scope.spawn(move || (0..20).for_each(|_| assert!(store.read(projects::is_any).expect("a read"))))
+            })
+            .collect();
+        let mut most = 0;
+        while readers.iter().any(|reader| !reader.is_finished()) {
+            let open = world.query("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()");
+            most = most.max(open.trim().parse::<u32>().expect("a number"));
+        }
+        most
+    });
+    // Three that read, one that wrote, and the one that asks.
+    assert!((1..=5).contains(&most), "{most} connections");
+}

@@ -1,0 +1,71 @@
+//! What PostgreSQL needs behind the same Store. The whole suite runs on it too, with `just postgres`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mcpkg::clock;
+use mcpkg::store::projects::Selection;
+use mcpkg::store::revisions::Author;
+use mcpkg::store::{Store, items, projects, prompts};
+
+use crate::support::postgres::Server;
+
+mod connections;
+mod moving;
+mod opening;
+mod writing;
+
+const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };
+
+/// A server, and an empty database on it.
+struct World {
+    server: Arc<Server>,
+    address: String,
+}
+
+impl World {
+    /// `None`, aloud, where there is no PostgreSQL.
+    fn new() -> Option<Self> {
+        let server = Server::shared()?;
+        let address = server.database();
+        Some(Self { server, address })
+    }
+
+    fn open(&self) -> Store {
+        self.open_with("")
+    }
+
+    /// Opens the database with more in its address, such as `?pool_size=2`.
+    fn open_with(&self, more: &str) -> Store {
+        Store::open(Path::new(&format!("{}{more}", self.address))).expect("the database opens")
+    }
+
+    /// Runs a query in the database.
+    fn query(&self, sql: &str) -> String {
+        self.server.query_of(&self.address, sql)
+    }
+
+    /// Ends all connections to the database, as a server that is restarted does.
+    fn end_connections(&self) {
+        self.query(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+              WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        );
+    }
+}
+
+/// Makes the project `p`.
+fn project(store: &Store) -> projects::Project {
+    store.write(|db| projects::insert(db, clock::unique(), "p", 0)).expect("a project").0
+}
+
+/// Writes a prompt, in the transaction of `db`.
+fn insert(db: &mcpkg::store::Db<'_>, project: &projects::Project, name: &str) -> mcpkg::error::Result<()> {
+    let ids = items::Ids { uuid: clock::unique(), indexed: None };
+    prompts::insert(db, AUTHOR, project, ids, name, prompts::Attributes::default(), "text").map(drop)
+}
+
+/// Returns the names of all prompts, in their order.
+fn names(store: &Store) -> Vec<String> {
+    store.read(|db| prompts::names(db, &Selection::default(), "", usize::MAX)).expect("the names")
+}

@@ -1,0 +1,127 @@
+//! Opening a database on a server: who makes the schema, and what is refused.
+
+use std::path::Path;
+
+use mcpkg::error::Code;
+use mcpkg::store::Store;
+
+use super::World;
+use crate::support::Scratch;
+use crate::support::postgres::Server;
+
+/// E1.
+#[test]
+fn of_six_first_openers_one_makes_the_schema_and_none_fails() {
+    let Some(world) = World::new() else { return };
+    std::thread::scope(|scope| {
+        let openers: Vec<_> = (0..6).map(|_| scope.spawn(|| world.open().location().to_string())).collect();
+        openers.into_iter().for_each(|opener| assert_eq!(opener.join().expect("it opens"), world.address));
+    });
+    assert_eq!(world.query("SELECT count(*) FROM mcpkg.refinery_schema_history"), "1\n");
+}
+
+/// E2.
+#[test]
+fn an_older_program_refuses_a_newer_schema_and_a_newer_one_moves_it_only_when_told() {
+    let Some(world) = World::new() else { return };
+    drop(world.open());
+    world.query("UPDATE mcpkg.refinery_schema_history SET version = 1000 WHERE version = 1");
+    let refused = Store::open(Path::new(&world.address)).err().expect("it is refused");
+    assert_eq!(refused.code(), Code::NewerDatabase);
+    world.query("UPDATE mcpkg.refinery_schema_history SET version = 0");
+    let older = Store::open(Path::new(&world.address)).err().expect("it is refused");
+    assert_eq!(older.code(), Code::Unavailable);
+    assert!(older.message().contains("the older schema 0"), "{}", older.message());
+    assert_eq!(world.query("SELECT max(version) FROM mcpkg.refinery_schema_history"), "0\n", "nothing was moved");
+}
+
+/// E9.
+#[test]
+fn a_password_appears_nowhere() {
+    let Some(world) = World::new() else { return };
+    let scratch = Scratch::new();
+    let named = world.address.replace("mcpkg@", "mcpkg:s3cr3t@");
+    let run = |database: &str, arguments: &[&str]| {
+        let mut command = scratch.command();
+        command.env("MCPKG_DB", database).env("MCPKG_LOG", "trace").args(arguments);
+        scratch.finish(&mut command)
+    };
+    let printed = [
+        run(&named, &["init", "-v"]),
+        run(&named, &["project", "create", "p"]),
+        run(&named, &["client", "add", "cursor"]),
+        run(&named, &["client", "show", "codex"]),
+        run(&named, &["doctor", "--json"]),
+        run(&named, &["events", "--json"]),
+        run(&named, &["backup", "missing/folder.db", "-v"]),
+        run(&named.replace("/t", "/no"), &["project", "list", "-v"]),
+        run(&format!("{named}?sslmode=s3cr3t"), &["project", "list", "-v"]),
+    ];
+    for ran in printed {
+        assert!(!ran.to_string().contains("s3cr3t"), "{ran}");
+    }
+    let trail = world.query("SELECT subject || actor || kind FROM mcpkg.event");
+    assert!(!trail.is_empty() && !trail.contains("s3cr3t"));
+    let found = std::process::Command::new("grep").args(["-rl", "s3cr3t"]).arg(scratch.path()).output().expect("grep");
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "", "files with the password");
+}
+
+/// E10.
+#[test]
+fn a_certificate_is_verified_wherever_tls_is_spoken() {
+    let port =
+        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
+    let prepare = |folder: &Path| {
+        for (name, text) in [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())] {
+            crate::support::postgres::write_for_the_server(&folder.join("data").join(name), &text);
+        }
+    };
+    let Some(server) = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off -c ssl=on", prepare) else {
+        return;
+    };
+    let address = |more: &str| format!("postgres://mcpkg@localhost:{port}/postgres?{more}");
+    let unknown = Store::open(Path::new(&address("sslmode=verify-full"))).err().expect("it is refused");
+    assert_eq!(unknown.code(), Code::Unavailable);
+    assert!(unknown.message().contains("certificate"), "{}", unknown.message());
+    let roots = server.folder().join("data/server.crt");
+    let opened = Store::open(Path::new(&address(&format!("sslrootcert={}", roots.display())))).expect("it opens");
+    drop(opened);
+    assert_eq!(server.query("SELECT count(*) FROM pg_stat_ssl WHERE ssl"), "0\n", "nobody is connected any more");
+    let other = address(&format!("sslrootcert={}", roots.display())).replace("localhost", "127.0.0.1");
+    let other = Store::open(Path::new(&other)).err().expect("another name than the certificate's is refused");
+    assert!(other.message().contains("certificate"), "{}", other.message());
+    assert!(Store::open(Path::new(&address("sslmode=disable"))).is_ok());
+}
+
+/// E11.
+#[test]
+fn what_is_somebody_elses_is_left_alone() {
+    let Some(world) = World::new() else { return };
+    world.query("CREATE TABLE public.project (mine TEXT)");
+    drop(world.open());
+    assert_eq!(world.query("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'public'"), "1\n");
+
+    let Some(world) = World::new() else { return };
+    world.query("CREATE SCHEMA mcpkg");
+    world.query("CREATE TABLE mcpkg.project (mine TEXT)");
+    let refused = Store::open(Path::new(&world.address)).err().expect("it is refused");
+    assert_eq!(refused.code(), Code::ForeignDatabase);
+    assert_eq!(world.query("SELECT count(*) FROM information_schema.tables WHERE table_schema = 'mcpkg'"), "1\n");
+}
+
+/// E12.
+#[test]
+fn a_user_without_rights_is_told_which_one_is_missing() {
+    let Some(world) = World::new() else { return };
+    let name = format!("u{}", uuid::Uuid::new_v4().simple());
+    world.query(&format!("CREATE ROLE {name} LOGIN"));
+    let address = world.address.replace("mcpkg@", &format!("{name}@"));
+    let refused = Store::open(Path::new(&address)).err().expect("it is refused");
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert!(refused.message().contains("permission denied for database"), "{}", refused.message());
+    drop(world.open());
+    let refused = Store::open(Path::new(&address)).err().expect("it is refused");
+    assert!(refused.message().contains("permission denied for"), "{}", refused.message());
+    world.query(&format!("DROP ROLE {name}"));
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs the tests of the faces and the stories, or those whose names hold one of the words given, with a database on a PostgreSQL
+# of its own in place of each file. Says "skipped: why" where there is none.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+programs=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+if [ -z "$programs" ] || [ ! -x "$programs/initdb" ]; then
+    echo 'skipped: the tests on PostgreSQL, since it is not installed (Debian: postgresql)'
+    exit 0
+fi
+if [ "$(id -u)" = 0 ]; then as=(runuser -u postgres --); else as=(); fi
+folder=$(mktemp -d)
+[ "$(id -u)" != 0 ] || chown postgres "$folder"
+stop() {
+    "${as[@]}" "$programs/pg_ctl" -m immediate -w -D "$folder/data" stop >/dev/null 2>&1 || true
+    rm -rf "$folder"
+}
+trap stop EXIT
+# A port that is free now.
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+(
+    cd /
+    "${as[@]}" "$programs/initdb" -A trust -U mcpkg -E UTF8 --locale=C --no-sync -D "$folder/data" >/dev/null
+    "${as[@]}" "$programs/pg_ctl" -w -l "$folder/log" -D "$folder/data" \
+        -o "-p $port -k $folder -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=500" start >/dev/null
+)
+words=("$@")
+[ "${#words[@]}" -gt 0 ] || words=(http:: journeys:: mcp::)
+# What is about the file alone says so and is skipped.
+MCPKG_TEST_POSTGRES="postgres://mcpkg@127.0.0.1:$port" cargo test --locked --test main -- "${words[@]}"

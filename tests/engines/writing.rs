@@ -1,0 +1,98 @@
+//! Writes: excluded, ended in the middle, and told as what they were.
+
+use std::path::Path;
+
+use mcpkg::error::Code;
+use mcpkg::store::Store;
+
+use super::{World, insert, names, project};
+use crate::support::eventually;
+use crate::support::postgres::Server;
+
+/// The lock of those that write, as `store/engine/postgres/lock.rs` numbers it.
+const WRITERS: i64 = 0x6d63_706b_6700_0001;
+
+/// E4: before the commit.
+#[test]
+fn a_write_whose_connection_ends_before_its_commit_changes_nothing_and_says_so() {
+    let Some(world) = World::new() else { return };
+    let store = world.open();
+    let project = project(&store);
+    let failed = store.write(|db| {
+        insert(db, &project, "a")?;
+        world.end_connections();
+        insert(db, &project, "b")
+    });
+    let failed = failed.expect_err("it fails");
+    assert_eq!(failed.code(), Code::Unavailable);
+    assert!(failed.message().contains("nothing was changed"), "{}", failed.message());
+    assert_eq!(names(&store), [""; 0]);
+    store.write(|db| insert(db, &project, "c")).expect("the next one is well");
+    assert_eq!(names(&store), ["c"]);
+}
+
+/// E4: in the commit. It waits for a standby that is not there, and is in fact committed.
+#[test]
+fn a_write_whose_connection_ends_in_its_commit_is_told_as_not_known() {
+    let Some(server) = Server::start_with(5432, "-c listen_addresses=''", |_| {}) else { return };
+    let store = Store::open(Path::new(&server.address("mcpkg", "postgres"))).expect("it opens");
+    let project = project(&store);
+    server.query("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    server.query("SELECT pg_reload_conf()");
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    eventually("the setting is read", || (server.query("SHOW synchronous_standby_names") == "nobody\n").then_some(()));
+    let failed = std::thread::scope(|scope| {
+        let write = scope.spawn(|| store.write(|db| insert(db, &project, "a")));
+        eventually("the commit waits", || (server.query(waiting) == "1\n").then_some(()));
+        server.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+        write.join().expect("it ends")
+    });
+    assert_eq!(failed.expect_err("it is not acknowledged").code(), Code::OutcomeUnknown);
+    assert_eq!(names(&store), ["a"], "and it was");
+}
+
+/// E16.
+#[test]
+fn who_waits_too_long_for_another_writer_is_told_that_it_is_busy() {
+    let Some(world) = World::new() else { return };
+    let store = world.open_with("?pool_size=2&pool_timeout=1");
+    let project = project(&store);
+    let slow = world.open();
+    std::thread::scope(|scope| {
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        let writing = scope.spawn(move || {
+            slow.write(|_| {
+                begun.send(()).expect("somebody waits");
+                ends.recv().expect("an end");
+                Ok(())
+            })
+        });
+        has_begun.recv().expect("it begins");
+        let locked = world.query(&format!("SELECT pg_try_advisory_lock({WRITERS})"));
+        assert_eq!(locked, "f\n", "the lock is the one of those that write");
+        assert_eq!(store.write(|db| insert(db, &project, "a")).expect_err("it is busy").code(), Code::Busy);
+        assert_eq!(names(&store), [""; 0], "and who reads does not wait");
+        end.send(()).expect("it waits");
+        writing.join().expect("it ends").expect("it writes");
+    });
+    store.write(|db| insert(db, &project, "b")).expect("a write");
+    assert_eq!(names(&store), ["b"]);
+}
+
+/// E13.
+#[test]
+fn names_are_ordered_alike_by_both_engines() {
+    let Some(world) = World::new() else { return };
+    let file = crate::support::Scratch::new();
+    let file = Store::open(&file.path().join("file.db")).expect("a file");
+    let listed = [world.open(), file].map(|store| {
+        let project = project(&store);
+        for name in ["b", "B", "a", "_x", "-x", "Z.9", "a.b", "a-b", "a_b", "aB", "ab", "10", "9", "A"] {
+            store.write(|db| insert(db, &project, name)).expect("a write");
+        }
+        names(&store)
+    });
+    assert_eq!(listed[0], listed[1]);
+    assert_eq!(listed[0].len(), 14);
+}
