@@ -62,6 +62,10 @@ fn a_client_that_sends_slowly_is_cut_off() {
 #[test]
 fn a_client_that_reads_nothing_is_cut_off() {
     let scratch = Scratch::with_project();
+    // A server's connections to its database are sockets too.
+    if !scratch.is_file() {
+        return;
+    }
     let large = scratch.file("large.txt", "x".repeat(8 << 20));
     scratch.ok(&["resource", "create", "large", "file:///large", &format!("@{}", large.display())]);
     let server = Http::start(&scratch, &["--timeout", "1"]);
@@ -270,6 +274,9 @@ fn an_address_is_what_it_says() {
 #[test]
 fn readiness_tells_nothing_and_waits_for_nobody() {
     let scratch = Scratch::with_project();
+    if !scratch.is_file() {
+        return;
+    }
     let server = Http::start(&scratch, &["--require-key"]);
     let ask = || server.send(&Request::new("GET", "/readyz"));
     assert_eq!((ask().status, ask().text()), (200, "ready\n".to_owned()));

@@ -180,6 +180,22 @@ fn a_statement_is_made_in_one_way() {
     }
 }
 
+/// Returns the columns of queries whose type is none that a row is read as: a sum of integers is NUMERIC, where SQLite has an
+/// integer.
+fn of_other_types(server: &Server, statements: &[Statement]) -> Vec<String> {
+    use postgres::types::Type;
+    let read = [Type::INT8, Type::INT4, Type::BOOL, Type::FLOAT8, Type::BYTEA, Type::TEXT, Type::VARCHAR];
+    let address = server.address("mcpkg", "postgres");
+    let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
+    let mut others = Vec::new();
+    for statement in statements {
+        let prepared = client.prepare(&translated(&statement.text)).expect("it was prepared before");
+        let unread = prepared.columns().iter().filter(|column| !read.contains(column.type_()));
+        others.extend(unread.map(|column| format!("{}: {} is {}", statement.place, column.name(), column.type_())));
+    }
+    others
+}
+
 #[test]
 fn every_statement_is_prepared_by_postgresql() {
     let statements = statements();
@@ -200,6 +216,9 @@ fn every_statement_is_prepared_by_postgresql() {
         })
         .collect();
     assert!(refused.is_empty(), "PostgreSQL refuses:\n{}", refused.join("\n"));
+    let others =
+        std::thread::scope(|scope| scope.spawn(|| of_other_types(&server, &statements)).join().expect("an end"));
+    assert!(others.is_empty(), "a column has a type that rows do not read; cast it:\n{}", others.join("\n"));
     // The test would see one that is refused.
     assert_eq!(server.errors("SELECT 1;\nPREPARE bad AS SELECT rowid FROM prompt;\n").len(), 1);
 }

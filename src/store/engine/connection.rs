@@ -18,8 +18,8 @@ pub(in crate::store) enum Connection {
 
 /// A connection of a pool, which has it again when this is dropped.
 pub(in crate::store) enum Pooled {
-    Sqlite(sqlite::Pooled),
-    Postgres(postgres::Pooled),
+    Sqlite(Box<sqlite::Pooled>),
+    Postgres(Box<postgres::Pooled>),
 }
 
 /// A connection that is lent: what [`Db`](crate::store::Db) speaks to.

@@ -13,7 +13,7 @@ use crate::store::{Db, Location};
 
 /// An open database.
 pub(in crate::store) enum Engine {
-    Sqlite(sqlite::Database),
+    Sqlite(Box<sqlite::Database>),
     Postgres(postgres::Database),
 }
 
@@ -22,7 +22,7 @@ impl Engine {
     pub(in crate::store) fn open(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open(path, false).map(Self::Postgres),
-            false => sqlite::Database::open(path).map(Self::Sqlite),
+            false => sqlite::Database::open(path).map(|database| Self::Sqlite(Box::new(database))),
         }
     }
 
@@ -38,7 +38,7 @@ impl Engine {
     pub(in crate::store) fn open_as_it_is(path: &Path) -> Result<Self> {
         match Self::is_server(path) {
             true => postgres::Database::open_as_it_is(path).map(Self::Postgres),
-            false => sqlite::Database::open_as_it_is(path).map(Self::Sqlite),
+            false => sqlite::Database::open_as_it_is(path).map(|database| Self::Sqlite(Box::new(database))),
         }
     }
 
@@ -77,16 +77,16 @@ impl Engine {
     /// Takes a connection that reads out of the pool.
     pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
         match self {
-            Self::Sqlite(database) => database.pooled_reader().map(Pooled::Sqlite),
-            Self::Postgres(database) => database.pooled_reader().map(Pooled::Postgres),
+            Self::Sqlite(database) => database.pooled_reader().map(|pooled| Pooled::Sqlite(Box::new(pooled))),
+            Self::Postgres(database) => database.pooled_reader().map(|pooled| Pooled::Postgres(Box::new(pooled))),
         }
     }
 
     /// Takes a connection that writes out of the pool.
     pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
         match self {
-            Self::Sqlite(database) => database.pooled_writer().map(Pooled::Sqlite),
-            Self::Postgres(database) => database.pooled_writer().map(Pooled::Postgres),
+            Self::Sqlite(database) => database.pooled_writer().map(|pooled| Pooled::Sqlite(Box::new(pooled))),
+            Self::Postgres(database) => database.pooled_writer().map(|pooled| Pooled::Postgres(Box::new(pooled))),
         }
     }
 

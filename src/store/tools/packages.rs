@@ -321,7 +321,8 @@ pub fn count_download(db: &Db<'_>, id: i64) -> Result<()> {
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
-    let sql = sql!("SELECT coalesce(sum(downloads), 0) FROM tool_package WHERE registry = ?1 AND name = ?2");
+    let sql =
+        sql!("SELECT CAST(coalesce(sum(downloads), 0) AS BIGINT) FROM tool_package WHERE registry = ?1 AND name = ?2");
     db.single(sql, params![registry, name], |row| row.get(0))
 }
 

@@ -108,7 +108,7 @@ pub fn free_archives(db: &Db<'_>, since: Since) -> Result<u64> {
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn builds(db: &Db<'_>, since: Since) -> Result<Amount> {
     let sql = sql!(
-        "SELECT count(*), coalesce(sum(blob.size), 0) FROM tool_build AS b JOIN blob ON blob.id = b.blob_id WHERE ",
+        "SELECT count(*), CAST(coalesce(sum(blob.size), 0) AS BIGINT) FROM tool_build AS b JOIN blob ON blob.id = b.blob_id WHERE ",
         unused_build!()
     );
     db.single(sql, params![since.runs, since.seen], |row| Ok(Amount { count: row.get(0)?, bytes: row.get(1)? }))
@@ -143,7 +143,10 @@ macro_rules! outdated {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn answers(db: &Db<'_>, before: Millis) -> Result<Amount> {
-    let sql = sql!("SELECT count(*), coalesce(sum(length(body)), 0) FROM registry_answer WHERE ", outdated!());
+    let sql = sql!(
+        "SELECT count(*), CAST(coalesce(sum(length(body)), 0) AS BIGINT) FROM registry_answer WHERE ",
+        outdated!()
+    );
     db.single(sql, params![before], |row| Ok(Amount { count: row.get(0)?, bytes: row.get(1)? }))
 }
 

@@ -24,7 +24,7 @@ fn key(subject: Subject) -> i64 {
 
 /// A lock on a connection of its own; given back when dropped.
 pub(in crate::store) struct SessionLock {
-    _connection: Connection,
+    _connection: Box<Connection>,
 }
 
 impl fmt::Debug for SessionLock {
@@ -41,7 +41,7 @@ pub(super) fn take(connector: &Connector, subject: Subject, mode: Mode) -> Resul
         Mode::Exclusive => postgres_sql!("SELECT pg_try_advisory_lock(?1)"),
     };
     let is_ours = single(&connection, sql, params![key(subject)], |row| row.get(0))?;
-    Ok(bool::then(is_ours, || SessionLock { _connection: connection }))
+    Ok(bool::then(is_ours, || SessionLock { _connection: Box::new(connection) }))
 }
 
 /// Whether somebody holds a lock exclusively.
