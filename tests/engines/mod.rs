@@ -11,6 +11,7 @@ use mcpkg::store::{Store, items, projects, prompts};
 use crate::support::postgres::Server;
 
 mod connections;
+mod failover;
 mod moving;
 mod opening;
 mod writing;
@@ -52,6 +53,12 @@ impl World {
               WHERE datname = current_database() AND pid <> pg_backend_pid()",
         );
     }
+}
+
+/// A port that nobody listens on now.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("its address").port()
 }
 
 /// Makes the project `p`.

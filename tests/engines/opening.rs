@@ -5,7 +5,7 @@ use std::path::Path;
 use mcpkg::error::Code;
 use mcpkg::store::Store;
 
-use super::World;
+use super::{World, free_port};
 use crate::support::Scratch;
 use crate::support::postgres::Server;
 
@@ -69,8 +69,7 @@ fn a_password_appears_nowhere() {
 /// E10.
 #[test]
 fn a_certificate_is_verified_wherever_tls_is_spoken() {
-    let port =
-        std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+    let port = free_port();
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
     let prepare = |folder: &Path| {
         for (name, text) in [("server.crt", made.cert.pem()), ("server.key", made.signing_key.serialize_pem())] {

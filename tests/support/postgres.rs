@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::{folder, is_root, skipped};
@@ -52,6 +53,7 @@ pub struct Server {
     programs: PathBuf,
     folder: tempfile::TempDir,
     port: u16,
+    is_killed: AtomicBool,
 }
 
 impl Server {
@@ -96,7 +98,7 @@ impl Server {
             return None;
         };
         let folder = folder();
-        let server = Self { programs, folder, port };
+        let server = Self { programs, folder, port, is_killed: AtomicBool::new(false) };
         if is_root() {
             // PostgreSQL refuses to run as root; Debian's package makes this user.
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
@@ -111,11 +113,57 @@ impl Server {
             command.args(["-A", "trust", "-U", "mcpkg", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]).arg(&data);
         });
         prepare(server.folder.path());
-        let log = server.folder.path().join("log");
-        server.run("pg_ctl", |command| {
-            command.args(["-w", "-t", "60", "-o", &options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start");
-        });
+        server.go(&options);
         Some(server)
+    }
+
+    fn go(&self, options: &str) {
+        let (log, data) = (self.folder.path().join("log"), self.data());
+        self.run("pg_ctl", |command| {
+            command.args(["-w", "-t", "60", "-o", options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start");
+        });
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Starts a standby of this server, which takes what it commits.
+    pub fn standby(&self, port: u16) -> Self {
+        let standby =
+            Self { programs: self.programs.clone(), folder: folder(), port, is_killed: AtomicBool::new(false) };
+        if is_root() {
+            let owned = Command::new("chown").arg("postgres").arg(standby.folder.path()).status();
+            assert!(owned.is_ok_and(|status| status.success()));
+        }
+        standby.run("pg_basebackup", |command| {
+            command.args(["-R", "-U", "mcpkg", "-p", &self.port.to_string(), "-h"]);
+            command.arg(self.folder.path()).arg("-D").arg(standby.data());
+        });
+        standby.go(&format!(
+            "-k {} -p {port} -c max_connections=200 -c listen_addresses=127.0.0.1",
+            standby.folder.path().display()
+        ));
+        standby
+    }
+
+    /// Makes a primary of a standby.
+    pub fn promote(&self) {
+        let data = self.data();
+        self.run("pg_ctl", |command| {
+            command.args(["-w", "-D"]).arg(data).arg("promote");
+        });
+    }
+
+    /// Ends the server's processes with SIGKILL.
+    pub fn kill(&self) {
+        let file = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("its process");
+        let pid = file.lines().next().expect("a line");
+        // The processes of its connections and of replication end with it, or right after.
+        let children = Command::new("pkill").args(["-9", "-P", pid]).status();
+        let itself = Command::new("kill").args(["-9", pid]).status();
+        assert!(children.is_ok() && itself.is_ok_and(|status| status.success()), "it is killed");
+        self.is_killed.store(true, Ordering::Relaxed);
     }
 
     /// Makes the schema of `migrations/postgres`.
@@ -193,7 +241,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let data = self.folder.path().join("data");
+        if self.is_killed.load(Ordering::Relaxed) {
+            return;
+        }
+        let data = self.data();
         self.run("pg_ctl", |command| {
             command.args(["-m", "immediate", "-w", "-D"]).arg(data).arg("stop");
         });

@@ -1,0 +1,80 @@
+//! A primary that is lost, and a standby in its place.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use mcpkg::error::Code;
+use mcpkg::store::Store;
+
+use super::{free_port, insert, names, project};
+use crate::support::eventually;
+use crate::support::postgres::Server;
+
+/// How many writes are acknowledged before the primary is lost, and after.
+const WRITES: usize = 40;
+
+/// E5. The standby is synchronous: what is acknowledged stands on it too.
+#[test]
+fn a_primary_that_is_killed_under_load_takes_no_acknowledged_write_with_it() {
+    let ports = [free_port(), free_port()];
+    let Some(primary) = Server::start_with(ports[0], "-c listen_addresses=127.0.0.1", |_| {}) else { return };
+    let standby = primary.standby(ports[1]);
+    primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    primary.query("SELECT pg_reload_conf()");
+    let synchronous = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
+    eventually("the standby is synchronous", || (primary.query(synchronous) == "1\n").then_some(()));
+
+    let address = format!(
+        "postgres://mcpkg@127.0.0.1:{},127.0.0.1:{}/postgres?target_session_attrs=read-write&connect_timeout=1",
+        ports[0], ports[1]
+    );
+    let open = || Store::open(Path::new(&address)).expect("it opens");
+    let store = open();
+    let project = project(&store);
+    let (acknowledged, ends) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+    let count = || acknowledged.lock().expect("the names").len();
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let mut unknown = Vec::new();
+            for n in 0.. {
+                let name = format!("n{n:06}");
+                match store.write(|db| insert(db, &project, &name)) {
+                    Ok(()) => acknowledged.lock().expect("the names").push(name),
+                    Err(error) if error.code() == Code::OutcomeUnknown => unknown.push(name),
+                    Err(error) => assert!(
+                        matches!(error.code(), Code::Unavailable | Code::Busy | Code::ReadOnly),
+                        "{:?}: {}",
+                        error.code(),
+                        error.message()
+                    ),
+                }
+                if ends.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+            unknown
+        });
+        eventually("writes are acknowledged", || (count() > WRITES).then_some(()));
+        primary.kill();
+        let lost = Instant::now();
+        let before = count();
+        standby.promote();
+        eventually("writes are acknowledged again", || (count() > before + WRITES).then_some(()));
+        println!("the gap and {WRITES} writes: {:?}", lost.elapsed());
+        assert!(!names(&store).is_empty(), "reads come back by themselves");
+        ends.store(true, Ordering::Relaxed);
+        let unknown = writing.join().expect("it ends");
+        let there = names(&open());
+        for name in acknowledged.lock().expect("the names").iter() {
+            assert!(there.binary_search(name).is_ok(), "{name} was acknowledged, and is gone");
+        }
+        let others: Vec<&String> =
+            there.iter().filter(|name| !acknowledged.lock().expect("the names").contains(name)).collect();
+        assert!(
+            others.iter().all(|name| unknown.contains(name)),
+            "a write that was told as failed is there: {others:?}"
+        );
+    });
+}
