@@ -83,7 +83,7 @@ impl Connection {
     }
 
     /// A statement failed: where it was part of a transaction, PostgreSQL takes no other one.
-    fn fail(&self) {
+    pub(super) fn fail(&self) {
         if self.transaction.get() == Transaction::Open {
             self.transaction.set(Transaction::Failed);
         }

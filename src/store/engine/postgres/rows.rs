@@ -116,7 +116,8 @@ pub(in crate::store::engine) fn each(
     rows.iter().try_for_each(|row| f(Row(row)))
 }
 
-/// As [`crate::store::Db::stream`].
+/// As [`crate::store::Db::stream`]. Where the connection is lost after a row was handed out, it is not asked again: `f` would see
+/// that row twice.
 pub(in crate::store::engine) fn stream(
     connection: &Connection,
     sql: Sql,
@@ -126,11 +127,14 @@ pub(in crate::store::engine) fn stream(
     let mut answer = Ok(());
     connection.run(sql, |client, statement| {
         let mut rows = client.query_raw(statement, params.iter().copied())?;
-        while let Some(row) = rows.next()? {
-            answer = f(Row(&row));
-            if answer.is_err() {
-                break;
-            }
+        let mut row = rows.next()?;
+        while let (Some(handed), true) = (row, answer.is_ok()) {
+            answer = f(Row(&handed));
+            row = rows.next().unwrap_or_else(|error| {
+                answer = Err(error.into());
+                connection.fail();
+                None
+            });
         }
         Ok(())
     })?;
