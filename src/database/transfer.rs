@@ -32,7 +32,7 @@ impl Operation for Move {
         "mcpkg move --to postgres://me@db.example/mcpkg",
         "mcpkg --db postgres://me@db.example/mcpkg move --to mcpkg.db",
     ];
-    const EFFECT: Effect = Effect::Create;
+    const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
