@@ -121,9 +121,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
     ground.ok(&["prompt", "create", "first", "Text"]);
     ground.ok(&["backup", "kept.db"]);
     // What pruning takes out of the trail.
-    let database = rusqlite::Connection::open(ground.scratch.db()).expect("the database");
-    assert!(database.execute("UPDATE event SET at = 0 WHERE project = 'p'", []).expect("events") > 1);
-    drop(database);
+    assert!(ground.scratch.change("UPDATE event SET at = 0 WHERE project = 'p'") > 1);
     crate::tools::put(&ground.scratch, "alice/weather", "Sun");
     crate::tools::registries::package(&ground.scratch, "1.0.0");
     let [shared, package] =

@@ -28,14 +28,26 @@ impl Database {
         format!("{}/{}?pool_size=4", self.server, self.name).into()
     }
 
-    /// Runs a statement on the server's own database: on a thread of its own, since the client may not be used within a runtime.
+    /// Runs a statement in the database, and returns how many rows it changed.
+    pub fn change(&self, sql: &str) -> u64 {
+        self.run(&self.name, &format!("SET search_path = mcpkg; {sql}"))
+    }
+
+    /// Runs a statement on the server's own database.
     fn tell(&self, sql: &str) {
-        let (address, sql) = (format!("{}/postgres", self.server), sql.to_owned());
+        self.run("postgres", sql);
+    }
+
+    /// On a thread of its own, since the client may not be used within a runtime.
+    fn run(&self, database: &str, sql: &str) -> u64 {
+        use postgres::SimpleQueryMessage::CommandComplete;
+        let (address, sql) = (format!("{}/{database}", self.server), sql.to_owned());
         let told = std::thread::spawn(move || {
             let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
-            client.batch_execute(&sql).expect("the server does it");
+            client.simple_query(&sql).expect("the server does it")
         });
-        told.join().expect("the server is told");
+        let answers = told.join().expect("the server is told");
+        answers.iter().map(|answer| if let CommandComplete(rows) = answer { *rows } else { 0 }).sum()
     }
 }
 

@@ -81,6 +81,17 @@ impl Scratch {
         is_file
     }
 
+    /// Runs a statement in the database behind the program's back, and returns how many rows it changed.
+    pub fn change(&self, sql: &str) -> u64 {
+        match self.database.get_or_init(Database::create) {
+            Some(database) => database.change(sql),
+            None => {
+                let connection = rusqlite::Connection::open(self.db()).expect("the database opens");
+                connection.execute(sql, []).expect("it is changed") as u64
+            }
+        }
+    }
+
     /// The user's state directory.
     pub fn state(&self) -> PathBuf {
         self.path().join("state")
