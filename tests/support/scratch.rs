@@ -81,6 +81,12 @@ impl Scratch {
         is_file
     }
 
+    /// Returns the bytes of the database's file, where it is one.
+    pub fn size(&self) -> Option<u64> {
+        let file = self.db().starts_with(self.path()).then(|| self.db());
+        file.map(|file| std::fs::metadata(file).expect("the database").len())
+    }
+
     /// Runs a statement in the database behind the program's back, and returns how many rows it changed.
     pub fn change(&self, sql: &str) -> u64 {
         match self.database.get_or_init(Database::create) {
