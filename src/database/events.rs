@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::GROUP;
 use crate::clock::rfc3339;
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use crate::store::events::{self, Event};
 
@@ -63,7 +63,14 @@ impl Operation for Events {
                 (context.emit)(reply(&events))?;
             }
             std::thread::sleep(POLL);
-            events = context.store.read(|db| events::after(db, newest, limit))?;
+            events = match context.store.read(|db| events::after(db, newest, limit)) {
+                // A server that is away comes back, or a standby takes over.
+                Err(error) if error.code() == Code::Unavailable && context.store.location().file().is_none() => {
+                    tracing::warn!(%error, "the trail cannot be followed for now");
+                    Vec::new()
+                }
+                read => read?,
+            };
         }
         Ok(reply(&[]))
     }
