@@ -189,8 +189,8 @@ impl Context {
         f: impl FnOnce(&Db<'_>, &Project, Author<'_>) -> Result<T>,
     ) -> Result<T> {
         let author = self.author();
-        self.store.write(|db| {
-            let project = projects::require(db, &self.selection)?;
+        self.store.write_in(&self.selection, |db, project| {
+            let project = project?;
             let before = db.changed_rows();
             let value = f(db, &project, author)?;
             // What was so already did not happen.
@@ -278,8 +278,8 @@ impl Context {
             return;
         }
         let author = self.author();
-        let appended = self.store.write(|db| {
-            let project = projects::resolve(db, &self.selection).ok().flatten();
+        let appended = self.store.write_in(&self.selection, |db, project| {
+            let project = project.ok();
             events::append(
                 db,
                 events::NewEvent {

@@ -348,13 +348,20 @@ macro_rules! unreferenced {
     };
 }
 
-/// Removes the blobs that nothing refers to.
+/// Removes the blobs that nothing refers to. Where others write to other projects meanwhile it removes none, since they may be
+/// about to refer to one: `mcpkg compact` does, or the next sweep.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {
+    if db.is_beside_writers() {
+        return Ok(());
+    }
     db.run(sql!("DELETE FROM blob WHERE ", unreferenced!()), params![]).map(drop)
 }
 
-/// Removes the blob with key `id`, if nothing refers to it.
+/// Removes the blob with key `id`, if nothing refers to it; where [`sweep`] removes some.
 pub(super) fn take_back(db: &Db<'_>, id: i64) -> Result<()> {
+    if db.is_beside_writers() {
+        return Ok(());
+    }
     db.run(sql!("DELETE FROM blob WHERE id = ?1 AND ", unreferenced!()), params![id]).map(drop)
 }
 

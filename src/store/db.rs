@@ -11,6 +11,7 @@ use crate::error::Result;
 pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,
+    intent: Intent,
     /// The keys that [`Db::is_first`] was asked about.
     seen: RefCell<BTreeSet<String>>,
 }
@@ -18,7 +19,7 @@ pub struct Db<'c> {
 impl<'c> Db<'c> {
     /// Returns a `Db` each statement of which is its own transaction. `watch` is the one that `connection` has.
     pub(super) fn new(connection: Link<'c>, watch: Option<&'c Watch>) -> Self {
-        Self { connection, watch, seen: RefCell::default() }
+        Self { connection, watch, intent: Intent::Read, seen: RefCell::default() }
     }
 
     /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing. `watch` is the one that
@@ -32,7 +33,7 @@ impl<'c> Db<'c> {
         intent: Intent,
         f: impl FnOnce(&Self) -> Result<T>,
     ) -> Result<T> {
-        connection.in_transaction(intent, || f(&Self::new(connection, watch)))
+        connection.in_transaction(intent, || f(&Self { intent, ..Self::new(connection, watch) }))
     }
 
     /// Returns the connection that it runs on.
@@ -46,6 +47,27 @@ impl<'c> Db<'c> {
     /// `E_TIMEOUT`.
     pub(crate) fn check_deadline(&self) -> Result<()> {
         self.watch.map_or(Ok(()), Watch::check)
+    }
+
+    /// Whether others may write to other projects while this transaction is open.
+    pub(super) fn is_beside_writers(&self) -> bool {
+        self.intent == Intent::WriteProject && self.connection.has_many_writers()
+    }
+
+    /// Excludes those who write to the project with key `id`, until the transaction ends.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub(super) fn lock_project(&self, id: i64) -> Result<()> {
+        self.connection.lock_project(id)
+    }
+
+    /// Lets what this transaction appends to the trail be numbered in the order of commits.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub(super) fn lock_events(&self) -> Result<()> {
+        if self.is_beside_writers() && self.is_first("events") { self.connection.lock_events() } else { Ok(()) }
     }
 
     /// Whether this is the first call for `key` in this transaction: what one transaction does once however many rows

@@ -97,11 +97,12 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
     db.run(sql, params![since, until, most, unread, now, batch])
 }
 
-/// Appends an event.
+/// Appends an event: last in its transaction, since others who append wait from here to its end.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn append(db: &Db<'_>, event: NewEvent<'_>) -> Result<()> {
+    db.lock_events()?;
     db.run(
         sql!("INSERT INTO event (at, actor, project, kind, subject, outcome) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"),
         params![event.at, plain(event.actor), event.project, event.kind, plain(event.subject), event.outcome],

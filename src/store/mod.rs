@@ -58,6 +58,7 @@ mod reader;
 mod store;
 mod sums;
 mod text;
+mod writing;
 
 pub use ahead::Ahead;
 pub use db::Db;

@@ -146,8 +146,12 @@ impl Store {
     /// What `f` returns, `E_MAY_ONLY_READ`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_REPLACED`, `E_STORAGE`; `E_DB_BUSY` after
     /// [`BUSY_TIMEOUT`](super::BUSY_TIMEOUT).
     pub fn write<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.write_as(Intent::Write, f)
+    }
+
+    pub(super) fn write_as<T>(&self, intent: Intent, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.check_may_write()?;
-        Db::in_transaction(self.engine.pooled_writer()?.link(), None, Intent::Write, f)
+        Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, f)
     }
 
     /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.

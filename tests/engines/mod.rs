@@ -12,8 +12,10 @@ use crate::support::postgres::Server;
 
 mod connections;
 mod failover;
+mod many_writers;
 mod moving;
 mod opening;
+
 mod writing;
 
 const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };

@@ -123,6 +123,33 @@ impl<'c> Link<'c> {
         }
     }
 
+    /// Whether transactions of [`Intent::WriteProject`] run beside one another.
+    pub(in crate::store) fn has_many_writers(self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
+    /// Waits until no other transaction has locked this project, and locks it until this one has ended.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub(in crate::store) fn lock_project(self, id: i64) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(connection) => postgres::lock_project(connection, id),
+        }
+    }
+
+    /// Waits until no other transaction that appended events is open, and is the one that may until it has ended.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_STORAGE`.
+    pub(in crate::store) fn lock_events(self) -> Result<()> {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(connection) => postgres::lock_events(connection),
+        }
+    }
+
     /// Returns what differs from the last one where anything was committed between, by any process.
     ///
     /// # Errors

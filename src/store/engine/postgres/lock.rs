@@ -11,11 +11,18 @@ use super::sql::postgres_sql;
 use crate::error::Result;
 use crate::store::engine::{Mode, Subject, params};
 
-/// The lock of those that write: "mcpkg" and a number, as the following.
+/// The lock of those that write, shared by those that write to one project: "mcpkg" and a number, as the following.
 pub(super) const WRITERS: i64 = 0x6d63_706b_6700_0001;
 
 /// The lock of whoever makes or migrates the schema.
 pub(super) const MIGRATION: i64 = 0x6d63_706b_6700_0002;
+
+/// The lock of whoever appends events while others write to other projects.
+const EVENTS: i64 = 0x6d63_706b_6700_0003;
+
+/// The first half of the locks of projects, which are pairs: "mcpk". The second is the end of the project's id; two that
+/// share it wait for each other in vain, no more.
+const PROJECTS: i32 = 0x6d63_706b;
 
 /// Returns the number of a lock.
 fn key(subject: Subject) -> i64 {
@@ -42,6 +49,16 @@ pub(super) fn take(connector: &Connector, subject: Subject, mode: Mode) -> Resul
     };
     let is_ours = single(&connection, sql, params![key(subject)], |row| row.get(0))?;
     Ok(bool::then(is_ours, || SessionLock { _connection: Box::new(connection) }))
+}
+
+/// Locks a project until the transaction ends.
+pub(in crate::store::engine) fn lock_project(connection: &Connection, id: i64) -> Result<()> {
+    connection.run_text(&format!("SELECT pg_advisory_xact_lock({PROJECTS}, {})", id as i32))
+}
+
+/// Takes the right to append events until the transaction ends: it is given back when others see what was committed.
+pub(in crate::store::engine) fn lock_events(connection: &Connection) -> Result<()> {
+    connection.run_text(&format!("SELECT pg_advisory_xact_lock({EVENTS})"))
 }
 
 /// Whether somebody holds a lock exclusively.

@@ -27,7 +27,7 @@ pub(in crate::store) use address::is_address;
 pub(super) use connection::Connection;
 pub(super) use database::Database;
 pub(super) use errors::is_violated;
-pub(super) use lock::SessionLock;
+pub(super) use lock::{SessionLock, lock_events, lock_project};
 pub(super) use pool::Pooled;
 pub(super) use rows::{Row, each, one, run, stream};
 pub(super) use transaction::in_transaction;

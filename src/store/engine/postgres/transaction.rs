@@ -11,9 +11,10 @@ pub(super) const CHANNEL: &str = "mcpkg";
 
 /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
 ///
-/// What reads sees one moment of the database. Those that write exclude each other, as SQLite's do, by a lock that the
-/// transaction takes first: so each of its statements sees all that was committed before, and events are numbered in the order
-/// in which they are committed.
+/// What reads sees one moment of the database. What writes takes a lock first, so that each of its statements sees all that was
+/// committed by those whom it excludes: all who write, as with SQLite, or those alone who write to the same project. Events are
+/// numbered in the order in which they are committed either way: those of one project are appended under a lock of their own
+/// (`lock_events`).
 pub(in crate::store::engine) fn in_transaction<T>(
     connection: &Connection,
     intent: Intent,
@@ -21,18 +22,21 @@ pub(in crate::store::engine) fn in_transaction<T>(
 ) -> Result<T> {
     match intent {
         Intent::Read => connection.run_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
-        Intent::Write => {
-            connection.run_text(&format!("BEGIN; SELECT pg_advisory_xact_lock({WRITERS})")).inspect_err(|_| {
-                // Else the transaction that waited in vain would stay open.
-                let _ = connection.run_once("ROLLBACK");
-            })?
-        }
+        Intent::Write => begin_writing(connection, &format!("pg_advisory_xact_lock({WRITERS})"))?,
+        Intent::WriteProject => begin_writing(connection, &format!("pg_advisory_xact_lock_shared({WRITERS})"))?,
     }
     connection.transaction.set(Transaction::Open);
     let open = Open { connection, changed: connection.changed_rows() };
     let value = f()?;
     open.commit(intent)?;
     Ok(value)
+}
+
+fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
+    connection.run_text(&format!("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT {lock}")).inspect_err(|_| {
+        // Else the transaction that waited in vain would stay open.
+        let _ = connection.run_once("ROLLBACK");
+    })
 }
 
 /// An open transaction; dropping it rolls back whatever was not committed, a panic's too.
@@ -47,7 +51,7 @@ impl Open<'_> {
         if self.connection.transaction.get() == Transaction::Failed {
             return Err(Error::internal("a statement failed within a transaction that was to be committed"));
         }
-        let has_written = intent == Intent::Write && self.connection.changed_rows() != self.changed;
+        let has_written = intent != Intent::Read && self.connection.changed_rows() != self.changed;
         let text = if has_written { format!("NOTIFY {CHANNEL}; COMMIT") } else { "COMMIT".to_owned() };
         let committed = self.connection.run_once(&text);
         if committed.is_ok() {

@@ -13,7 +13,7 @@ pub(in crate::store::engine) struct Transaction<'c>(&'c Connection);
 pub(in crate::store::engine) fn begin(connection: &Connection, intent: Intent) -> Result<Transaction<'_>> {
     let begin = match intent {
         Intent::Read => "BEGIN DEFERRED",
-        Intent::Write => "BEGIN IMMEDIATE",
+        Intent::Write | Intent::WriteProject => "BEGIN IMMEDIATE",
     };
     connection.prepare_cached(begin)?.execute([])?;
     Ok(Transaction(connection))
