@@ -42,6 +42,8 @@ fn writers_of_different_projects_go_on_and_those_of_one_wait() {
     let Some(world) = World::new() else { return };
     let (slow, store) = (world.open(), world.open_with("?pool_timeout=1"));
     make_projects(&store);
+    // The content of all that is written here, which is no new one then.
+    write(&store, "q", |db, project| insert(db, project, "before")).expect("a write");
     std::thread::scope(|scope| {
         let ((begun, has_begun), (end, ends)) = (halves(), halves());
         let writing = scope.spawn(move || {
