@@ -8,7 +8,8 @@
 //!
 //! The reference processes are this program itself: `--echo`, `--replay FILE`, `--hand DATABASE`, `--write
 //! FROM TO`, `--take FOLDER DATABASE`, `--handler FILE`, `--sandbox PLAN TREE`, `--verify DATABASE`, `--check DATABASE`,
-//! `--start TIMES PROGRAM`, `--look ROOT REPOSITORIES`.
+//! `--start TIMES PROGRAM`, `--look ROOT REPOSITORIES`, and on PostgreSQL `--statements ADDRESS PLAN ANSWER`, `--hand-http ADDRESS`,
+//! `--listen ADDRESS`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
@@ -18,6 +19,8 @@ use std::process::{Command, ExitCode};
 mod builds;
 #[path = "speed/catalogs.rs"]
 mod catalogs;
+#[path = "speed/cluster.rs"]
+mod cluster;
 #[path = "speed/commands.rs"]
 mod commands;
 #[path = "speed/data.rs"]
@@ -28,6 +31,10 @@ mod deploys;
 mod disk;
 #[path = "speed/downloads.rs"]
 mod downloads;
+#[path = "speed/engines.rs"]
+mod engines;
+#[path = "load/failover.rs"]
+mod failover;
 #[cfg(feature = "gate-onnx")]
 #[path = "speed/gate.rs"]
 mod gate;
@@ -47,6 +54,8 @@ mod latency;
 mod mixed;
 #[path = "speed/peer.rs"]
 mod peer;
+#[path = "speed/plain.rs"]
+mod plain;
 #[path = "speed/plugins.rs"]
 mod plugins;
 #[path = "speed/process.rs"]
@@ -122,6 +131,9 @@ fn main() -> ExitCode {
         ["--verify", database] => sandbox::verify(Path::new(database)),
         ["--check", database] => sandbox::check(Path::new(database)),
         ["--start", times, program] => builds::start(times, program),
+        ["--statements", address, plan, answer] => plain::statements(address, Path::new(plan), Path::new(answer)),
+        ["--hand-http", address] => plain::hand(address),
+        ["--listen", address] => plain::listen(address),
         ["--look", root, repos] => workspaces::look(Path::new(root), repos),
         _ => {
             let quick = words.contains(&"--quick");
@@ -142,6 +154,7 @@ fn load(quick: bool, filter: &str) -> ExitCode {
     streams::measure(&data, quick, &mut table);
     mixed::measure(&data, quick, &mut table);
     hour::measure(&data, quick, &mut table);
+    failover::measure(&data, quick, &mut table);
     print!("{table}");
     if table.kept() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -159,6 +172,7 @@ fn measure(quick: bool, filter: &str) {
     downloads::measure(&data, &effort, &mut table);
     process::measure(&data, &effort, &mut table);
     disk::measure(&data, &effort, &mut table);
+    engines::measure(&data, &effort, &mut table);
     deploys::measure(&data, &effort, &mut table);
     syncs::measure(&effort, &mut table);
     sources::measure(&data, &effort, &mut table);

@@ -58,9 +58,13 @@ impl Data {
         path
     }
 
-    /// Makes a database of `rows` resources, named in the order of [`row_name`].
+    /// Returns a database of `rows` resources, named in the order of [`row_name`]; makes it once.
     pub fn large(&self, rows: usize) -> PathBuf {
-        let path = self.empty(&format!("rows-{rows}.db"));
+        let name = format!("rows-{rows}.db");
+        if self.path(&name).exists() {
+            return self.path(&name);
+        }
+        let path = self.empty(&name);
         let store = Store::open(&path).expect("the database opens");
         for start in (0..rows).step_by(50_000) {
             let written = store.write(|db| {

@@ -1,5 +1,6 @@
 //! What depends on the file: pages of a large one, and durable writes.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use mcpkg::store::page::Page;
@@ -22,18 +23,19 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     if table.wants(CREATE) {
         create(data, effort, table);
     }
-    pages(data, effort, table);
+    pages("", |rows| data.large(rows), effort, table);
 }
 
-/// The last page is the one after which nothing follows.
-fn pages(data: &Data, effort: &Effort, table: &mut Table) {
-    let what = |page: &str| format!("{page} page of {PAGE} in {} rows against {SMALL}", effort.rows);
+/// Measures pages of a large database and of a small one, which `make` makes; the last page is the one after which nothing
+/// follows.
+pub fn pages(engine: &str, make: impl Fn(usize) -> PathBuf, effort: &Effort, table: &mut Table) {
+    let what = |page: &str| format!("{page} page of {PAGE} in {} rows against {SMALL}{engine}", effort.rows);
     if !["first", "last"].iter().any(|page| table.wants(&what(page))) {
         return;
     }
     let start = Instant::now();
     let [large, small] = [effort.rows, SMALL].map(|rows| {
-        let store = Store::open(&data.large(rows)).expect("the database opens");
+        let store = Store::open(&make(rows)).expect("the database opens");
         store.reader().expect("the database can be read")
     });
     println!("{} rows were written in {:.0} s", effort.rows, start.elapsed().as_secs_f64());

@@ -123,7 +123,7 @@ fn handler(file: &Path, answer: &[u8]) -> Web {
 }
 
 /// Returns the median time to an answer.
-fn one_by_one(connection: &mut Connection, samples: usize, mut request: impl FnMut() -> Vec<u8>) -> Duration {
+pub fn one_by_one(connection: &mut Connection, samples: usize, mut request: impl FnMut() -> Vec<u8>) -> Duration {
     let mut times: Vec<Duration> = (0..samples)
         .map(|_| {
             let request = request();

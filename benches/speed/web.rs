@@ -52,10 +52,21 @@ impl Web {
 
     /// Connects to it.
     pub fn connect(&self) -> Connection {
-        let stream = TcpStream::connect(self.address).expect("the server takes a connection");
-        stream.set_nodelay(true).expect("no delay");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a deadline");
-        Connection { stream, buffer: vec![0; 4096], unread: 0..0, whole: Vec::new() }
+        self.try_connect().expect("the server takes a connection")
+    }
+
+    /// Connects to it, where it runs.
+    pub fn try_connect(&self) -> io::Result<Connection> {
+        let stream = TcpStream::connect(self.address)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Connection { stream, buffer: vec![0; 4096], unread: 0..0, whole: Vec::new() })
+    }
+
+    /// Ends it at once, in the middle of whatever it does.
+    pub fn kill(&self) {
+        let killed = Command::new("kill").args(["-9", &self.child.id().to_string()]).status();
+        assert!(killed.is_ok_and(|status| status.success()), "the server is killed");
     }
 
     /// CPU time of all its threads so far.

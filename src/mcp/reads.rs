@@ -41,12 +41,13 @@ impl<'a> Read<'a> {
         matches!(method, "prompts/get" | "resources/read" | "prompts/list" | "resources/list" | "tools/list")
     }
 
-    /// Whether it takes several statements, which must see one moment: a list resolves its project first.
+    /// Whether it takes several statements, which must see one moment.
     pub(super) fn looks_twice(&self) -> bool {
         match self {
-            Read::Prompts { .. } | Read::Resources { .. } => true,
             Read::Resource { uri } => by_uri::may_be_of_domain(uri),
             Read::Tools { .. } => true,
+            // A page that follows one compares its cursor's project with the one that applies.
+            Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
             Read::Prompt { .. } => false,
         }
     }

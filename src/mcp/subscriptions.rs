@@ -75,7 +75,7 @@ impl Hub {
                     tell(error);
                 }
             }
-            watch.wait(LOOK);
+            while !watch.wait(LOOK) && !behind && !self.closed.is_cancelled() {}
         }
     }
 

@@ -1,11 +1,14 @@
 //! Noticing what other processes, and this one, commit.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::engine::{Connection, Version, params, sql};
 use super::events::{self, Event};
 use super::{Db, Store};
 use crate::error::Result;
+
+/// How long nothing may be told until a look is worth it all the same.
+const UNTOLD: Duration = Duration::from_secs(1);
 
 /// A connection of its own that looks for new commits; cheap to ask often.
 pub struct Watch {
@@ -13,6 +16,7 @@ pub struct Watch {
     connection: Connection,
     /// None before the first look.
     version: Option<Version>,
+    looked: Instant,
     position: Position,
 }
 
@@ -50,16 +54,27 @@ impl Store {
     pub fn watch(&self, position: Position) -> Result<Watch> {
         self.engine.notice_replacement();
         self.engine.check_in_place()?;
-        Ok(Watch { store: self.clone(), connection: self.engine.listener()?, version: None, position })
+        Ok(Watch {
+            store: self.clone(),
+            connection: self.engine.listener()?,
+            version: None,
+            looked: Instant::now(),
+            position,
+        })
     }
 }
 
 impl Watch {
-    /// Waits until something may have been committed, for at most `limit`.
-    pub fn wait(&self, limit: Duration) {
-        if let Err(error) = self.connection.link().wait(limit) {
-            tracing::debug!(%error, "the connection that waits for commits was lost");
-            std::thread::sleep(limit);
+    /// Waits until something may have been committed, for at most `limit`. Returns whether a look is worth it: where commits are
+    /// told it is after one, and now and then, since a connection can be lost without a word.
+    pub fn wait(&self, limit: Duration) -> bool {
+        match self.connection.link().wait(limit) {
+            Ok(told) => told || self.looked.elapsed() >= UNTOLD,
+            Err(error) => {
+                tracing::debug!(%error, "the connection that waits for commits was lost");
+                std::thread::sleep(limit);
+                true
+            }
         }
     }
 
@@ -68,6 +83,7 @@ impl Watch {
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn look(&mut self) -> Result<Change> {
+        self.looked = Instant::now();
         self.store.engine.notice_replacement();
         let version = self.connection.link().version()?;
         if self.version == Some(version) {

@@ -1,9 +1,11 @@
 //! Response cache and key check for reads over HTTP, where many clients ask at once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::envelope::check_depth;
@@ -21,6 +23,9 @@ use crate::store::{Reader, Store, Version, projects};
 /// Limit on the names of projects that are remembered to exist.
 const MAX_NAMES: usize = 1024;
 
+/// Limit on the keys that are remembered.
+const MAX_KEYS: usize = 4096;
+
 /// Answers from the cache on one shared connection; what has to be read anew runs on the threads of [`Readers`].
 pub(crate) struct ReadCache {
     readers: Readers,
@@ -35,12 +40,16 @@ struct State {
     known: Known,
 }
 
-/// Which projects are known to exist and whether a key is required, as of one data version.
+/// Which projects are known to exist, whether a key is required, and what keys allow, as of one data version.
 #[derive(Default)]
 struct Known {
     version: Option<Version>,
+    /// When reading that version began.
+    read_at: Option<Instant>,
     key_required: bool,
     projects: HashSet<String>,
+    /// By the SHA-256 of what a request shows.
+    grants: HashMap<[u8; 32], Grant>,
 }
 
 impl ReadCache {
@@ -144,13 +153,16 @@ impl ReadCache {
         always: bool,
         clock: &Clock,
     ) -> Result<std::result::Result<Option<Grant>, Refused>> {
+        let came = Instant::now();
         let mut state = self.state();
-        state.refresh()?;
+        // A look that began after the request came serves it: on a server it is a round trip, and many may wait for one.
+        if state.known.read_at.is_none_or(|read_at| read_at < came) {
+            state.refresh()?;
+        }
         if !state.known.key_required && !always {
             return Ok(Ok(None));
         }
-        let presented = presented.unwrap_or_default();
-        Ok(state.reader.read(|db| access::verify(db, clock.now(), presented))?.map(Some))
+        Ok(state.verify(presented.unwrap_or_default(), clock.now())?.map(Some))
     }
 
     /// Whether what was let in with this grant, or without one, would be let in still.
@@ -204,11 +216,30 @@ impl State {
 
     /// Reads the data version, and forgets what was known where anything was committed since.
     fn refresh(&mut self) -> Result<Version> {
+        let read_at = Instant::now();
         let version = self.reader.version()?;
         if self.known.version != Some(version) {
             let key_required = self.reader.statement(access::required)?;
-            self.known = Known { version: Some(version), key_required, projects: HashSet::new() };
+            self.known = Known { version: Some(version), key_required, ..Known::default() };
         }
+        self.known.read_at = Some(read_at);
         Ok(version)
+    }
+
+    /// Returns what a key allows, or why it is refused. What it allowed before holds until something is committed, or it
+    /// expires.
+    fn verify(&mut self, presented: &str, now: Millis) -> Result<std::result::Result<Grant, Refused>> {
+        let hash: [u8; 32] = Sha256::digest(presented).into();
+        let known = self.known.grants.get(&hash);
+        if let Some(grant) = known.filter(|grant| grant.expires_at.is_none_or(|expires_at| now < expires_at)) {
+            return Ok(Ok(grant.clone()));
+        }
+        let verified = self.reader.read(|db| access::verify(db, now, presented))?;
+        if let Ok(grant) = &verified
+            && self.known.grants.len() < MAX_KEYS
+        {
+            self.known.grants.insert(hash, grant.clone());
+        }
+        Ok(verified)
     }
 }

@@ -162,15 +162,18 @@ impl<'c> Link<'c> {
     }
 
     /// Waits until something may have been committed, for at most `limit`; on a connection of [`Engine::listener`](super::Engine::listener).
+    /// Returns whether something may have been.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the connection was lost.
-    pub(in crate::store) fn wait(self, limit: Duration) -> Result<()> {
+    pub(in crate::store) fn wait(self, limit: Duration) -> Result<bool> {
         match self {
-            Self::Sqlite(_) => std::thread::sleep(limit),
-            Self::Postgres(connection) => drop(connection.wait(limit)?),
+            Self::Sqlite(_) => {
+                std::thread::sleep(limit);
+                Ok(true)
+            }
+            Self::Postgres(connection) => connection.wait(limit),
         }
-        Ok(())
     }
 
     /// Returns how many rows this connection has inserted, updated and deleted so far.

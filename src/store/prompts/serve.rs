@@ -7,7 +7,7 @@ use crate::store::Db;
 use crate::store::blobs::{self, Blob, blob_columns};
 use crate::store::engine::{Value, params, sql};
 use crate::store::page::Page;
-use crate::store::projects::{self, Selection, resolved};
+use crate::store::projects::{Selection, resolved};
 use crate::store::revisions::Kind;
 use crate::store::sums::{Checksums, DAMAGED};
 use crate::store::text::legible;
@@ -43,8 +43,8 @@ pub struct Body<'r> {
     pub content: Blob<'r>,
 }
 
-/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes two
-/// statements, which have to see one moment.
+/// Hands `each` the prompts of the project that applies, by name, and returns whether more follow the page. Takes one
+/// statement.
 ///
 /// # Errors
 /// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -54,18 +54,28 @@ pub fn each(
     page: &Page,
     mut each: impl FnMut(&Line<'_>) -> Result<()>,
 ) -> Result<bool> {
-    let Some(project) = projects::resolved_id(db, selection)? else { return Ok(false) };
     let sql = sql!(
-        "SELECT p.name, p.description, p.arguments, p.listed_sum
-           FROM prompt p WHERE p.project_id = ?1 AND p.name > ?2 ORDER BY p.name LIMIT ?3"
+        "SELECT p.name, p.description, p.arguments, p.listed_sum, (SELECT ",
+        resolved!(),
+        ") FROM prompt p WHERE p.project_id = (SELECT ",
+        resolved!(),
+        ") AND p.name > ?3 ORDER BY p.name LIMIT ?4"
     );
-    // With the project that was asked for: the index may lead to a row of another one.
-    let (mut seen, mut sums) = (0, Checksums::beginning_with(params![project]));
-    db.each(sql, params![project, page.after, page.fetch()], |row| {
+    let (mut seen, mut of_project) = (0, None);
+    db.each(sql, params![selection.named, selection.directory, page.after, page.fetch()], |row| {
         seen += 1;
         if seen > page.limit {
             return Ok(());
         }
+        let (project, sums) = match &mut of_project {
+            Some(known) => known,
+            // With the project that was asked for: the index may lead to a row of another one.
+            none => {
+                let project: i64 = row.get(4)?;
+                none.insert((project, Checksums::beginning_with(params![project])))
+            }
+        };
+        let project = *project;
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
         let listed @ [name, description, arguments]: [Value<'_>; 3] = [row.get(0)?, row.get(1)?, row.get(2)?];
         let is_intact = row.get::<Value<'_>>(3)? == Value::Integer(sums.next(&listed));

@@ -22,6 +22,8 @@ pub(in crate::store) struct Connection {
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
     watched: RefCell<Option<Arc<Watched>>>,
+    /// What it is told of, where it is told of anything: a channel.
+    listens: Cell<Option<&'static str>>,
 }
 
 /// How far a connection's transaction is.
@@ -44,6 +46,7 @@ impl Connection {
             changed: Cell::new(0),
             transaction: Cell::new(Transaction::None),
             watched: RefCell::new(None),
+            listens: Cell::new(None),
         })
     }
 
@@ -131,10 +134,20 @@ impl Connection {
             watched.set_token(client.cancel_token());
         }
         *self.client.borrow_mut() = BlockingClient::new(client);
-        Ok(())
+        match self.listens.get() {
+            Some(channel) => self.listen(channel),
+            None => Ok(()),
+        }
     }
 
-    /// Waits until another connection committed, for at most `limit`; this one has to listen. Returns whether one did.
+    /// Has the connection be told of what is notified on `channel`, also once it was lost and made anew.
+    pub(super) fn listen(&self, channel: &'static str) -> Result<()> {
+        self.listens.set(Some(channel));
+        self.run_once(&format!("LISTEN {channel}")).map_err(Error::from)
+    }
+
+    /// Waits until another connection committed, for at most `limit`; this one has to listen. Returns whether one did, or may
+    /// have, since this one is lost.
     pub(in crate::store::engine) fn wait(&self, limit: std::time::Duration) -> Result<bool> {
         use postgres::fallible_iterator::FallibleIterator;
         self.client.borrow_mut().with(|client| {
@@ -142,7 +155,8 @@ impl Connection {
             let told = notifications.timeout_iter(limit).next()?.is_some();
             // One look serves all that came by now.
             while notifications.iter().next()?.is_some() {}
-            Ok(told)
+            drop(notifications);
+            Ok(told || client.is_closed())
         })
     }
 

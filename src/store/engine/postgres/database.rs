@@ -103,7 +103,7 @@ impl Database {
     /// Returns a connection of its own that is told of what others commit.
     pub(in crate::store) fn listener(&self) -> Result<Connection> {
         let connection = Connection::open(&self.connector)?;
-        connection.run_text(&format!("LISTEN {CHANNEL}"))?;
+        connection.listen(CHANNEL)?;
         Ok(connection)
     }
 

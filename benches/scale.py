@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""What many agents need of mcpkg on PostgreSQL: the model behind docs/scale.md.
+
+    python3 benches/scale.py                    # the table of docs/scale.md
+    python3 benches/scale.py --agents 50000     # for another number
+    python3 benches/scale.py --set read_server=90e-6 --set reads_per_hour=30
+
+What is measured comes from `cargo bench -- PostgreSQL`, what is assumed is said as such; `--set` changes either.
+"""
+
+import argparse
+import math
+
+# Measured on one core; seconds of CPU time, bytes.
+MEASURED = {
+    "read_server": 150e-6,  # a prompts/get over HTTP, asked anew: in a server of mcpkg's
+    "read_database": 75e-6,  # the same in PostgreSQL
+    "write_server": 400e-6,  # a create_prompt over HTTP: in a server
+    "write_database": 1.5e-3,  # the same in PostgreSQL
+    "look_database": 200e-6,  # what a server that is told of a write reads to know it, in PostgreSQL
+    "write_latency": 2.5e-3,  # from begin to commit, others of the database waiting meanwhile; 1 ms of it the disk's
+    "server_memory": 40e6,
+    "stream_memory": 27e3,  # an open listen stream
+    "connection_memory": 10e6,  # a connection, in PostgreSQL
+    "connections": 6,  # a server's that stay open with two readers; up to 16 more in its pools
+    "item_bytes": 4.2e3,  # a prompt of 1 KiB with its revision, its words and indexes, in PostgreSQL
+    "event_bytes": 250,
+    "wal_bytes": 6e3,  # what a write sends to a standby
+}
+
+# Assumed of agents and of those who run it.
+ASSUMED = {
+    "active": 0.3,  # of all agents at the busiest hour
+    "reads_per_hour": 60,  # of an active agent: prompts, resources, lists, searches, tool calls that read
+    "writes_per_hour": 1,  # of an active agent
+    "items_per_agent": 20,  # prompts, resources and files of skills that stand in the database
+    "events_kept_days": 90,
+    "hours_per_day": 8,
+    "streams": 1,  # of a connected agent
+    "connected": 0.6,  # of all agents
+    "utilisation": 0.5,  # of a core, at the busiest hour: the rest is for peaks and for a machine that is lost
+    "peak": 3,  # the busiest second against the busiest hour
+    "streams_per_server": 20_000,  # the most
+    "cores_per_server": 2,
+    "cores_of_a_database": 64,  # the largest machine that is asked for
+    "standbys": 2,
+}
+
+
+def model(agents, f):
+    """Returns the needs of so many agents as (name, value, unit)."""
+    busy = agents * f["active"] * f["peak"] / 3600
+    reads, writes = busy * f["reads_per_hour"], busy * f["writes_per_hour"]
+    server_cores = (reads * f["read_server"] + writes * f["write_server"]) / f["utilisation"]
+    streams = agents * f["connected"] * f["streams"]
+    servers = max(2, math.ceil(server_cores / f["cores_per_server"]), math.ceil(streams / f["streams_per_server"]))
+    looks = writes * servers
+    database_cores = (
+        reads * f["read_database"] + writes * f["write_database"] + looks * f["look_database"]
+    ) / f["utilisation"]
+    connections = servers * f["connections"]
+    items = agents * f["items_per_agent"]
+    events = agents * f["active"] * f["writes_per_hour"] * f["hours_per_day"] * f["events_kept_days"]
+    return [
+        ("reads in the busiest second", reads, "/s"),
+        ("writes in the busiest second", writes, "/s"),
+        ("cores of servers", server_cores, ""),
+        (f"servers of {f['cores_per_server']:.0f} cores, two at least", servers, ""),
+        ("memory of the servers with all streams open", servers * f["server_memory"] + streams * f["stream_memory"], "B"),
+        ("open streams", streams, ""),
+        ("connections to the database", connections, ""),
+        ("memory of the connections", connections * f["connection_memory"], "B"),
+        ("looks for what was written, of all servers", looks, "/s"),
+        ("cores of the database", database_cores, ""),
+        (f"primaries of {f['cores_of_a_database']:.0f} cores that this fills", database_cores / f["cores_of_a_database"], ""),
+        ("standbys (one synchronous)", f["standbys"], ""),
+        ("writers, of the one that there is at a time", writes * f["write_latency"], ""),
+        ("stored: items", items * f["item_bytes"], "B"),
+        ("stored: events", events * f["event_bytes"], "B"),
+        ("to each standby in the busiest second", writes * f["wal_bytes"], "B/s"),
+    ]
+
+
+def shown(value, unit):
+    if unit.startswith("B"):
+        for prefix in ("", "k", "M", "G", "T"):
+            if value < 1000:
+                return f"{value:.3g} {prefix}{unit}"
+            value /= 1000
+        return f"{value:.3g} P{unit}"
+    text = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return text + unit
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--agents", type=float, action="append", help="how many; 10,000 and 1,000,000 unless told")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="another figure")
+    arguments = parser.parse_args()
+    figures = {**MEASURED, **ASSUMED}
+    for pair in arguments.set:
+        name, _, number = pair.partition("=")
+        if name not in figures:
+            parser.error(f"there is no figure '{name}'; there are {', '.join(figures)}")
+        try:
+            figures[name] = float(number)
+        except ValueError:
+            parser.error(f"'{number}' is not a number")
+    columns = arguments.agents or [10_000, 1_000_000]
+    tables = [model(agents, figures) for agents in columns]
+    print("| what | " + " | ".join(f"{agents:,.0f} agents" for agents in columns) + " |")
+    print("| --- |" + " --- |" * len(columns))
+    for rows in zip(*tables):
+        print(f"| {rows[0][0]} | " + " | ".join(shown(value, unit) for _, value, unit in rows) + " |")
+
+
+if __name__ == "__main__":
+    main()

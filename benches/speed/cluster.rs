@@ -1,0 +1,149 @@
+//! PostgreSQL of this run's own, and what mcpkg asks of it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+use tempfile::TempDir;
+
+use crate::data::Data;
+use crate::peer::{cpu, mcpkg};
+use crate::web::Web;
+
+#[path = "../../tests/support/postgres.rs"]
+#[allow(dead_code, reason = "the tests use all of it")]
+pub mod postgres;
+
+/// Has each statement of a connection stand in the server's log.
+const LOGGED: &str = "options=-c%20log_statement%3Dall";
+
+/// A server that writes what it acknowledges to the disk.
+pub struct Cluster {
+    pub server: postgres::Server,
+    home: PathBuf,
+}
+
+impl Cluster {
+    /// Starts a server; says why not where there is none to be had.
+    pub fn start(data: &Data) -> Option<Self> {
+        let server = postgres::Server::start_with(5432, "-c listen_addresses= -c log_line_prefix=%p:", |_| {})?;
+        Some(Self { server, home: data.path("") })
+    }
+
+    /// Makes a database of what a file holds, and returns its address.
+    pub fn database(&self, file: &Path) -> String {
+        let address = self.server.database();
+        let moved = mcpkg(file).args(["move", "--to", &address]).env("HOME", &self.home).output();
+        let moved = moved.expect("mcpkg starts");
+        assert!(moved.status.success(), "{}", String::from_utf8_lossy(&moved.stderr));
+        address
+    }
+
+    /// CPU time so far of the processes that serve its connections, of those that are connected now.
+    pub fn cpu(&self) -> Duration {
+        let file = std::fs::read_to_string(self.server.folder().join("data/postmaster.pid")).expect("its process");
+        let process = file.lines().next().expect("a line");
+        let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
+        let children = children.expect("/proc lists the children");
+        children.split_whitespace().map(|child| cpu(child.parse().expect("a number"))).sum()
+    }
+
+    /// Starts `mcpkg serve --http` on a database.
+    pub fn serve(&self, address: &str) -> Web {
+        serve(address, &self.home)
+    }
+
+    /// Returns what one request has the server do, as a plain program can do it too: `ask` is handed a server of mcpkg's, and
+    /// asks for the same again each time. What looks for commits is left out.
+    pub fn statements(&self, address: &str, mut ask: impl FnMut(&Web)) -> Vec<Json> {
+        let web = self.serve(&format!("{address}?{LOGGED}"));
+        // Each connection prepares its statements and settles on their plans first.
+        (0..40).for_each(|_| ask(&web));
+        let before = self.log().len();
+        ask(&web);
+        let log = self.log();
+        let mut statements: Vec<Json> = Vec::new();
+        for entry in entries(&log[before..]) {
+            if let Some(parameters) = entry.strip_prefix("DETAIL:  parameters: ") {
+                statements.last_mut().expect("what they belong to")["parameters"] = json!(values(parameters));
+            } else if let Some((_, sql)) = entry.strip_prefix("LOG:  execute ").and_then(|rest| rest.split_once(": ")) {
+                statements.push(json!({ "sql": sql, "prepared": true, "parameters": [] }));
+            } else if let Some(sql) = entry.strip_prefix("LOG:  statement: ") {
+                statements.push(json!({ "sql": sql, "prepared": false, "parameters": [] }));
+            }
+        }
+        statements
+            .retain(|statement| !statement["sql"].as_str().is_some_and(|sql| sql.contains("pg_current_snapshot")));
+        assert!(!statements.is_empty(), "the log tells nothing");
+        statements
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.server.folder().join("log")).expect("the server's log")
+    }
+}
+
+/// Starts `mcpkg serve --http` on the database at an address.
+pub fn serve(address: &str, home: &Path) -> Web {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
+    for name in ["MCPKG_DB", "MCPKG_PROJECT", "MCPKG_LOG"] {
+        command.env_remove(name);
+    }
+    command.env("HOME", home).current_dir(home);
+    command.args(["--db", address, "--json", "serve", "--http", "--port", "0"]);
+    Web::start(command)
+}
+
+/// Returns the entries of a log without the process that each is of; further lines of one begin with a tab.
+fn entries(log: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    for line in log.lines() {
+        match (line.strip_prefix('\t'), line.split_once(':')) {
+            (Some(more), _) => entries.last_mut().expect("an entry").push_str(&format!("\n{more}")),
+            (None, Some((_process, entry))) => entries.push(entry.to_owned()),
+            (None, None) => {}
+        }
+    }
+    entries
+}
+
+/// Returns the values of `$1 = NULL, $2 = 'it''s'`.
+fn values(mut text: &str) -> Vec<Option<String>> {
+    let mut values = Vec::new();
+    while let Some((_, rest)) = text.split_once(" = ") {
+        let Some(quoted) = rest.strip_prefix('\'') else {
+            values.push(None);
+            text = rest;
+            continue;
+        };
+        let mut value = String::new();
+        let mut characters = quoted.char_indices();
+        let end = loop {
+            match characters.next().expect("a quote ends it") {
+                (at, '\'') if quoted[at + 1..].starts_with('\'') => {
+                    value.push('\'');
+                    characters.next();
+                }
+                (at, '\'') => break at,
+                (_, other) => value.push(other),
+            }
+        };
+        values.push(Some(value));
+        text = &quoted[end + 1..];
+    }
+    values
+}
+
+fn folder() -> TempDir {
+    TempDir::new().expect("a scratch folder can be made")
+}
+
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout.starts_with(b"0\n"))
+}
+
+fn skipped(why: &str) {
+    println!("skipped: what is measured on PostgreSQL, since {why}");
+}
