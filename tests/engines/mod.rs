@@ -15,7 +15,7 @@ mod failover;
 mod many_writers;
 mod moving;
 mod opening;
-
+mod two;
 mod writing;
 
 const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };

@@ -3,15 +3,18 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postgres::{Client, Statement};
+use tokio::task::block_in_place;
 
 use super::client::BlockingClient;
 use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::is_lost;
 use super::sql::translated;
-use crate::error::{Error, Result};
+use super::transaction::CHANNEL;
+use crate::error::{Code, Error, Result};
 use crate::store::engine::Sql;
 
 /// A connection to a server.
@@ -21,9 +24,9 @@ pub(in crate::store) struct Connection {
     statements: RefCell<HashMap<&'static str, Statement>>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
+    /// Whether the server tells it what others commit.
+    is_told: Cell<bool>,
     watched: RefCell<Option<Arc<Watched>>>,
-    /// What it is told of, where it is told of anything: a channel.
-    listens: Cell<Option<&'static str>>,
 }
 
 /// How far a connection's transaction is.
@@ -45,8 +48,8 @@ impl Connection {
             statements: RefCell::default(),
             changed: Cell::new(0),
             transaction: Cell::new(Transaction::None),
+            is_told: Cell::new(false),
             watched: RefCell::new(None),
-            listens: Cell::new(None),
         })
     }
 
@@ -130,26 +133,33 @@ impl Connection {
     fn reconnect(&self) -> Result<()> {
         let client = self.connector.connect()?;
         self.statements.borrow_mut().clear();
+        self.is_told.set(false);
         if let Some(watched) = &*self.watched.borrow() {
             watched.set_token(client.cancel_token());
         }
         *self.client.borrow_mut() = BlockingClient::new(client);
-        match self.listens.get() {
-            Some(channel) => self.listen(channel),
-            None => Ok(()),
+        Ok(())
+    }
+
+    /// Has the server tell what others commit from now on. A standby tells nobody.
+    pub(super) fn listen(&self) -> Result<()> {
+        match self.run_text(&format!("LISTEN {CHANNEL}")) {
+            Err(error) if error.code() == Code::ReadOnly => Ok(()),
+            listens => listens.map(|()| self.is_told.set(true)),
         }
     }
 
-    /// Has the connection be told of what is notified on `channel`, also once it was lost and made anew.
-    pub(super) fn listen(&self, channel: &'static str) -> Result<()> {
-        self.listens.set(Some(channel));
-        self.run_once(&format!("LISTEN {channel}")).map_err(Error::from)
-    }
-
-    /// Waits until another connection committed, for at most `limit`; this one has to listen. Returns whether one did, or may
-    /// have, since this one is lost.
-    pub(in crate::store::engine) fn wait(&self, limit: std::time::Duration) -> Result<bool> {
+    /// Waits until another connection committed, for at most `limit`. Returns whether one may have.
+    pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
         use postgres::fallible_iterator::FallibleIterator;
+        if !self.is_told.get() {
+            // A new connection in place of one that was lost, or one to a standby, which may be the primary by now.
+            self.listen()?;
+            if !self.is_told.get() {
+                block_in_place(|| std::thread::sleep(limit));
+            }
+            return Ok(true);
+        }
         self.client.borrow_mut().with(|client| {
             let mut notifications = client.notifications();
             let told = notifications.timeout_iter(limit).next()?.is_some();
