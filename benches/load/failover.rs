@@ -100,8 +100,11 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     println!(
         "{READERS} clients made {reads} reads, {no_reads} failed; {WRITERS} made {writes} writes, {no_writes} failed"
     );
-    println!("longest time without a read: {}", Value::Time(gap(readers.into_iter().flat_map(|seen| seen.done))));
-    let ours = gap(writers.into_iter().flat_map(|seen| seen.done));
+    println!(
+        "longest time without a read: {}",
+        Value::Time(gap(readers.iter().flat_map(|seen| seen.done.iter().copied())))
+    );
+    let ours = gap(writers.iter().flat_map(|seen| seen.done.iter().copied()));
     let row = |what: &str, ours, reference, bar| Row { what: what.to_owned(), ours, off: None, reference, bar };
     table.push(row(LOST, Value::Count(lost), None, Bar::Never));
     table.push(row(WRONG, Value::Count(wrong.len()), None, Bar::Never));
