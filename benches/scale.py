@@ -5,24 +5,28 @@
     python3 benches/scale.py --agents 50000     # for another number
     python3 benches/scale.py --set read_server=90e-6 --set reads_per_hour=30
 
-What is measured comes from `cargo bench -- PostgreSQL`, what is assumed is said as such; `--set` changes either.
+What was measured, what is estimated and what is assumed stand in a table each; `--set` changes any of it.
 """
 
 import argparse
 import math
 
-# Measured on one core; seconds of CPU time, bytes.
+# Measured with servers and database on one core; seconds of CPU time.
 MEASURED = {
-    "read_server": 150e-6,  # a prompts/get over HTTP, asked anew: in a server of mcpkg's
-    "read_database": 75e-6,  # the same in PostgreSQL
-    "write_server": 400e-6,  # a create_prompt over HTTP: in a server
-    "write_database": 1.5e-3,  # the same in PostgreSQL
+    "read_server": 115e-6,  # a prompts/get over HTTP, asked anew: in a server of mcpkg's
+    "read_database": 85e-6,  # the same in PostgreSQL
+    "write_server": 840e-6,  # a create_prompt over HTTP: in a server
+    "write_database": 2.0e-3,  # the same in PostgreSQL
+    "write_latency": 2.5e-3,  # from begin to commit: how long a write holds its lock
+}
+
+# Estimated, of what was measured elsewhere or is known of PostgreSQL; bytes but for the first and the connections.
+ESTIMATED = {
     "look_database": 200e-6,  # what a server that is told of a write reads to know it, in PostgreSQL
-    "write_latency": 2.5e-3,  # from begin to commit, others of the database waiting meanwhile; 1 ms of it the disk's
-    "server_memory": 40e6,
+    "server_memory": 33e6,
     "stream_memory": 27e3,  # an open listen stream
-    "connection_memory": 10e6,  # a connection, in PostgreSQL
-    "connections": 6,  # a server's that stay open with two readers; up to 16 more in its pools
+    "connection_memory": 5e6,  # a connection, in PostgreSQL
+    "connections": 7,  # a server's that stay open with two readers; up to 16 more in its pools
     "item_bytes": 4.2e3,  # a prompt of 1 KiB with its revision, its words and indexes, in PostgreSQL
     "event_bytes": 250,
     "wal_bytes": 6e3,  # what a write sends to a standby
@@ -74,7 +78,7 @@ def model(agents, f):
         ("cores of the database", database_cores, ""),
         (f"primaries of {f['cores_of_a_database']:.0f} cores that this fills", database_cores / f["cores_of_a_database"], ""),
         ("standbys (one synchronous)", f["standbys"], ""),
-        ("writers, of the one that there is at a time", writes * f["write_latency"], ""),
+        ("writes under way, if all take the same lock: 1 at most", writes * f["write_latency"], ""),
         ("stored: items", items * f["item_bytes"], "B"),
         ("stored: events", events * f["event_bytes"], "B"),
         ("to each standby in the busiest second", writes * f["wal_bytes"], "B/s"),
@@ -97,7 +101,7 @@ def main():
     parser.add_argument("--agents", type=float, action="append", help="how many; 10,000 and 1,000,000 unless told")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=NUMBER", help="another figure")
     arguments = parser.parse_args()
-    figures = {**MEASURED, **ASSUMED}
+    figures = {**MEASURED, **ESTIMATED, **ASSUMED}
     for pair in arguments.set:
         name, _, number = pair.partition("=")
         if name not in figures:

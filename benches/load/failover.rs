@@ -100,6 +100,7 @@ pub fn measure(data: &Data, quick: bool, table: &mut Table) {
     println!(
         "{READERS} clients made {reads} reads, {no_reads} failed; {WRITERS} made {writes} writes, {no_writes} failed"
     );
+    println!("a plain program made {} writes meanwhile", plain.len());
     println!(
         "longest time without a read: {}",
         Value::Time(gap(readers.iter().flat_map(|seen| seen.done.iter().copied())))

@@ -19,7 +19,7 @@ const CREATE: &str = "durable create_prompt over HTTP on PostgreSQL: p50";
 const CREATES: &str = "create_prompt on PostgreSQL, 8 connections";
 const TOLD: &str = "a write on one server to the notification on another, on PostgreSQL: median";
 
-/// Connections of the rows that count requests.
+/// Connections to a server, of the rows that count requests.
 const CONNECTIONS: usize = 8;
 
 /// A read, and how many samples a round of it has.
@@ -157,7 +157,7 @@ fn print_cpu(what: &str, requests: usize, cpu: [Duration; 2]) {
     println!("a {what} on PostgreSQL takes {server} of CPU in the server, {database} in the database");
 }
 
-/// Measures what further servers on one database cost those that are there.
+/// Measures what further servers on one database cost those that are there; each has as many clients as the first.
 fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table) {
     if ![2, 4].iter().any(|servers| table.wants(&of_servers(*servers))) {
         return;
@@ -165,8 +165,10 @@ fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table)
     let samples = effort.samples(8000);
     let groups: Vec<Vec<Web>> =
         [1, 2, 4].iter().map(|servers| (0..*servers).map(|_| cluster.serve(address)).collect()).collect();
-    let mut connections: Vec<Vec<Connection>> =
-        groups.iter().map(|webs| webs.iter().cycle().take(CONNECTIONS).map(Web::connect).collect()).collect();
+    let mut connections: Vec<Vec<Connection>> = groups
+        .iter()
+        .map(|webs| webs.iter().cycle().take(CONNECTIONS * webs.len()).map(Web::connect).collect())
+        .collect();
     let mut request = requests("prompts/get", || json!({ "name": data::prompt(50) }), true);
     let mut rates: Vec<Vec<Duration>> = vec![Vec::new(); groups.len()];
     for _ in 0..=effort.rounds {

@@ -157,7 +157,7 @@ impl Server {
             assert!(owned.is_ok_and(|status| status.success()));
         }
         standby.run("pg_basebackup", |command| {
-            command.args(["-R", "-U", "mcpkg", "-p", &self.port.to_string(), "-h"]);
+            command.args(["-R", "-c", "fast", "-U", "mcpkg", "-p", &self.port.to_string(), "-h"]);
             command.arg(self.folder.path()).arg("-D").arg(standby.data());
         });
         standby.go(&format!(

@@ -42,8 +42,8 @@ macro_rules! resolved {
 }
 pub(in crate::store) use resolved;
 
-/// Returns the key of the project that applies, if any. Lists ask for it first: resolved in each row, it would cost as
-/// much as the row.
+/// Returns the key of the project that applies, if any. A list of several statements asks for it first; one of a single
+/// statement has it in a subquery of its own, which is resolved once: resolved in each row, it would cost as much as the row.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
