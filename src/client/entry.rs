@@ -42,8 +42,17 @@ impl Wanted {
     /// workspace that was named is pinned in place of a project.
     ///
     /// # Errors
-    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project that is pinned; `E_FILE_FAILED` where the binary is not known.
+    /// `E_NO_PROJECT` and `E_NOT_FOUND` for the project that is pinned; `E_FILE_FAILED` where the binary is not known;
+    /// `E_INVALID_ARGUMENT` where the address of the database has a password, which is written nowhere.
     pub fn start(context: &Context, scope: Scope, identity: Identity) -> Result<Self> {
+        if context.store.location().has_password() {
+            let why = "The address of the database has a password in it, which goes into no agent's configuration";
+            return Err(Error::new(Code::InvalidArgument, why)
+                .hint("keep it in ~/.pgpass, and leave it out of the address")
+                .hint(
+                    "or say where it is kept: `password=env:NAME`, `password=file:PATH` or `password=command:ARGV`",
+                ));
+        }
         let program = running()?;
         let mut args = vec!["serve".to_owned()];
         if identity != Identity::default() {

@@ -69,9 +69,17 @@ fn file(context: &Context) -> Finding {
     }
     let shown = context.store.location();
     let problem = |what: String| Finding::new("database", Health::Problem, what);
-    match context.store.access() {
+    let access = match context.store.access() {
+        Ok(access) => access,
+        Err(error) => return problem(error.message().to_owned()),
+    };
+    match access {
         Access::Writable => {}
         Access::Full => return problem(format!("{shown} is on a full disk")).action("free some space"),
+        Access::ReadOnly if shown.file().is_none() => {
+            return problem(format!("{shown} takes no writes: it is a standby, or set to be read only"))
+                .action("name all hosts in the address, with target_session_attrs=read-write");
+        }
         Access::ReadOnly | Access::Immutable => {
             return problem(format!("{shown} is read-only")).action("make it writable, and its folder");
         }

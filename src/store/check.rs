@@ -73,21 +73,30 @@ pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
     db.link().faults()
 }
 
+/// How many blobs' rows are in memory at once.
+const BATCH: i64 = 1000;
+
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.
 fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Result<()> {
     let total: u64 = db.single(sql!("SELECT count(*) FROM blob"), params![], |row| row.get(0))?;
-    db.each(sql!("SELECT ", blob_columns!(), " FROM blob b ORDER BY b.id"), params![], |row| {
-        let blob = blobs::Blob::from_row(row, 0)?;
-        match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
-            Err(error) if error.code() == Code::Damaged => {
-                let users = users(db, blob.id)?;
-                findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));
+    let sql = sql!("SELECT ", blob_columns!(), " FROM blob b WHERE b.id > ?1 ORDER BY b.id LIMIT ?2");
+    let mut last = Some(i64::MIN);
+    while let Some(after) = last.take() {
+        db.each(sql, params![after, BATCH], |row| {
+            let blob = blobs::Blob::from_row(row, 0)?;
+            last = Some(blob.id);
+            match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
+                Err(error) if error.code() == Code::Damaged => {
+                    let users = users(db, blob.id)?;
+                    findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));
+                }
+                checked => checked?,
             }
-            checked => checked?,
-        }
-        findings.verified += 1;
-        progress.tell(findings.verified, total)
-    })
+            findings.verified += 1;
+            progress.tell(findings.verified, total)
+        })?;
+    }
+    Ok(())
 }
 
 /// Returns what names a blob; "nothing" where no row does.
@@ -243,9 +252,9 @@ fn rows(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     })
 }
 
-/// Runs `f` on each row of a query, and keeps what it says is damaged.
+/// Runs `f` on each row of a query as it comes, and keeps what it says is damaged.
 fn look_at(db: &Db<'_>, sql: Sql, faults: &mut Vec<String>, mut f: impl FnMut(&Row<'_>) -> Result<()>) -> Result<()> {
-    db.each(sql, params![], |row| match f(row) {
+    db.stream(sql, params![], |row| match f(row) {
         // A value of a type that mcpkg does not write is damage of this row, not of the file.
         Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => {
             faults.push(error.message().to_owned());

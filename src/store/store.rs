@@ -113,8 +113,11 @@ impl Store {
         self.engine.size()
     }
 
-    /// Whether the database can be written, and if not, how it is read.
-    pub fn access(&self) -> Access {
+    /// Returns whether the database can be written, and if not, how it is read.
+    ///
+    /// # Errors
+    /// `E_DB_UNAVAILABLE` where its server cannot be asked.
+    pub fn access(&self) -> Result<Access> {
         self.engine.access()
     }
 

@@ -71,7 +71,7 @@ fn pruning_deletes_what_is_beyond_the_limits_after_it_asked() {
     };
     (0..5).for_each(append);
     let backdate = "UPDATE event SET at = 0 WHERE kind = 'project.create'";
-    rusqlite::Connection::open(scratch.db()).expect("the database").execute(backdate, []).expect("an event");
+    assert_eq!(scratch.change(backdate), 1);
     scratch.ok(&["limit", "set", "events", "--age", "30d"]);
     assert_snapshot!(scratch.run(&["prune", "--dry-run"]), @r#"
     status: 0
@@ -106,10 +106,9 @@ fn doctor_tells_of_a_trail_that_has_grown() {
     };
     assert!(of_trail().is_empty());
     // Two events that are a million places apart.
-    let sqlite = rusqlite::Connection::open(scratch.db()).expect("the database");
     let insert =
         "INSERT INTO event (seq, at, actor, kind, subject, outcome) VALUES (1000001, 0, 'shell', 'x', 'x', 'ok')";
-    sqlite.execute(insert, []).expect("an event");
+    assert_eq!(scratch.change(insert), 1);
     assert_eq!(of_trail(), ["\"the trail has 1000000 events, and no limit\""]);
     scratch.ok(&["limit", "set", "events", "--age", "52w"]);
     assert!(of_trail().is_empty());

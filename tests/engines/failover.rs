@@ -5,7 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcpkg::error::Code;
-use mcpkg::store::Store;
+use mcpkg::store::events::{NewEvent, append};
+use mcpkg::store::watch::Change;
+use mcpkg::store::{Access, Store};
 
 use super::{free_port, insert, names, project};
 use crate::support::eventually;
@@ -74,4 +76,49 @@ fn a_primary_that_is_killed_under_load_takes_no_acknowledged_write_with_it() {
             "a write that was told as failed is there: {others:?}"
         );
     });
+}
+
+/// A server that is opened on a standby reads what stands there, hears of what comes, and writes once it is the primary.
+#[test]
+fn a_standby_is_read_and_is_written_once_it_is_the_primary() {
+    let ports = [free_port(), free_port()];
+    let Some(primary) = Server::start_with(ports[0], "-c listen_addresses=127.0.0.1 -c fsync=off", |_| {}) else {
+        return;
+    };
+    let address = |port: u16| format!("postgres://mcpkg@127.0.0.1:{port}/postgres");
+    let open = |port: u16| Store::open(Path::new(&address(port))).expect("it opens");
+    let (writer, project) = {
+        let store = open(ports[0]);
+        let project = project(&store);
+        (store, project)
+    };
+    let standby = primary.standby(ports[1]);
+    let store = open(ports[1]);
+    let mut watch = store.watch(store.position().expect("a position")).expect("a watch");
+    let mut is_told = |what: &str| {
+        eventually(what, || {
+            watch.wait(std::time::Duration::from_millis(20));
+            (watch.look().expect("a look") != Change::None).then_some(())
+        });
+    };
+    let write = |store: &Store, name: &str| {
+        store.write(|db| {
+            insert(db, &project, name)?;
+            let subject = name;
+            append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
+        })
+    };
+    write(&writer, "before").expect("the primary writes");
+    is_told("the standby has it");
+    assert_eq!(names(&store), ["before"]);
+    assert_eq!(store.access().expect("it answers"), Access::ReadOnly);
+    assert_eq!(write(&store, "refused").expect_err("a standby").code(), Code::ReadOnly);
+
+    drop(writer);
+    primary.kill();
+    standby.promote();
+    assert_eq!(store.access().expect("it answers"), Access::Writable);
+    write(&store, "after").expect("the same store writes");
+    is_told("the new primary tells of it");
+    assert_eq!(names(&store), ["after", "before"]);
 }

@@ -14,6 +14,7 @@ mod connections;
 mod failover;
 mod moving;
 mod opening;
+mod two;
 mod writing;
 
 const AUTHOR: Author<'_> = Author { actor: "test", now: 0 };

@@ -6,6 +6,7 @@ mod deploys;
 mod disk;
 mod flood;
 mod killed;
+mod litestream;
 mod noise;
 mod pipes;
 mod power;

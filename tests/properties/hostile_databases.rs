@@ -226,6 +226,9 @@ fn spoil_rows(path: &Path, world: &str, random: &mut Random) -> String {
 
 #[test]
 fn hostile_rows_stop_no_command() {
+    if !Scratch::new().is_file() {
+        return;
+    }
     let mut cases = Cases::new("hostile rows", 8);
     while cases.more() {
         let world = World::new(valid());
@@ -236,6 +239,9 @@ fn hostile_rows_stop_no_command() {
 
 #[test]
 fn hostile_pages_stop_no_command() {
+    if !Scratch::new().is_file() {
+        return;
+    }
     let mut cases = Cases::new("hostile pages", 8);
     while cases.more() {
         let random = &mut cases.random;
@@ -264,6 +270,9 @@ fn hostile_pages_stop_no_command() {
 
 #[test]
 fn hostile_bits_never_give_out_what_was_not_written() {
+    if !Scratch::new().is_file() {
+        return;
+    }
     use mcpkg::store::{Store, blobs, resources};
     let scratch = Scratch::with_project();
     let text = |n: usize| format!("text of file:///{n}");
@@ -304,6 +313,9 @@ fn hostile_bits_never_give_out_what_was_not_written() {
 
 #[test]
 fn hostile_objects_stop_no_command() {
+    if !Scratch::new().is_file() {
+        return;
+    }
     let mut cases = Cases::new("hostile objects", 5);
     while cases.more() {
         let world = World::new(valid());

@@ -62,9 +62,7 @@ fn as_many_builds_of_each_workspace_are_kept_as_the_limit_says_and_one_that_runs
     end(&store, other, NOW + 9, &[]);
     assert_eq!((kept(&store, a).len(), kept(&store, b)), (3, vec![other]));
     // What it printed went with it.
-    let outputs = rusqlite::Connection::open(scratch.db()).expect("the database");
-    let left: i64 = outputs.query_row("SELECT count(*) FROM blob", [], |row| row.get(0)).expect("a count");
-    assert_eq!(left, 2);
+    assert_eq!(scratch.column("SELECT count(*) FROM blob"), ["2"]);
     // It ends in time; a day later it would have been taken for killed.
     end(&store, runs, NOW + 10, &[]);
     assert_eq!(kept(&store, a), [old[2], old[1]]);

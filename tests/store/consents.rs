@@ -241,7 +241,7 @@ fn a_token_is_of_who_was_given_it_and_stored_as_its_hash_alone() {
     assert_eq!(check(&Context { caller: Caller::Shell, ..context.clone() }, "deploy_apply"), Ok(()));
     assert_eq!(check(&keyed(&context, "ci", true), "deploy_apply"), Err(Refused::Unknown));
     assert_eq!(check(&context, "rollback"), Err(Refused::Unknown));
-    let bytes = std::fs::read(scratch.db()).expect("the database");
+    let bytes = scratch.bytes();
     assert!(!bytes.windows(64).any(|window| window == issued.token.as_bytes()));
     // A token is nothing that a person could be asked for.
     assert!(context.store.read(|db| consents::list(db, None, &Page::all())).expect("rows").rows.is_empty());

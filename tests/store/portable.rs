@@ -236,8 +236,9 @@ fn both_engines_have_the_same_tables_and_columns() {
     let of_postgresql: Vec<&str> = listed.lines().filter(|name| !own(name)).collect();
 
     let scratch = crate::support::Scratch::new();
-    drop(mcpkg::store::Store::open(&scratch.db()).expect("a database"));
-    let connection = rusqlite::Connection::open(scratch.db()).expect("the file");
+    let file = scratch.path().join("file.db");
+    drop(mcpkg::store::Store::open(&file).expect("a database"));
+    let connection = rusqlite::Connection::open(file).expect("the file");
     let sql = "SELECT m.name || '.' || c.name FROM sqlite_schema m, pragma_table_info(m.name) c
                 WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' AND m.name NOT LIKE 'search%'
                   AND m.name NOT LIKE 'tool_search%'

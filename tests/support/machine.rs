@@ -117,6 +117,11 @@ impl Random {
         Self(seed)
     }
 
+    /// Random numbers of its own for somebody else, which the same seed repeats.
+    pub fn another(&mut self) -> Self {
+        Self(self.next())
+    }
+
     /// The next number.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

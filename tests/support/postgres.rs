@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use postgres::SimpleQueryMessage::{CommandComplete, Row};
+
 use super::{folder, is_root, skipped};
 
 /// An empty database on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`; gone when dropped.
@@ -30,7 +32,15 @@ impl Database {
 
     /// Runs a statement in the database, and returns how many rows it changed.
     pub fn change(&self, sql: &str) -> u64 {
-        self.run(&self.name, &format!("SET search_path = mcpkg; {sql}"))
+        let answers = self.run(&self.name, &format!("SET search_path = mcpkg; {sql}"));
+        answers.iter().map(|answer| if let CommandComplete(rows) = answer { *rows } else { 0 }).sum()
+    }
+
+    /// Returns the first column of a query's rows.
+    pub fn column(&self, sql: &str) -> Vec<String> {
+        let answers = self.run(&self.name, &format!("SET search_path = mcpkg; {sql}"));
+        let rows = answers.iter().filter_map(|answer| if let Row(row) = answer { row.get(0) } else { None });
+        rows.map(str::to_owned).collect()
     }
 
     /// Runs a statement on the server's own database.
@@ -39,15 +49,13 @@ impl Database {
     }
 
     /// On a thread of its own, since the client may not be used within a runtime.
-    fn run(&self, database: &str, sql: &str) -> u64 {
-        use postgres::SimpleQueryMessage::CommandComplete;
+    fn run(&self, database: &str, sql: &str) -> Vec<postgres::SimpleQueryMessage> {
         let (address, sql) = (format!("{}/{database}", self.server), sql.to_owned());
         let told = std::thread::spawn(move || {
             let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
             client.simple_query(&sql).expect("the server does it")
         });
-        let answers = told.join().expect("the server is told");
-        answers.iter().map(|answer| if let CommandComplete(rows) = answer { *rows } else { 0 }).sum()
+        told.join().expect("the server is told")
     }
 }
 

@@ -98,6 +98,49 @@ impl Scratch {
         }
     }
 
+    /// Returns the first column of the rows of a query in the database, as text.
+    pub fn column(&self, sql: &str) -> Vec<String> {
+        match self.database.get_or_init(Database::create) {
+            Some(database) => database.column(sql),
+            None => {
+                use rusqlite::types::Value::{Integer, Text};
+                let connection = rusqlite::Connection::open(self.db()).expect("the database opens");
+                let mut statement = connection.prepare(sql).expect("a query");
+                let texts = statement.query_map([], |row| {
+                    Ok(match row.get(0)? {
+                        Integer(number) => number.to_string(),
+                        Text(text) => text,
+                        other => panic!("{other:?} is no text"),
+                    })
+                });
+                texts.expect("rows").collect::<rusqlite::Result<_>>().expect("rows")
+            }
+        }
+    }
+
+    /// Returns bytes as [`Scratch::change`] takes them in a statement.
+    pub fn in_sql(&self, bytes: &[u8]) -> String {
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        match self.database.get_or_init(Database::create) {
+            Some(_) => format!("'\\x{hex}'::bytea"),
+            None => format!("x'{hex}'"),
+        }
+    }
+
+    /// Returns all that the database holds: the bytes of its file, or of a backup where it is none.
+    pub fn bytes(&self) -> Vec<u8> {
+        let file = match self.database.get_or_init(Database::create) {
+            Some(_) => {
+                let copy = folder();
+                let file = copy.path().join("all.db");
+                self.ok(&["backup", &file.display().to_string()]);
+                return std::fs::read(file).expect("the backup");
+            }
+            None => self.db(),
+        };
+        std::fs::read(file).expect("the database")
+    }
+
     /// The user's state directory.
     pub fn state(&self) -> PathBuf {
         self.path().join("state")

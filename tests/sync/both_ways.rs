@@ -336,7 +336,7 @@ fn an_agents_file_that_holds_values_is_never_written() {
     let synced = scratch.run(&["sync"]);
     assert!(synced.stdout.contains("1 item written"), "{synced}");
     assert!(text(&scratch, "team/.mcp.json").contains(VALUE));
-    let database = fs::read(scratch.db()).expect("the database");
+    let database = scratch.bytes();
     assert!(!database.windows(VALUE.len()).any(|bytes| bytes == VALUE.as_bytes()), "the value is in the database");
     // With a variable in place of the value, the changes of both are merged; that `b` is `c` now is for a person to decide.
     scratch.file("team/.mcp.json", servers("old", "${TOKEN}").replace("\"b\"", "\"c\""));

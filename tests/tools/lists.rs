@@ -116,9 +116,11 @@ fn x43_a_broken_package_spoils_only_itself() {
     scratch.ok(&["tool", "install", TOOL]);
     scratch.ok(&["tool", "install", "bob/other"]);
     // Its archive is damaged, as a bad disk does it.
-    let damage = "UPDATE blob SET head = zeroblob(length(head)) WHERE id = \
-                  (SELECT blob_id FROM tool_package WHERE name = 'bob/other')";
-    rusqlite::Connection::open(scratch.db()).expect("the database").execute(damage, []).expect("damaged");
+    let damage = format!(
+        "UPDATE blob SET head = {} WHERE id = (SELECT blob_id FROM tool_package WHERE name = 'bob/other')",
+        scratch.in_sql(&[0; 300])
+    );
+    assert_eq!(scratch.change(&damage), 1);
     let mut client = enact(&scratch);
     let names = listed(&mut client);
     assert!(names.contains(&PROJECTED.to_owned()) && !names.contains(&"bob__other".to_owned()), "{names:?}");

@@ -120,8 +120,7 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
 
 /// How many contents a database has stored.
 fn blobs(home: &Scratch) -> i64 {
-    let database = rusqlite::Connection::open(home.db()).expect("the database");
-    database.query_row("SELECT count(*) FROM blob", [], |row| row.get(0)).expect("a number")
+    home.column("SELECT count(*) FROM blob")[0].parse().expect("a number")
 }
 
 #[test]

@@ -93,14 +93,12 @@ fn unpacked_copies_go_with_their_archives_and_old_answers_with_their_time() {
         cache.join(name)
     };
     let unknown = copy("e");
-    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
-    let answer = "INSERT INTO registry_answer (registry, request, body, fetched_at) VALUES (?1, ?2, ?3, ?4)";
-    for (registry, request, body, at) in
-        [("team", "search old", "{}", 0), ("team", "index.json", "", 0), ("gone", "search", "{}", i64::MAX)]
-    {
-        database.execute(answer, (registry, request, body, at)).expect("an answer");
-    }
-    drop(database);
+    let answers = format!(
+        "INSERT INTO registry_answer (registry, request, body, fetched_at) VALUES
+           ('team', 'search old', '{{}}', 0), ('team', 'index.json', '', 0), ('gone', 'search', '{{}}', {})",
+        i64::MAX
+    );
+    assert_eq!(scratch.change(&answers), 3);
     let would = dry(&scratch);
     assert_eq!((&would["copies"], &would["answers"]["count"]), (&json!({ "count": 1, "bytes": 5 }), &json!(2)));
     assert!(unknown.exists());
@@ -113,14 +111,17 @@ fn unpacked_copies_go_with_their_archives_and_old_answers_with_their_time() {
 #[test]
 fn approvals_of_archives_that_nobody_knows_and_runs_beyond_their_limits_go() {
     let scratch = with_install();
-    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
-    let verdict =
-        "INSERT INTO tool_verdict (package_sha256, name, version, epoch, verdict) VALUES (?1, 'a/b', '1.0.0', 0, '{}')";
-    database.execute(verdict, [vec![9_u8; 32]]).expect("an approval");
-    let run = "INSERT INTO tool_run (uuid, actor, asker, tool, action, input_hash, verdict, started_at, ended_at)
-               VALUES (?1, 'shell', 'user', 'a/b', 'main', ?2, 'verified', 0, 0)";
-    database.execute(run, (vec![1_u8; 16], vec![0_u8; 32])).expect("a run");
-    drop(database);
+    let verdict = format!(
+        "INSERT INTO tool_verdict (package_sha256, name, version, epoch, verdict) VALUES ({}, 'a/b', '1.0.0', 0, '{{}}')",
+        scratch.in_sql(&[9; 32])
+    );
+    let run = format!(
+        "INSERT INTO tool_run (uuid, actor, asker, tool, action, input_hash, verdict, started_at, ended_at)
+         VALUES ({}, 'shell', 'user', 'a/b', 'main', {}, 'verified', 0, 0)",
+        scratch.in_sql(&[1; 16]),
+        scratch.in_sql(&[0; 32])
+    );
+    assert_eq!((scratch.change(&verdict), scratch.change(&run)), (1, 1));
     let would = dry(&scratch);
     assert_eq!((&would["approvals"], &would["runs"]), (&json!(1), &json!(1)));
     let freed = scratch.json(&["tool", "prune", "--all", "--yes"]);

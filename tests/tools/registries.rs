@@ -132,11 +132,8 @@ fn an_index_that_is_none_is_told_and_nothing_of_it_is_kept() {
     let path = scratch.path().join("team-tools/index.json");
     let good = std::fs::read(&path).expect("the index");
     let rows = || {
-        let database = rusqlite::Connection::open(scratch.db()).expect("the database");
         let sql = "SELECT registry || ' ' || name || ' ' || version || ' ' || description FROM tool_listing ORDER BY 1";
-        let mut statement = database.prepare(sql).expect("a statement");
-        let rows = statement.query_map([], |row| row.get::<_, String>(0)).expect("rows");
-        rows.collect::<Result<Vec<_>, _>>().expect("texts")
+        scratch.column(sql)
     };
     let before = rows();
     let mut random = Random::new();

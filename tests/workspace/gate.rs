@@ -43,8 +43,7 @@ fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
 
 /// The number of contents in the database.
 fn stored(shop: &Shop) -> i64 {
-    let database = rusqlite::Connection::open(shop.scratch.db()).expect("the database");
-    database.query_row("SELECT count(*) FROM blob", [], |row| row.get(0)).expect("a number")
+    shop.scratch.column("SELECT count(*) FROM blob")[0].parse().expect("a number")
 }
 
 #[test]

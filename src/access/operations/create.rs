@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, Namespace, NoOutput, Operation, Reply};
 use crate::redact::redact;
 use crate::store::access::{self, Key};
-use crate::store::{Db, projects};
+use crate::store::projects;
 
 /// Create an access key
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -92,7 +92,7 @@ impl Operation for Create {
         let life = self.expires.as_deref().map(life::parse).transpose()?;
         let secret = key::make(&context.clock)?;
         let parts = key::parse(&secret).ok_or_else(|| Error::internal("a key that was just made does not parse"))?;
-        let (made, project, first) = context.store.write(|db| {
+        let made = context.store.write(|db| {
             let first = !required(db)?;
             let project = match &context.selection.named {
                 Some(name) => Some(projects::get(db, name)?),
@@ -111,11 +111,14 @@ impl Operation for Create {
                 expires_at: life.map(|life| author.now.saturating_add(life)),
                 revoked_at: None,
             };
-            access::insert(db, &made, &key::hash(parts.secret))
-                .map_err(|error| taken(db, &self.name, author.now, error))?;
+            access::insert(db, &made, &key::hash(parts.secret))?;
             let project = project.map(|project| project.name);
             context.event(db, author, project.as_deref(), "access.create", &self.name)?;
             Ok((made, project, first))
+        });
+        let (made, project, first) = made.map_err(|error| match error.code() {
+            Code::AlreadyExists => taken(context, &self.name, author.now, error),
+            _ => error,
         })?;
         let reach = match &project {
             Some(name) => format!("project '{name}'"),
@@ -167,9 +170,13 @@ fn tools(read_only: bool) -> String {
 }
 
 /// Says what to do where a name is taken, by how its key stands.
-fn taken(db: &Db<'_>, name: &str, now: Millis, error: Error) -> Error {
-    let Some(key) = access::get(db, name).ok().filter(|_| error.code() == Code::AlreadyExists) else { return error };
-    let gone = project_is_gone(&key, project_name(db, key.project).ok().flatten().as_deref());
+fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
+    let found = context.store.read(|db| {
+        let key = access::get(db, name)?;
+        Ok((project_name(db, key.project)?, key))
+    });
+    let Ok((project, key)) = found else { return error };
+    let gone = project_is_gone(&key, project.as_deref());
     let revoke = format!("`mcpkg access revoke {name}` ends it");
     match state(&key, gone, now) {
         "active" => error.hint(format!("it is active; choose another name for a second key, or {revoke}")),

@@ -28,7 +28,7 @@ pub fn recover(context: &Context) {
 }
 
 fn try_recover(context: &Context) -> Result<()> {
-    if context.store.access() != Access::Writable || !context.store.read_once(snapshots::any_unfinished)? {
+    if context.store.access()? != Access::Writable || !context.store.read_once(snapshots::any_unfinished)? {
         return Ok(());
     }
     match context.store.begin_apply()? {

@@ -55,7 +55,7 @@ impl Engine {
     pub(in crate::store) fn location(&self) -> Location<'_> {
         match self {
             Self::Sqlite(database) => Location::of_file(database.path()),
-            Self::Postgres(database) => Location::of_server(database.shown()),
+            Self::Postgres(database) => database.location(),
         }
     }
 
@@ -67,9 +67,10 @@ impl Engine {
         }
     }
 
-    pub(in crate::store) fn access(&self) -> Access {
+    /// As [`crate::store::Store::access`].
+    pub(in crate::store) fn access(&self) -> Result<Access> {
         match self {
-            Self::Sqlite(database) => database.access(),
+            Self::Sqlite(database) => Ok(database.access()),
             Self::Postgres(database) => database.access(),
         }
     }

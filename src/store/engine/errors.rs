@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::error::{Code, Error};
 
-/// How long a writer waits for another process before it answers `E_DB_BUSY`.
+/// How long a writer waits for another process before it answers `E_DB_BUSY`, unless the address of a server says otherwise.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long whoever writes in many transactions pauses between two, so that others who wait come next: longer than they
@@ -13,7 +13,7 @@ pub(in crate::store) const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 
 /// Returns the answer for a database that another process holds.
 pub(in crate::store) fn busy() -> Error {
-    Error::new(Code::Busy, format!("Another process held the database for longer than {} s", BUSY_TIMEOUT.as_secs()))
+    Error::new(Code::Busy, "Another process held the database for longer than a call waits for it")
         .hint("try again; nothing was changed")
 }
 

@@ -69,11 +69,7 @@ fn x39_x40_no_agent_can_have_a_url_fetched_or_a_file_read() {
 #[test]
 fn what_is_stored_is_not_the_document() {
     let scratch = scratch("http://127.0.0.1:1/api");
-    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
-    let specs: Vec<String> = database
-        .prepare("SELECT spec FROM catalog_command")
-        .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
-        .expect("the specs");
+    let specs = scratch.column("SELECT spec FROM catalog_command");
     assert!(specs.len() > 15 && specs.iter().all(|spec| !spec.contains("$ref")));
     let held: Value = hosting();
     let unique = held["info"]["description"].as_str().expect("a description");

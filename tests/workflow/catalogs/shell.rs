@@ -114,7 +114,7 @@ fn a_secret_itself_is_refused_and_not_repeated() {
         assert!(ran.status == 2 && ran.stderr.contains("env:API_TOKEN"), "{ran}");
         assert!(!ran.stderr.contains(VALUE) && !ran.stdout.contains(VALUE), "{ran}");
     }
-    let stored = std::fs::read(scratch.db()).expect("the database");
+    let stored = scratch.bytes();
     assert!(!stored.windows(VALUE.len()).any(|window| window == VALUE.as_bytes()));
     for (arguments, says) in [
         (&["--auth", "tokn=env:A"][..], "did you mean 'token'?"),

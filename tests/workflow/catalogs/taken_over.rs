@@ -108,7 +108,7 @@ fn a_registry_comes_in_with_what_can_and_names_the_rest() {
     assert_eq!(shown["base_url"], "https://us.hosting.example.com/v1");
     assert_eq!(shown["headers"], json!({ "X-Team": "env:HOSTING_TEAM" }));
     assert_eq!(shown["schemes"].to_string().matches("env:HOSTING_TOKEN").count(), 1, "{shown}");
-    assert!(!std::fs::read(scratch.db()).expect("the database").windows(8).any(|bytes| bytes == b"hunter22"));
+    assert!(!scratch.bytes().windows(8).any(|bytes| bytes == b"hunter22"));
     // What came in is used as if it had been imported by hand.
     scratch.ok(&["catalog", "refresh", "hosting", "--check"]);
     let again = take_over(&scratch, &[entry("Hosting API", "hosting", json!(document), json!([]))]);

@@ -96,7 +96,7 @@ fn plugins_of_another_program_are_taken_over_and_not_started() {
     let states: Vec<_> =
         listed["plugins"].as_array().expect("a list").iter().map(|one| (&one["name"], &one["state"])).collect();
     assert_eq!(states, [(&json!("docs"), &json!("unapproved")), (&json!("files"), &json!("disabled"))]);
-    assert!(!std::fs::read(scratch.db()).expect("the database").windows(8).any(|window| window == b"hunter22"));
+    assert!(!scratch.bytes().windows(8).any(|window| window == b"hunter22"));
     let again = scratch.run(&["plugin", "import", "mcp.json"]);
     assert!(again.status == 0 && again.stderr.contains("the project has an MCP server of this name"), "{again}");
 }

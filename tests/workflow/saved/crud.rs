@@ -215,7 +215,6 @@ fn revisions_and_texts_outlive_compacting_a_backup_and_a_restore() {
     scratch.ok(&["check", "--deep"]);
     // A project takes its workflows with it, and their texts.
     scratch.ok(&["project", "delete", "p", "--yes"]);
-    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
     let tables = [
         "workflow",
         "workflow_revision",
@@ -227,17 +226,14 @@ fn revisions_and_texts_outlive_compacting_a_backup_and_a_restore() {
         "blob",
     ];
     for table in tables {
-        let rows: i64 =
-            database.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).expect("a count");
-        assert_eq!(rows, 0, "{table}");
+        assert_eq!(scratch.column(&format!("SELECT count(*) FROM {table}")), ["0"], "{table}");
     }
 }
 
 #[test]
 fn damage_is_found_and_never_served() {
     let scratch = kept();
-    let database = rusqlite::Connection::open(scratch.db()).expect("the database");
-    database.execute("UPDATE workflow SET title = 'Other'", []).expect("the change");
+    scratch.change("UPDATE workflow SET title = 'Other'");
     let shown = scratch.run(&["workflow", "show", "keep_note"]);
     assert!(shown.status == 1 && shown.stderr.contains("its row does not match its checksum"), "{shown}");
     assert!(scratch.ok(&["workflow", "list"]).contains("Damaged in the database"));
@@ -246,7 +242,7 @@ fn damage_is_found_and_never_served() {
     scratch.ok(&["workflow", "restore", "keep_note", "1"]);
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE);
     scratch.ok(&["check", "--deep"]);
-    database.execute("UPDATE workflow_revision SET message = 'Other' WHERE number = 1", []).expect("the change");
+    scratch.change("UPDATE workflow_revision SET message = 'Other' WHERE number = 1");
     assert!(
         scratch
             .run(&["workflow", "restore", "keep_note", "1"])
@@ -254,6 +250,6 @@ fn damage_is_found_and_never_served() {
             .contains("Revision 1 of the workflow 'keep_note' is damaged")
     );
     assert!(scratch.ok(&["workflow", "history", "keep_note"]).contains("damaged"));
-    database.execute("DELETE FROM workflow_revision WHERE number = 1", []).expect("the change");
+    scratch.change("DELETE FROM workflow_revision WHERE number = 1");
     assert!(check().contains("revisions of 'keep_note' are missing"), "{}", check());
 }

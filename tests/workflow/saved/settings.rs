@@ -56,7 +56,7 @@ fn values_are_of_a_project_and_no_secrets() {
         let ran = scratch.run(&["workflow", "env", "set", name, value]);
         assert!(ran.status == 2 && ran.stderr.contains(says), "{ran}");
     }
-    let bytes = std::fs::read(scratch.db()).expect("the database");
+    let bytes = scratch.bytes();
     assert!(!bytes.windows(10).any(|part| part == b"ghp_012345"), "a secret was stored");
     let unknown = scratch.run(&["workflow", "env", "unset", "REGOIN"]);
     assert!(unknown.status == 1 && unknown.stderr.contains("did you mean 'REGION'?"), "{unknown}");

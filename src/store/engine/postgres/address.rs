@@ -29,6 +29,8 @@ pub(super) struct Address {
     pub(super) config: Config,
     /// What `--db` names it by, without a password.
     pub(super) shown: PathBuf,
+    /// Whether a password stood in it, and not where one is kept.
+    pub(super) has_password: bool,
     /// The certificates that the server's has to come from; else the system's.
     pub(super) root_certificates: Option<PathBuf>,
     /// The most connections that read, and the most that write.
@@ -53,18 +55,19 @@ impl Address {
         let mut address = Self {
             config: Config::new(),
             shown: PathBuf::from(shown(base, query)),
+            has_password: false,
             root_certificates: None,
             connections: CONNECTIONS,
             wait: BUSY_TIMEOUT,
         };
-        let mut passed = Vec::new();
+        let (mut passed, mut is_kept) = (Vec::new(), false);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').ok_or_else(|| invalid(format!("`{pair}` has no value")))?;
             let value = decoded(value)?;
             match key {
                 "sslrootcert" => address.root_certificates = Some(PathBuf::from(value)),
                 // Where the password was kept; the caller has put it in its place.
-                "password_from" => {}
+                "password_from" => is_kept = true,
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,
                 "pool_timeout" => address.wait = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
                 _ => passed.push(pair),
@@ -74,6 +77,7 @@ impl Address {
         let passed = passed.join("&").replace("sslmode=verify-full", "sslmode=require");
         let config = format!("{base}?{passed}").parse::<Config>();
         address.config = config.map_err(|error| invalid(reason(&error)))?;
+        address.has_password = address.config.get_password().is_some() && !is_kept;
         address.complete()?;
         Ok(address)
     }
@@ -162,6 +166,9 @@ mod tests {
         assert_eq!(address.shown, Path::new("postgres://me@a:5433,b/db?pool_size=3&connect_timeout=1"));
         assert_eq!(address.config.get_password(), Some(&b"s3cret"[..]));
         assert_eq!((address.connections, address.config.get_hosts().len()), (3, 2));
+        assert!(address.has_password);
+        let kept = read("postgres://me@a/db?password=s3cret&password_from=env:A").unwrap();
+        assert_eq!((kept.has_password, &*kept.shown), (false, Path::new("postgres://me@a/db?password=env:A")));
     }
 
     #[test]

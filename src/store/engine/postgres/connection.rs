@@ -3,15 +3,18 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use postgres::{Client, Statement};
+use tokio::task::block_in_place;
 
 use super::client::BlockingClient;
 use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::is_lost;
 use super::sql::translated;
-use crate::error::{Error, Result};
+use super::transaction::CHANNEL;
+use crate::error::{Code, Error, Result};
 use crate::store::engine::Sql;
 
 /// A connection to a server.
@@ -21,6 +24,8 @@ pub(in crate::store) struct Connection {
     statements: RefCell<HashMap<&'static str, Statement>>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
+    /// Whether the server tells it what others commit.
+    is_told: Cell<bool>,
     watched: RefCell<Option<Arc<Watched>>>,
 }
 
@@ -43,6 +48,7 @@ impl Connection {
             statements: RefCell::default(),
             changed: Cell::new(0),
             transaction: Cell::new(Transaction::None),
+            is_told: Cell::new(false),
             watched: RefCell::new(None),
         })
     }
@@ -127,6 +133,7 @@ impl Connection {
     fn reconnect(&self) -> Result<()> {
         let client = self.connector.connect()?;
         self.statements.borrow_mut().clear();
+        self.is_told.set(false);
         if let Some(watched) = &*self.watched.borrow() {
             watched.set_token(client.cancel_token());
         }
@@ -134,9 +141,25 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits until another connection committed, for at most `limit`; this one has to listen. Returns whether one did.
-    pub(in crate::store::engine) fn wait(&self, limit: std::time::Duration) -> Result<bool> {
+    /// Has the server tell what others commit from now on. A standby tells nobody.
+    pub(super) fn listen(&self) -> Result<()> {
+        match self.run_text(&format!("LISTEN {CHANNEL}")) {
+            Err(error) if error.code() == Code::ReadOnly => Ok(()),
+            listens => listens.map(|()| self.is_told.set(true)),
+        }
+    }
+
+    /// Waits until another connection committed, for at most `limit`. Returns whether one may have.
+    pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
         use postgres::fallible_iterator::FallibleIterator;
+        if !self.is_told.get() {
+            // A new connection in place of one that was lost, or one to a standby, which may be the primary by now.
+            self.listen()?;
+            if !self.is_told.get() {
+                block_in_place(|| std::thread::sleep(limit));
+            }
+            return Ok(true);
+        }
         self.client.borrow_mut().with(|client| {
             let mut notifications = client.notifications();
             let told = notifications.timeout_iter(limit).next()?.is_some();

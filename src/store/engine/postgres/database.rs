@@ -12,8 +12,8 @@ use super::open;
 use super::pool::{Manager, Pooled};
 use super::rows::single;
 use super::sql::postgres_sql;
-use super::transaction::CHANNEL;
 use crate::error::{Code, Error, Result};
+use crate::store::Location;
 use crate::store::engine::pool::Pool;
 use crate::store::engine::sqlite::Access;
 use crate::store::engine::{Mode, Subject, params};
@@ -21,7 +21,6 @@ use crate::store::engine::{Mode, Subject, params};
 /// An open database.
 pub(in crate::store) struct Database {
     connector: Connector,
-    access: Access,
     readers: OnceLock<Pool<Manager>>,
     writers: OnceLock<Pool<Manager>>,
     local: PathBuf,
@@ -38,18 +37,15 @@ impl Database {
         open::open_as_it_is(path).and_then(Self::of)
     }
 
-    fn of((connector, first): (Connector, Connection)) -> Result<Self> {
-        let sql =
-            postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
-        let reads_only = single(&first, sql, params![], |row| row.get(0))?;
-        let access = if reads_only { Access::ReadOnly } else { Access::Writable };
+    fn of(connector: Connector) -> Result<Self> {
         let local = local(&connector)?;
-        Ok(Self { connector, access, readers: OnceLock::new(), writers: OnceLock::new(), local })
+        Ok(Self { connector, readers: OnceLock::new(), writers: OnceLock::new(), local })
     }
 
-    /// What `--db` names it by, without a password.
-    pub(in crate::store) fn shown(&self) -> &Path {
-        &self.connector.address.shown
+    /// Where it is, as `--db` names it.
+    pub(in crate::store) fn location(&self) -> Location<'_> {
+        let address = &self.connector.address;
+        Location::of_server(&address.shown, address.has_password)
     }
 
     /// The file on this machine beside which stands what is this machine's: its locks, and what a restore replaced. There is no such
@@ -58,9 +54,12 @@ impl Database {
         &self.local
     }
 
-    /// Whether it takes writes.
-    pub(in crate::store) fn access(&self) -> Access {
-        self.access
+    /// Whether it takes writes now: a standby does once it is the primary.
+    pub(in crate::store) fn access(&self) -> Result<Access> {
+        let sql =
+            postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
+        let reads_only = single(&*self.pooled_reader()?, sql, params![], |row| row.get(0))?;
+        Ok(if reads_only { Access::ReadOnly } else { Access::Writable })
     }
 
     /// Bytes of its tables and indexes; 0 where that cannot be asked.
@@ -81,13 +80,6 @@ impl Database {
 
     /// Takes a connection that writes out of the pool.
     pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
-        if self.access != Access::Writable {
-            return Err(Error::new(
-                Code::ReadOnly,
-                format!("The database `{}` takes no writes", self.shown().display()),
-            )
-            .hint("name all hosts in the address, with target_session_attrs=read-write"));
-        }
         self.pool(&self.writers).get(self.connector.address.wait * 2)
     }
 
@@ -100,10 +92,10 @@ impl Database {
         Connection::open(&self.connector)
     }
 
-    /// Returns a connection of its own that is told of what others commit.
+    /// Returns a connection of its own that is told of what others commit; on a standby it is told of nothing.
     pub(in crate::store) fn listener(&self) -> Result<Connection> {
         let connection = Connection::open(&self.connector)?;
-        connection.run_text(&format!("LISTEN {CHANNEL}"))?;
+        connection.listen()?;
         Ok(connection)
     }
 

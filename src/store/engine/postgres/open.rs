@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_DB_UNAVAILABLE`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`.
-pub(super) fn open(path: &Path, upgrade: bool) -> Result<(Connector, Connection)> {
+pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;
     match schema::found(&connection)? {
@@ -23,18 +23,18 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<(Connector, Connection)
         }
         found => check(&connector, found)?,
     }
-    Ok((connector, connection))
+    Ok(connector)
 }
 
 /// Opens the database at an address as it stands.
 ///
 /// # Errors
 /// As [`open`], and `E_DB_UNAVAILABLE` where there is no schema.
-pub(super) fn open_as_it_is(path: &Path) -> Result<(Connector, Connection)> {
+pub(super) fn open_as_it_is(path: &Path) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;
     check(&connector, schema::found(&connection)?)?;
-    Ok((connector, connection))
+    Ok(connector)
 }
 
 fn check(connector: &Connector, found: Found) -> Result<()> {
