@@ -13,7 +13,7 @@ full:
 test:
     cargo test
 
-# The tests of the faces and the stories on PostgreSQL (Debian: postgresql), or those whose names hold one of the words
+# The tests of the store, the shell, the faces and the stories on PostgreSQL (Debian: postgresql), or those whose names hold one of the words
 postgres *WORDS:
     bash tests/engines/postgres.sh {{WORDS}}
 

@@ -13,9 +13,9 @@ use super::World;
 use crate::support::{Http, Random, Scratch};
 
 /// Clients that work at the same time, each under names of its own.
-const CLIENTS: usize = 3;
+const CLIENTS: usize = 4;
 /// What each of them writes, or tries to.
-const WRITES: usize = 30;
+const WRITES: usize = 80;
 /// Names of each kind that a client has.
 const NAMES: usize = 3;
 
