@@ -38,6 +38,20 @@ fn a_watch_whose_connection_ended_tells_what_it_missed() {
     drop(project);
 }
 
+/// A connection that is made anew listens as the one before did.
+#[test]
+fn a_watch_whose_connection_ended_is_told_of_what_comes_after() {
+    let Some(world) = World::new() else { return };
+    let store = world.open();
+    let project = project(&store);
+    let mut watch = store.watch(store.position().expect("a position")).expect("a watch");
+    world.end_connections();
+    assert_eq!(watch.look().expect("a look"), Change::None);
+    store.write(|db| event(db, "after")).expect("a write");
+    assert!(watch.wait(std::time::Duration::from_millis(900)), "it was told");
+    drop(project);
+}
+
 fn event(db: &mcpkg::store::Db<'_>, subject: &str) -> mcpkg::error::Result<()> {
     use mcpkg::store::events::{NewEvent, append};
     append(db, NewEvent { at: 0, actor: "test", project: None, kind: "prompt.create", subject, outcome: "ok" })
