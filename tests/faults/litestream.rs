@@ -62,13 +62,13 @@ fn what_litestream_copied_before_all_was_killed_is_restored() {
     };
 
     let mut server = Raw::start(&scratch, &[]);
-    server.write(&create(1..=100));
+    server.write(create(1..=100));
     (1..=100).for_each(|_| assert_eq!(server.answer()["result"]["isError"], false));
     // It copies what was committed every so often: from then on the first hundred cannot be lost.
     eventually("the first ones are copied", || {
         restored("first.db").filter(|file| prompts(file).is_superset(&names(1..=100)))
     });
-    server.write(&create(101..=400));
+    server.write(create(101..=400));
     (0..50).for_each(|_| drop(server.answer()));
     server.kill();
     drop(replicating);
