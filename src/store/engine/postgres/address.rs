@@ -14,6 +14,9 @@ use crate::store::engine::BUSY_TIMEOUT;
 /// The schema that all tables stand in; what stands beside it is not looked at.
 pub(super) const SCHEMA: &str = "mcpkg";
 
+/// What servers listen to, to be told of what others commit.
+pub(super) const CHANNEL: &str = "mcpkg";
+
 /// How an address begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 

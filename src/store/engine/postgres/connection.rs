@@ -8,12 +8,12 @@ use std::time::Duration;
 use postgres::{Client, Statement};
 use tokio::task::block_in_place;
 
+use super::address::CHANNEL;
 use super::client::BlockingClient;
 use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::is_lost;
 use super::sql::translated;
-use super::transaction::CHANNEL;
 use crate::error::{Code, Error, Result};
 use crate::store::engine::Sql;
 

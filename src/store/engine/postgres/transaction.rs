@@ -1,13 +1,11 @@
 //! Transactions.
 
+use super::address::CHANNEL;
 use super::connection::{Connection, Transaction};
 use super::errors::{is_lost, outcome_unknown};
 use super::lock::WRITERS;
 use crate::error::{Error, Result};
 use crate::store::engine::Intent;
-
-/// What other servers listen to.
-pub(super) const CHANNEL: &str = "mcpkg";
 
 /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
 ///
