@@ -73,8 +73,8 @@ pub fn faults(db: &Db<'_>) -> Result<Vec<String>> {
     db.link().faults()
 }
 
-/// How many blobs' rows are in memory at once.
-const BATCH: i64 = 1000;
+/// How many blobs' rows, of up to a MiB each, a server sends at once.
+const BATCH: i64 = 32;
 
 /// Verifies every blob against its SHA-256. SQLite's own check does not see a flipped bit inside a value.
 fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Result<()> {
