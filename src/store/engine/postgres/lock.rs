@@ -31,7 +31,16 @@ fn key(subject: Subject) -> i64 {
 
 /// A lock on a connection of its own; given back when dropped.
 pub(in crate::store) struct SessionLock {
-    _connection: Box<Connection>,
+    connection: Box<Connection>,
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        // A server frees the locks of a connection that was closed some time after; whoever looks next is to find it free.
+        if let Err(error) = self.connection.run_once("SELECT pg_advisory_unlock_all()") {
+            tracing::debug!(%error, "a lock ends with its connection");
+        }
+    }
 }
 
 impl fmt::Debug for SessionLock {
@@ -48,7 +57,7 @@ pub(super) fn take(connector: &Connector, subject: Subject, mode: Mode) -> Resul
         Mode::Exclusive => postgres_sql!("SELECT pg_try_advisory_lock(?1)"),
     };
     let is_ours = single(&connection, sql, params![key(subject)], |row| row.get(0))?;
-    Ok(bool::then(is_ours, || SessionLock { _connection: Box::new(connection) }))
+    Ok(bool::then(is_ours, || SessionLock { connection: Box::new(connection) }))
 }
 
 /// Locks a project until the transaction ends.
