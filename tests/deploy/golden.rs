@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    /// Without the scratch folder, with ids hidden and hashes short.
+    /// Without the scratch folder and where the database is, with ids hidden and hashes short.
     fn cleaned(&self, text: &str) -> String {
         let folder = self.scratch.path().display().to_string();
         let (prefix, hash) = text.split_at(text.strip_prefix("sha256:").map_or(0, |_| 7));
@@ -48,6 +48,7 @@ impl Place {
         if text.len() == 36 && text.bytes().filter(|byte| *byte == b'-').count() == 4 {
             return "<ID>".to_owned();
         }
+        let text = text.replace(&self.scratch.db().display().to_string(), "<SCRATCH>/test.db");
         let text = text.replace(&format!("{folder}/root"), "<ROOT>").replace(&format!("{folder}/home"), "<HOME>");
         text.replace(&format!("{folder}/repo"), "<REPO>").replace(&folder, "<SCRATCH>")
     }

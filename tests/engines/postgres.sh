@@ -26,6 +26,6 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
         -o "-p $port -k $folder -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=500" start >/dev/null
 )
 words=("$@")
-[ "${#words[@]}" -gt 0 ] || words=(http:: journeys:: mcp:: store:: cli:: properties:: sync:: f23)
+[ "${#words[@]}" -gt 0 ] || words=(http:: journeys:: mcp:: store:: cli:: properties:: sync:: deploy:: f23)
 # What is about the file alone says so and is skipped.
 MCPKG_TEST_POSTGRES="postgres://mcpkg@127.0.0.1:$port" cargo test --locked --test main -- "${words[@]}"
