@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::engine::{Row, Value};
+use super::engine::{Row, Value, params};
 use crate::error::Result;
 
 /// What lists say in place of a description that cannot be trusted.
@@ -34,6 +34,23 @@ impl Checksums {
         let mut bytes = Vec::with_capacity(256);
         push_all(&mut bytes, head);
         Self { head: bytes.len(), bytes }
+    }
+
+    /// Returns the project in a column of `row` and the checksums of values that all begin with it: those that are `known`, once
+    /// a row before told the project, which is the same in all of them.
+    pub(super) fn of_project<'k>(
+        known: &'k mut Option<(i64, Self)>,
+        row: &Row<'_>,
+        column: usize,
+    ) -> Result<(i64, &'k mut Self)> {
+        let (project, sums) = match known {
+            Some(known) => known,
+            none => {
+                let project: i64 = row.get(column)?;
+                none.insert((project, Self::beginning_with(params![project])))
+            }
+        };
+        Ok((*project, sums))
     }
 
     /// Returns the checksum of what all begin with and `rest`, in their order.

@@ -67,15 +67,8 @@ pub fn each(
         if seen > page.limit {
             return Ok(());
         }
-        let (project, sums) = match &mut of_project {
-            Some(known) => known,
-            // With the project that was asked for: the index may lead to a row of another one.
-            none => {
-                let project: i64 = row.get(5)?;
-                none.insert((project, Checksums::beginning_with(params![project])))
-            }
-        };
-        let project = *project;
+        // With the project that was asked for: the index may lead to a row of another one.
+        let (project, sums) = Checksums::of_project(&mut of_project, row, 5)?;
         // Asking SQLite for a column costs as much as writing it as JSON, so that each is asked for once.
         let listed @ [name, uri, description, mime_type]: [Value<'_>; 4] =
             [row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?];
