@@ -15,9 +15,12 @@ fn main() {
     if is("PROFILE", "debug") {
         println!("cargo::rustc-link-arg-bins=-no-pie");
         println!("cargo::rustc-link-arg-tests=-no-pie");
-    } else if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_ENCODED_RUSTFLAGS", "") && var("RUSTC_LINKER").is_err()
+    } else if is("CARGO_CFG_TARGET_ARCH", "x86_64")
+        && is("CARGO_ENCODED_RUSTFLAGS", "-Csymbol-mangling-version=v0")
+        && var("RUSTC_LINKER").is_err()
     {
-        // Not every linker that somebody may choose takes such a script: Rust's own does.
+        // The script names functions as .cargo/config.toml has them named, and not every linker that somebody may choose
+        // takes one: Rust's own does.
         println!("cargo::rustc-link-arg-bins=-Wl,--script={}/link/start.ld", env!("CARGO_MANIFEST_DIR"));
     }
 }

@@ -24,8 +24,8 @@ conversation() {
     ask resources/read '{"uri":"file:///note"}'
     ask tools/call '{"name":"get_prompt","arguments":{"name":"greet"}}'
 }
-# Without what differs from build to build: hashes, of which the older form of names has one at its end.
-general() { sed -E 's/17h[0-9a-f]{16}E.*/17h*/; s/\.llvm\..*/*/; s/Cs[0-9A-Za-z]+_/Cs*_/g' | LC_ALL=C sort; }
+# Without what differs from build to build: the hashes of crates, and what the optimiser adds to a name.
+general() { sed -E 's/\.llvm\..*/*/; s/Cs[0-9A-Za-z]+_/Cs*_/g' | LC_ALL=C sort; }
 # Prints the names of what a server runs that hears a conversation.
 run() {
     "$1" >"$scratch/questions"

@@ -79,6 +79,18 @@ fn f19_a_server_whose_client_is_gone_ends_quietly() {
 }
 
 #[test]
+fn a_server_ends_whose_client_is_gone_while_requests_wait_for_their_id() {
+    let scratch = Scratch::with_project();
+    let mut server = Raw::start(&scratch, &[]);
+    let one = call(7, "create_prompt", &json!({ "name": "x", "content": "y" }));
+    server.write(one.repeat(60));
+    server.output = None;
+    server.input = None;
+    assert!(server.ended().success(), "{}", server.stderr());
+    server.assert_no_panic();
+}
+
+#[test]
 fn a_client_that_goes_away_in_the_middle_of_an_answer_harms_nobody_else() {
     let scratch = with_big(1 << 20);
     let mut other = Client::legacy(&scratch, "2025-06-18");

@@ -322,6 +322,23 @@ fn a_flood_without_keys_leaves_the_others_alone() {
 }
 
 #[test]
+fn a_message_that_ends_after_its_stream_is_answered() {
+    let (_scratch, server) = server(&[]);
+    let events = server.open(&Request::new("GET", "/sse"));
+    let message = http::message(&events.data(), &http::hello("2024-11-05")).bytes();
+    let (begin, end) = message.split_at(message.len() - 20);
+    let mut stream = server.connect();
+    stream.write_all(begin).expect("half a message");
+    server.wait_for_requests(2);
+    drop(events);
+    server.wait_for_requests(1);
+    stream.write_all(end).expect("the rest of it");
+    // Whether it still found its session does not matter, only that nothing waits for ever.
+    assert!(read_response(&mut BufReader::new(stream)).expect("an answer").status >= 200);
+    assert_eq!(server.send(&good()).status, 200);
+}
+
+#[test]
 fn acknowledged_writes_outlive_kill_and_restart_under_load() {
     let scratch = Scratch::with_project();
     let mut acknowledged = Vec::new();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions, JsonRpcMessage, JsonRpcRequest, RequestId,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, JsonRpcRequest, RequestId,
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
@@ -76,7 +76,8 @@ struct Pending {
     queued: VecDeque<Accepted>,
 }
 
-/// Travels with a request to its handler; dropping it says that the handler has ended.
+/// Travels with a request from where rmcp takes it to its handler; dropping it says that the handler has ended. It locks the
+/// state then, so no request that has one is ever dropped while that is locked.
 pub(crate) struct HandlerGuard {
     in_flight: Arc<InFlight>,
     id: RequestId,
@@ -162,10 +163,7 @@ impl InFlight {
     ///
     /// # Errors
     /// -32600 where a listen stream has the id, or where it is one listen stream too many.
-    pub(super) fn insert(self: &Arc<Self>, mut accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
-        let id = accepted.request.id.clone();
-        let guard = HandlerGuard { in_flight: Arc::clone(self), id: id.clone() };
-        accepted.request.request.extensions_mut().insert(Arc::new(guard));
+    pub(super) fn insert(&self, accepted: Accepted, next: Option<Phase>) -> Result<(), ErrorData> {
         let mut state = self.state();
         while state.is_full(accepted.size) && state.to_rmcp.is_some() {
             state = self.removed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -178,7 +176,7 @@ impl InFlight {
                 format!("Invalid request: a client may have {MAX_LISTEN_STREAMS} subscriptions/listen open at once");
             return Err(ErrorData::invalid_request(why, None));
         }
-        if let Some(request) = state.requests.get_mut(&id) {
+        if let Some(request) = state.requests.get_mut(&accepted.request.id) {
             if request.listens {
                 // Its answer comes when the server ends; behind it nothing would ever be answered.
                 let why = "Invalid request: the id is that of an open subscriptions/listen";
@@ -283,12 +281,16 @@ impl State {
         requests >= MAX_REQUESTS || (requests > 0 && self.bytes + size > MAX_BYTES)
     }
 
+    /// Hands a request to rmcp, unless that has ended: then nobody answers it.
     fn start(&mut self, accepted: Accepted, queued: VecDeque<Accepted>) {
         let Some(to_rmcp) = &self.to_rmcp else { return };
         let Accepted { request, size, listens, sink } = accepted;
+        let id = request.id.clone();
+        if to_rmcp.send(JsonRpcMessage::Request(request)).is_err() {
+            return;
+        }
         let pending = Pending { sink, size, listens, cancelled: false, handler_ended: false, permit: None, queued };
-        self.requests.insert(request.id.clone(), pending);
+        self.requests.insert(id, pending);
         self.listening += usize::from(listens);
-        let _ = to_rmcp.send(JsonRpcMessage::Request(request));
     }
 }

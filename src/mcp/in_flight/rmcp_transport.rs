@@ -4,12 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ProtocolVersion, ServerResult};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions, JsonRpcMessage, ProtocolVersion, ServerResult};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::sync::mpsc;
 
-use super::{InFlight, Phase, Sink};
+use super::{HandlerGuard, InFlight, Phase, Sink};
 use crate::mcp::output::Output;
 
 /// The side of the front that rmcp sees.
@@ -78,7 +78,12 @@ impl Transport<RoleServer> for RmcpTransport {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.from_front.recv().await
+        let mut message = self.from_front.recv().await?;
+        if let JsonRpcMessage::Request(request) = &mut message {
+            let guard = HandlerGuard { in_flight: Arc::clone(&self.in_flight), id: request.id.clone() };
+            request.request.extensions_mut().insert(Arc::new(guard));
+        }
+        Some(message)
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
