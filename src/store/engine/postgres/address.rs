@@ -23,8 +23,10 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// Connections of each of the two pools, unless the address says otherwise.
 const CONNECTIONS: u32 = 8;
 
-/// How long one host is tried, unless the address says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// What holds unless the address says otherwise, in seconds. A host that acknowledges nothing for twenty is taken for gone, and what
+/// waits for its answer fails: the system's own limit is a quarter of an hour.
+const DEFAULTS: &str =
+    "application_name=mcpkg&connect_timeout=5&tcp_user_timeout=20&keepalives_idle=10&keepalives_interval=5";
 
 /// Where a database is, and how it is connected to.
 #[derive(Clone)]
@@ -78,7 +80,7 @@ impl Address {
         }
         // What libpq calls verify-full is what happens wherever TLS is spoken: no certificate is taken unseen.
         let passed = passed.join("&").replace("sslmode=verify-full", "sslmode=require");
-        let config = format!("{base}?{passed}").parse::<Config>();
+        let config = format!("{base}?{DEFAULTS}&{passed}").parse::<Config>();
         address.config = config.map_err(|error| invalid(reason(&error)))?;
         address.has_password = address.config.get_password().is_some() && !is_kept;
         address.complete()?;
@@ -98,12 +100,6 @@ impl Address {
         if config.get_dbname().is_none() {
             let name = config.get_user().unwrap_or_default().to_owned();
             config.dbname(&name);
-        }
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("mcpkg");
         }
         if self.root_certificates.is_some() && config.get_ssl_mode() == SslMode::Prefer {
             config.ssl_mode(SslMode::Require);
@@ -169,6 +165,8 @@ mod tests {
         assert_eq!(address.shown, Path::new("postgres://me@a:5433,b/db?pool_size=3&connect_timeout=1"));
         assert_eq!(address.config.get_password(), Some(&b"s3cret"[..]));
         assert_eq!((address.connections, address.config.get_hosts().len()), (3, 2));
+        assert_eq!(address.config.get_connect_timeout(), Some(&Duration::from_secs(1)));
+        assert_eq!(address.config.get_tcp_user_timeout(), Some(&Duration::from_secs(20)));
         assert!(address.has_password);
         let kept = read("postgres://me@a/db?password=s3cret&password_from=env:A").unwrap();
         assert_eq!((kept.has_password, &*kept.shown), (false, Path::new("postgres://me@a/db?password=env:A")));
