@@ -142,7 +142,10 @@ mod tests {
         let (_folder, context) = context();
         let specs = specs(&context).unwrap();
         let ids: HashSet<&str> = specs.iter().map(|spec| spec.id.as_str()).collect();
-        assert_eq!(ids.len(), crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).count());
+        assert_eq!(
+            ids.len(),
+            crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).count()
+        );
         assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
         // What is the shell's alone no agent has.
         assert!(!ids.contains("mcpkg:project:delete"));

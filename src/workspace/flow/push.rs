@@ -58,7 +58,8 @@ impl Operation for Push {
     fn foresee(&self, context: &Context) -> Result<Vec<String>> {
         let workspace = Workspace::open(context)?;
         let run = chosen(context, &workspace, self.name.as_deref())?;
-        let mut lines = vec![format!("{} {} of the workspace '{}'", run.operation, run.subject, workspace.manifest.name)];
+        let mut lines =
+            vec![format!("{} {} of the workspace '{}'", run.operation, run.subject, workspace.manifest.name)];
         for row in of_run(context, &workspace, &run)?.iter().filter(|row| !row.updates.is_empty()) {
             let folder = workspace.folder(workspace.repo(&row.repo)?)?;
             let addresses = remote::pushed_to(&Git::of(&folder, &context.cancelled))?;
