@@ -51,6 +51,8 @@ pub const PLUGIN_OF: &str = "mcpkg/pluginOf";
 pub enum Faces {
     /// The shell and MCP tools.
     Both,
+    /// The shell, and agents as a command alone, which a person consents to each time: see [`Operation::foresee`].
+    Command,
     /// The shell only: agents never import, export, back up, restore or manage projects.
     Shell,
     /// MCP tools only, where the shell has its own form.
@@ -58,14 +60,19 @@ pub enum Faces {
 }
 
 impl Faces {
-    /// Whether agents see it.
+    /// Whether agents see it as a tool.
     pub const fn tool(self) -> bool {
         matches!(self, Faces::Both | Faces::Tool)
     }
 
+    /// Whether agents find it among the commands.
+    pub const fn command(self) -> bool {
+        matches!(self, Faces::Both | Faces::Tool | Faces::Command)
+    }
+
     /// Whether the shell has it.
     pub const fn shell(self) -> bool {
-        matches!(self, Faces::Both | Faces::Shell)
+        matches!(self, Faces::Both | Faces::Command | Faces::Shell)
     }
 }
 
@@ -234,6 +241,15 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// `E_NOT_FOUND`, or what else keeps it from being done.
     fn look(&self, _context: &Context) -> Result<()> {
         Ok(())
+    }
+
+    /// Returns what it would do, a line each, for a person who is asked about it as a command, where its arguments alone do not
+    /// say it. They consent to these lines: where they read otherwise when it is run, it is asked for anew.
+    ///
+    /// # Errors
+    /// What keeps it from being done.
+    fn foresee(&self, _context: &Context) -> Result<Vec<String>> {
+        Ok(Vec::new())
     }
 
     /// Whether it only reads, takes microseconds, and answers by its arguments and the database alone. A server answers it on

@@ -78,7 +78,7 @@ pub fn run(plan: &Path, tree: &Path) {
             within: Within::Sandbox,
         };
         let limits = Limits::new(Duration::from_secs(60), &token);
-        let finished = starter::run(program, request, &Meeting::Stdin, &limits).expect("the sandbox runs");
+        let finished = starter::run(program, request, &Meeting::Stdin, None, &limits).expect("the sandbox runs");
         assert_eq!(finished.ended, Some(Ended::Exited(0)), "{}", finished.stderr.text());
         let mut output = io::stdout().lock();
         output.write_all(b"{}\n").and_then(|()| output.flush()).expect("the answer is taken");

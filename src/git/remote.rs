@@ -101,6 +101,14 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
+/// Returns the addresses that a push to `origin` goes to, as the repository's and the user's settings have them now.
+///
+/// # Errors
+/// As [`Git::run`], where there is no `origin`.
+pub fn pushed_to(git: &Git<'_>) -> Result<Vec<String>> {
+    Ok(git.text(&["remote", "get-url", "--push", "--all", ORIGIN])?.lines().map(str::to_owned).collect())
+}
+
 /// Reads lines such as `!<tab>refs/heads/a:refs/heads/a<tab>[rejected] (fetch first)`.
 fn parse(printed: &str) -> Vec<Pushed> {
     let mut pushed = Vec::new();

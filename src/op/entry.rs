@@ -77,12 +77,17 @@ pub struct Call {
 /// An operation with its arguments, without its type.
 trait Runs: Send {
     fn look(&self, context: &Context) -> Result<()>;
+    fn foresee(&self, context: &Context) -> Result<Vec<String>>;
     fn run(self: Box<Self>, context: &Context) -> Result<Reply>;
 }
 
 impl<O: Operation> Runs for O {
     fn look(&self, context: &Context) -> Result<()> {
         Operation::look(self, context)
+    }
+
+    fn foresee(&self, context: &Context) -> Result<Vec<String>> {
+        Operation::foresee(self, context)
     }
 
     fn run(self: Box<Self>, context: &Context) -> Result<Reply> {
@@ -284,6 +289,14 @@ impl Call {
     /// `E_NOT_FOUND`, or what else keeps it from being done.
     pub fn look(&self, context: &Context) -> Result<()> {
         self.operation.look(&context.reading())
+    }
+
+    /// Returns what it would do, for a person who is asked about it; see [`Operation::foresee`].
+    ///
+    /// # Errors
+    /// What keeps it from being done.
+    pub fn foresee(&self, context: &Context) -> Result<Vec<String>> {
+        self.operation.foresee(&context.reading())
     }
 
     /// The command that an envelope names.

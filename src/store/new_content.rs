@@ -186,12 +186,20 @@ impl NewContent {
 
 impl From<Vec<u8>> for NewContent {
     fn from(bytes: Vec<u8>) -> Self {
+        let checksum = xxh3_64(&bytes);
+        Self::of(bytes, checksum)
+    }
+}
+
+impl NewContent {
+    /// Returns content in memory whose XXH3 is known.
+    pub(super) fn of(bytes: Vec<u8>, checksum: u64) -> Self {
         let mut text = Text::default();
         text.add(&bytes);
         Self {
             size: bytes.len() as u64,
             sha256: Sha256::digest(&bytes).into(),
-            checksum: xxh3_64(&bytes),
+            checksum,
             is_text: text.so_far(),
             holder: Holder::Memory(Arc::new(bytes)),
         }

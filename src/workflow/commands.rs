@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::api::catalogs::{self, Catalogs};
 use super::index::{self, Found, Index};
 use super::kept::Kept;
@@ -30,6 +32,15 @@ static SPECS: Kept<(PathBuf, SourceKind, String, String), CommandSpec> = Kept::n
 /// Returns the commands that the caller of `context` may reach. Nothing is read before it is asked for.
 pub fn reachable(context: &Context) -> Reachable<'_> {
     Reachable { context }
+}
+
+/// Returns what a command would do with these arguments, a line each, where a person cannot read it off them.
+///
+/// # Errors
+/// As [`CommandSource::foresee`].
+pub fn foresee(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<String>> {
+    let source = SOURCES.iter().find(|source| source.kind() == spec.source);
+    source.map_or(Ok(Vec::new()), |source| source.foresee(context, spec, with))
 }
 
 /// Runs a command under the rights of the caller of `context`.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::kept::Kept;
 use super::running::{Answered, Failed, Running, gone};
@@ -11,7 +11,7 @@ use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
 use crate::error::Result;
-use crate::op::{Context, Effect, Entry, Surface};
+use crate::op::{Call, Context, Effect, Entry, Surface};
 
 /// The group of these commands.
 pub const GROUP: &str = "mcpkg";
@@ -20,7 +20,7 @@ pub const GROUP: &str = "mcpkg";
 const CURSOR: &str = "cursor";
 const NEXT_CURSOR: &str = "next_cursor";
 
-/// The operations that agents have as tools; those alone that the caller may reach by their names, too.
+/// The operations that agents have as tools or as commands alone; those that the caller may reach.
 pub struct Operations;
 
 /// The commands of those who are served the same: few servers are asked by many different keys.
@@ -47,15 +47,23 @@ impl CommandSource for Operations {
         Ok(specs(context)?.iter().find(|spec| spec.id == id).cloned())
     }
 
+    fn foresee(&self, context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Vec<String>> {
+        call(context, spec, with)?.foresee(context)
+    }
+
     fn run(&self, context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
-        let id = &running.spec.id;
-        let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
-        let found = named().find(|(entry, named)| named == id && served(entry));
-        let (entry, _) = found.ok_or_else(|| gone(id))?;
-        let call = entry.from_agent(Value::Object(running.with.clone()))?;
+        let call = call(context, running.spec, running.with)?;
         // Its own gates, such as a confirm token or a person's consent, stay as they are; a failure changed nothing.
         Ok(Answered::of(call.run(context)?.into_value()))
     }
+}
+
+/// Returns the operation that a command stands for, where the caller may reach it still.
+fn call(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<Call> {
+    let served = |entry: &Entry| context.surface.serves(entry.tool, entry.group, entry.effect);
+    let found = named().find(|(entry, named)| *named == spec.id && served(entry));
+    let (entry, _) = found.ok_or_else(|| gone(&spec.id))?;
+    entry.from_agent(Value::Object(with.clone()))
 }
 
 fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
@@ -67,10 +75,10 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
     })
 }
 
-/// Returns the operations that agents have as tools, each with its id; what runs commands is none itself.
+/// Returns the operations that agents have, each with its id; what runs commands is none itself.
 fn named() -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
-    crate::operations().filter(|entry| entry.faces.tool() && !entry.runs_commands).map(move |entry| {
+    crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).map(move |entry| {
         // One shell command may stand for two operations.
         let name = if taken.insert(entry.cli) { entry.cli.join(":") } else { entry.tool.to_owned() };
         (entry, format!("{GROUP}:{name}"))
@@ -134,7 +142,10 @@ mod tests {
         let (_folder, context) = context();
         let specs = specs(&context).unwrap();
         let ids: HashSet<&str> = specs.iter().map(|spec| spec.id.as_str()).collect();
-        assert_eq!(ids.len(), crate::operations().filter(|entry| entry.faces.tool() && !entry.runs_commands).count());
+        assert_eq!(
+            ids.len(),
+            crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).count()
+        );
         assert!(ids.contains("mcpkg:prompt:create") && ids.contains("mcpkg:deploy_apply"), "{ids:?}");
         // What is the shell's alone no agent has.
         assert!(!ids.contains("mcpkg:project:delete"));

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::running::{Answered, Failed, Running};
 use super::spec::{CommandEffect, CommandSpec, ProviderContract, SourceKind};
 use crate::error::Result;
@@ -34,6 +36,14 @@ pub trait CommandSource: Sync {
     /// # Errors
     /// `E_STORAGE` and its like.
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>>;
+
+    /// Returns what a command would do with these arguments, a line each, where a person cannot read it off them.
+    ///
+    /// # Errors
+    /// What keeps it from being run.
+    fn foresee(&self, _context: &Context, _spec: &CommandSpec, _with: &Map<String, Value>) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
 
     /// Runs one of its commands, under the rights of the caller.
     ///

@@ -125,13 +125,16 @@ fn a_run_that_was_killed_is_told_so_and_one_whose_terminal_closed_was_cancelled(
         let sent = Command::new("kill").args([signal, &running.id().to_string()]).status().expect("kill");
         assert!(sent.success());
         running.wait().expect("it ended");
-        let run = newest();
-        assert_eq!((&run["id"], &run["outcome"]), (&id, &json!(outcome)), "{run}");
+        // A server sees some time later that a process is gone.
+        eventually("it ended so", || (newest()["outcome"] == outcome).then_some(()));
+        assert_eq!(newest()["id"], id);
         before = id;
     }
-    assert_eq!(locks(), 1, "of the run that was killed");
-    scratch.ok(&["tool", "prune", "--yes"]);
-    assert_eq!(locks(), 0);
+    if scratch.is_file() {
+        assert_eq!(locks(), 1, "of the run that was killed");
+        scratch.ok(&["tool", "prune", "--yes"]);
+        assert_eq!(locks(), 0);
+    }
 }
 
 #[test]

@@ -5,6 +5,6 @@ mod faults;
 mod index;
 mod phase2;
 pub(crate) mod plugins;
-mod runs;
+pub(crate) mod runs;
 pub(crate) mod saved;
 mod text;

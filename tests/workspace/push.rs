@@ -1,6 +1,10 @@
 //! Pushing: only what is asked for, forward, each repository all or none.
 
+use serde_json::{Value, json};
+
 use super::shop::{REPOS, Shop};
+use crate::support::Client;
+use crate::workflow::runs::{approve, code, execute, with_nonce};
 
 /// Finishes and pushes in one command; nobody who says yes means that nothing is done at all.
 #[test]
@@ -87,4 +91,56 @@ fn x42_an_earlier_run_is_pushed_after_a_later_one() {
     }
     let again = shop.data(&["--yes", "flow", "push", "1.0.0"]);
     assert!(again["repos"].as_array().expect("rows").iter().all(|row| row["state"] == "unchanged"), "{again}");
+}
+
+/// An agent pushes what a person consented to, as a command: these commits to these addresses, once, and no others.
+#[test]
+fn an_agent_pushes_by_consent_alone() {
+    let shop = Shop::new();
+    let at = |repo: &str, name: &str| {
+        let output = shop.git_command(&shop.origin(repo)).args(["rev-parse", "--verify", "-q", name]).output();
+        String::from_utf8_lossy(&output.expect("git starts").stdout).trim().to_owned()
+    };
+    let finished = |name: &str| {
+        shop.ok(&["flow", "feature", "start", name]);
+        shop.work(&format!("{name}.txt"));
+        shop.ok(&["flow", "feature", "finish", name]);
+    };
+    finished("login");
+    let mut client = shop.client(&[]);
+    let listed = client.result("tools/list", json!({})).to_string();
+    assert!(listed.contains("smctl_flow_feature_finish") && !listed.contains("smctl_flow_push"), "no tool: {listed}");
+    let push = json!({ "command": "mcpkg:flow:push", "wait_s": 0 });
+    let asked = execute(&mut client, push.clone());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    let effects = asked["error"]["details"]["effects"].to_string();
+    for (repo, _) in REPOS {
+        assert!(effects.contains(&format!("develop to {}", shop.id(repo, "develop"))), "{effects}");
+        assert!(effects.contains(&shop.origin(repo).display().to_string()), "{effects}");
+    }
+    approve(&shop.scratch, &asked);
+    // What a person did not see is not pushed with it.
+    finished("logout");
+    let other = execute(&mut client, with_nonce(&push, &asked));
+    assert_ne!(code(&other), "ok", "{other}");
+    assert_eq!(REPOS.map(|(repo, _)| at(repo, "develop")), ["", "", ""]);
+    let asked = execute(&mut client, push.clone());
+    assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+    approve(&shop.scratch, &asked);
+    let pushed = execute(&mut client, with_nonce(&push, &asked));
+    assert_eq!(pushed["state"], "succeeded", "{pushed}");
+    assert_eq!(states(&pushed["final_output"]), ["pushed"; 3], "{pushed}");
+    for (repo, _) in REPOS {
+        assert_eq!(at(repo, "develop"), shop.id(repo, "develop"));
+    }
+    client.finish();
+    // A contract's own server has no commands.
+    let mut client = Client::spawn(shop.command().args(["serve", "--as", "smctl"])).shake_hands("2025-06-18");
+    let refused = client.request("tools/call", json!({ "name": "smctl_flow_push", "arguments": {} }));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    client.finish();
+}
+
+fn states(data: &Value) -> Vec<&str> {
+    data["repos"].as_array().expect("rows").iter().filter_map(|row| row["state"].as_str()).collect()
 }

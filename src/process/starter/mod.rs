@@ -19,7 +19,7 @@ use std::path::Path;
 
 pub use enter::within;
 pub use libraries::{Libraries, of_own_program};
-pub use outside::{Finished, Left, Meeting, run};
+pub use outside::{Before, Finished, Left, Meeting, run};
 pub use own::{program, set_program};
 pub use protocol::{Ceilings, Copied, Ended, Output, Request, Within};
 

@@ -18,6 +18,9 @@ use crate::process::{Failure, Limits, Printed, Program};
 /// How long the other side is waited for once the sandbox has ended.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// What is to be done before the program itself starts, while its sandbox is made; it returns whether the program may start.
+pub type Before = Box<dyn FnOnce() -> bool + Send>;
+
 /// Something that a program left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
@@ -76,12 +79,19 @@ pub struct Finished {
     pub ran_out_of_memory: bool,
 }
 
-/// Runs `sandbox`, in which mcpkg's own program starts what `request` says. Where this fails, no part of it runs on.
+/// Runs `sandbox`, in which mcpkg's own program starts what `request` says, once `before` allows it. Where this fails, no part of
+/// it runs on.
 ///
 /// # Errors
 /// See [`Failure`]. A program that fails is no failure.
-pub fn run(sandbox: Program, request: Request, meeting: &Meeting, limits: &Limits<'_>) -> Result<Finished, Failure> {
-    let met = Met::begin(meeting, request, limits).map_err(Failure::Lost)?;
+pub fn run(
+    sandbox: Program,
+    request: Request,
+    meeting: &Meeting,
+    before: Option<Before>,
+    limits: &Limits<'_>,
+) -> Result<Finished, Failure> {
+    let met = Met::begin(meeting, request, before, limits).map_err(Failure::Lost)?;
     let Met { stdin, talk, met, met_again } = met;
     let sandbox = match stdin {
         // What is returned holds no end of the pair that the other side waits for.
@@ -133,7 +143,7 @@ struct Met {
 }
 
 impl Met {
-    fn begin(meeting: &Meeting, request: Request, limits: &Limits<'_>) -> io::Result<Self> {
+    fn begin(meeting: &Meeting, request: Request, before: Option<Before>, limits: &Limits<'_>) -> io::Result<Self> {
         let timeout = Some(limits.time.saturating_add(DRAIN));
         let ((sender, talk), (meets, met)) = (channel(), channel());
         let (stdin, accept): (_, Box<dyn FnOnce() -> io::Result<UnixStream> + Send>) = match meeting {
@@ -155,6 +165,10 @@ impl Met {
             let _ = accept().and_then(|channel| {
                 channel.set_write_timeout(timeout)?;
                 let _ = meets.send(channel.try_clone()?);
+                if before.is_some_and(|before| !before()) {
+                    // The starter inside ends where there is nothing to start.
+                    return channel.shutdown(Shutdown::Both);
+                }
                 listen(&channel, &request, &mut report)
             });
             let _ = sender.send(report);

@@ -60,6 +60,7 @@ pub fn probe() -> Result<(), String> {
         takes: Takes::Nothing,
         cancelled: &token,
         told: None,
+        before: None,
     });
     match ran {
         Ok(ran) if ran.ended == Some(Ended::Exited(0)) => Ok(()),

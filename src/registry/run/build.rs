@@ -196,5 +196,17 @@ fn job<'a>(
     limits: Limits,
     cancelled: &'a CancellationToken,
 ) -> Job<'a> {
-    Job { argv, variables, tree, given: &[], scratch, granted, limits, takes: Takes::Workspace, cancelled, told: None }
+    Job {
+        argv,
+        variables,
+        tree,
+        given: &[],
+        scratch,
+        granted,
+        limits,
+        takes: Takes::Workspace,
+        cancelled,
+        told: None,
+        before: None,
+    }
 }

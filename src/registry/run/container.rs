@@ -223,6 +223,7 @@ mod tests {
             takes,
             cancelled: &token,
             told: None,
+            before: None,
         };
         let loader = Some(PathBuf::from("/lib64/ld-linux.so.2"));
         container.arguments(&job, &Libraries { loader, files: Vec::new() }).expect("arguments").join(" ")

@@ -10,7 +10,7 @@ use super::choose::{choose, unavailable};
 use super::given::CallFiles;
 use super::permits::Permits;
 use super::plan::Plan;
-use super::record::{self, Asked, Facts};
+use super::record::{self, Asked, Facts, UnderWay};
 use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
 use crate::error::Result;
@@ -30,14 +30,14 @@ static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
 pub fn run(context: &Context, call: &Call) -> Result<Outcome> {
     (context.step_aside)();
     let asked = Asked { tool: &call.tool, action: &call.action, input: &call.input, verdict: &call.verdict };
-    let run = record::begin(context, asked)?;
+    let run = UnderWay::of(context, asked)?;
     let mut facts = Facts::default();
-    let result = attempt(context, call, &mut facts);
+    let result = attempt(context, call, &run, &mut facts);
     record::end(context, &run, facts, result.as_ref().err());
     result.map(|outcome| Outcome { run: run.id, ..outcome })
 }
 
-fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome> {
+fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) -> Result<Outcome> {
     let plan = Plan::of(context, call)?;
     let runner = choose(plan.wanted(context, call))?;
     plan.check_folders(&call.tool)?;
@@ -62,8 +62,13 @@ fn attempt(context: &Context, call: &Call, facts: &mut Facts) -> Result<Outcome>
         takes: Takes::Output,
         cancelled: &context.cancelled,
         told: Some(beat.tell()),
+        // While the sandbox is made the disk takes the row: the tool starts once it is there, or not at all.
+        before: Some(run.note(context)),
     });
     drop(beat);
+    if let Some(refusal) = run.refusal() {
+        return Err(refusal);
+    }
     let ran = ran.map_err(|why| match why {
         NotRun::Unavailable(why) => unavailable(call, runner.kind(), why),
         why => answer::not_run(&call.tool, &plan.limits, why),

@@ -54,7 +54,10 @@ impl Runner for Module {
         Vec::new()
     }
 
-    fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
+    fn run(&self, mut job: Job<'_>) -> Result<Ran, NotRun> {
+        if job.before.take().is_some_and(|before| !before()) {
+            return Err(NotRun::Unavailable("nothing was started".to_owned()));
+        }
         let ran = run(&self.context, &self.call, job).map_err(NotRun::Failed)?;
         let wasm::Ran { end, stdout, stderr, left } = ran;
         let (ended, reached) = match end {

@@ -100,6 +100,7 @@ impl Plan {
             takes: Takes::Output,
             cancelled: &token,
             told: None,
+            before: None,
         };
         let asked = choose::each(self.wanted(context, call));
         let chosen = asked.iter().find_map(|(_, found)| found.as_ref().ok());

@@ -1,5 +1,7 @@
 //! A row of every run and of every refused one, without contents. Where none can be written, nothing runs.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -8,6 +10,7 @@ use super::kind::RunnerKind;
 use crate::disk;
 use crate::error::{Error, Result};
 use crate::op::Context;
+use crate::process::starter::Before;
 use crate::store::RunHolder;
 use crate::store::tools::runs::{self, Begun, Ended, Run};
 
@@ -45,26 +48,69 @@ pub struct Facts {
 pub struct UnderWay {
     /// Its id.
     pub id: Uuid,
+    begun: Begun,
+    /// Whether its row was written; `None` until that was tried.
+    row: Arc<Mutex<Option<Result<()>>>>,
     _holder: RunHolder,
+}
+
+impl UnderWay {
+    /// Returns a run that nothing is noted of yet.
+    ///
+    /// # Errors
+    /// `E_READ_ONLY`, `E_MAY_ONLY_READ`, `E_FILE_FAILED`; `E_DB_UNAVAILABLE`.
+    pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
+        let begun = begun(context, asked);
+        let holder = context.store.hold_run(begun.uuid)?;
+        let holder = holder.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
+        Ok(Self { id: begun.uuid, begun, row: Arc::default(), _holder: holder })
+    }
+
+    /// Returns what notes that it begins, and says whether it could: see [`UnderWay::refusal`].
+    pub fn note(&self, context: &Context) -> Before {
+        let (store, begun, row) = (context.store.clone(), self.begun.clone(), Arc::clone(&self.row));
+        Box::new(move || {
+            let written = store.write(|db| runs::begin(db, &begun));
+            let may_start = written.is_ok();
+            *row.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
+            may_start
+        })
+    }
+
+    /// Takes why it could not be noted that it begins, where it could not: `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`,
+    /// `E_MAY_ONLY_READ`, `E_STORAGE`.
+    pub fn refusal(&self) -> Option<Error> {
+        let mut row = self.row.lock().unwrap_or_else(PoisonError::into_inner);
+        row.take_if(|written| written.is_err()).and_then(Result::err)
+    }
+
+    fn has_row(&self) -> bool {
+        matches!(*self.row.lock().unwrap_or_else(PoisonError::into_inner), Some(Ok(())))
+    }
 }
 
 /// Notes that a run begins.
 ///
 /// # Errors
-/// `E_DB_BUSY`, `E_DISK_FULL`, `E_READ_ONLY`, `E_MAY_ONLY_READ`, `E_STORAGE`.
+/// As [`UnderWay::of`] and [`UnderWay::refusal`].
 pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
-    let begun = begun(context, asked);
-    let holder = context.store.hold_run(begun.uuid)?;
-    let holder = holder.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
-    context.store.write(|db| runs::begin(db, &begun))?;
-    Ok(UnderWay { id: begun.uuid, _holder: holder })
+    let run = UnderWay::of(context, asked)?;
+    run.note(context)();
+    run.refusal().map_or(Ok(run), Err)
 }
 
-/// Notes how a run ended. Where that cannot be written, a line of the log says so: what ran did.
+/// Notes how a run ended; all of it, where it was refused before it began. Where that cannot be written, a line of the log says
+/// so: what ran did.
 pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Error>) {
-    let (run, ended) = (run.id, ended(context, facts, failure));
-    if let Err(error) = context.store.write(|db| runs::end(db, run, &ended)) {
-        tracing::warn!(%run, outcome = ended.outcome, %error, "how a run ended could not be written");
+    let ended = ended(context, facts, failure);
+    let written = context.store.write(|db| {
+        if !run.has_row() {
+            runs::begin(db, &run.begun)?;
+        }
+        runs::end(db, run.id, &ended)
+    });
+    if let Err(error) = written {
+        tracing::warn!(run = %run.id, outcome = ended.outcome, %error, "how a run ended could not be written");
     }
 }
 

@@ -12,7 +12,7 @@ use super::kind::RunnerKind;
 use super::limits::Limits;
 use super::mount::Mount;
 use crate::error::Error;
-use crate::process::starter::{Ended, Left};
+use crate::process::starter::{Before, Ended, Left};
 use crate::process::{Printed, Tell};
 
 /// One run, as a runner is given it: arguments and files were checked, and trust was asked for.
@@ -37,6 +37,9 @@ pub struct Job<'a> {
     pub cancelled: &'a CancellationToken,
     /// Told of each piece of standard error.
     pub told: Option<Tell>,
+    /// What is to be done before the tool itself starts, at the same time as what is made for it. Where it returns false nothing of
+    /// the tool runs, whatever the runner answers: who gave it knows why.
+    pub before: Option<Before>,
 }
 
 /// What is taken of a run.

@@ -30,12 +30,14 @@ pub(super) fn run(program: Program, mut job: Job<'_>, start: Start<'_>) -> Resul
         None => program,
     };
     let limits = process::Limits::new(job.limits.time, job.cancelled);
-    let finished = starter::run(program, start.request, &start.meeting, &limits).map_err(|failure| match failure {
-        Failure::NotStarted(error) => NotRun::Unavailable((start.not_started)(&error)),
-        Failure::TimedOut => NotRun::TimedOut,
-        Failure::Cancelled => NotRun::Cancelled,
-        Failure::Lost(error) => NotRun::Lost(error),
-    })?;
+    let before = job.before.take();
+    let finished =
+        starter::run(program, start.request, &start.meeting, before, &limits).map_err(|failure| match failure {
+            Failure::NotStarted(error) => NotRun::Unavailable((start.not_started)(&error)),
+            Failure::TimedOut => NotRun::TimedOut,
+            Failure::Cancelled => NotRun::Cancelled,
+            Failure::Lost(error) => NotRun::Lost(error),
+        })?;
     if !finished.began {
         let line = first_line(&finished.stderr).unwrap_or_else(|| format!("it ended with {}", finished.status));
         return Err(NotRun::Unavailable((start.not_made)(&line)));

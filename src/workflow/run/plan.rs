@@ -11,7 +11,7 @@ use crate::hex;
 use crate::op::Context;
 use crate::store::projects;
 use crate::workflow::check::{Sound, checked};
-use crate::workflow::commands::reachable;
+use crate::workflow::commands::{self, reachable};
 use crate::workflow::definition::InputType;
 use crate::workflow::engine::program::Program;
 use crate::workflow::plan::{Given, Plan as Planned, planned};
@@ -59,11 +59,15 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     arguments::check(context, &spec, &with)?;
     let project = project(context)?;
     let definition = json!({ "command": spec.id, "with": with });
-    let hash = hash(&definition, [&*spec], &project);
+    let foreseen = commands::foresee(context, &spec, &with)?;
+    let mut hash = hash(&definition, [&*spec], &project);
+    if !foreseen.is_empty() {
+        hash = hex::encode(&disk::sha256(json!([hash, foreseen]).to_string().as_bytes()));
+    }
     let program = Program::of_command(Arc::clone(&spec), with);
     Ok(Plan {
         summary: format!("Run {}", spec.id),
-        effects: effects::of(&program),
+        effects: effects::of(&program).into_iter().chain(foreseen).collect(),
         may_be_confirmed: !matches!(spec.source, SourceKind::Catalogs | SourceKind::Plugins)
             || spec.effect == CommandEffect::Read,
         program,

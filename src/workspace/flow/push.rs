@@ -48,11 +48,26 @@ impl Operation for Push {
     const LONG: bool = true;
     const SHAPE: Shape = super::super::SHAPE;
     const GROUP: &'static str = super::super::GROUP;
-    const FACES: Faces = Faces::Shell;
+    const FACES: Faces = Faces::Command;
     type Output = crate::op::NoOutput;
 
     fn subject(&self) -> String {
         self.name.clone().unwrap_or_default()
+    }
+
+    fn foresee(&self, context: &Context) -> Result<Vec<String>> {
+        let workspace = Workspace::open(context)?;
+        let run = chosen(context, &workspace, self.name.as_deref())?;
+        let mut lines =
+            vec![format!("{} {} of the workspace '{}'", run.operation, run.subject, workspace.manifest.name)];
+        for row in of_run(context, &workspace, &run)?.iter().filter(|row| !row.updates.is_empty()) {
+            let folder = workspace.folder(workspace.repo(&row.repo)?)?;
+            let addresses = remote::pushed_to(&Git::of(&folder, &context.cancelled))?;
+            lines.push(format!("{}, to {}:", row.repo, redact(&addresses.join(" and "))));
+            lines.extend(row.updates.iter().map(|update| format!("  {}", exactly(update))));
+        }
+        lines.push("git runs the hooks that these repositories have for a push, with your rights".to_owned());
+        Ok(lines)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
@@ -62,8 +77,11 @@ impl Operation for Push {
         if self.dry_run {
             return Ok(shown(&run, &rows, true));
         }
-        let what = format!("{} {}", run.operation, run.subject);
-        confirm(context, &what, Body::Table(table(&rows)))?;
+        // An agent's came as a command, to which a person consented: see `foresee`.
+        if context.is_shell() {
+            let what = format!("{} {}", run.operation, run.subject);
+            confirm(context, &what, Body::Table(table(&rows)))?;
+        }
         let _lock = Lock::take(context, &workspace.root, "flow push")?;
         carry_out(context, &workspace, &run, &rows)
     }
@@ -262,6 +280,14 @@ fn words(update: &Update) -> String {
     match update {
         Update::Set { name, id } => format!("{} to {}", plain(name), super::rows::at(id)),
         Update::Delete { name, .. } => format!("delete {}", plain(name)),
+    }
+}
+
+/// As [`words`], with the whole ids: a person consents to these commits and to no others.
+fn exactly(update: &Update) -> String {
+    match update {
+        Update::Set { name, id } => format!("{} to {id}", plain(name)),
+        Update::Delete { name, old } => format!("delete {} at {old}", plain(name)),
     }
 }
 

@@ -13,7 +13,7 @@ fn commands_are_found_and_shown() {
     mcpkg:prompt:create	write	Create a new prompt in the selected project
     mcpkg:prompt:list	read	List the prompts, commands and instructions stored in the selected…
     --- stderr
-    hint: there are more: `--cursor WyJjb21tYW5kcyIsW2ZhbHNlLDEsNDYyNDg1MTE0MTMwOTA5MTA4NCwibWNwa2c6cHJvbXB0Omxpc3QiXV0`, or a higher --limit
+    hint: there are more: `--cursor WyJjb21tYW5kcyIsW2ZhbHNlLDEsNDYyNDg5ODYxODI2MjA1NTM0OCwibWNwa2c6cHJvbXB0Omxpc3QiXV0`, or a higher --limit
     "#);
     assert_snapshot!(scratch.run(&["command", "search", "kangaroo"]), @r#"
     status: 0

@@ -45,13 +45,12 @@ impl Ground {
 
     /// A person at a terminal who says yes.
     pub fn person(&self) -> Context {
-        Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..self.scratch.context() }
+        person(&self.scratch)
     }
 
     /// The person approves what an agent asks for.
     pub fn approve(&self, asked: &Value) {
-        let id = asked["error"]["details"]["consent"].as_str().expect("a request");
-        request::approve(&self.person(), Uuid::parse_str(id).expect("an id")).expect("it is approved");
+        approve(&self.scratch, asked);
     }
 
     /// How many requests came that change something.
@@ -68,6 +67,17 @@ impl Ground {
         assert_eq!(ids.len(), 1, "{runs}");
         self.scratch.json(&["workflow", "runs", ids[0]])
     }
+}
+
+/// A person at a terminal who says yes.
+fn person(scratch: &Scratch) -> Context {
+    Context { confirmation: Confirmation::Ask, ask: Arc::new(|_, _| Ok(())), ..scratch.context() }
+}
+
+/// A person approves what an agent asks for.
+pub fn approve(scratch: &Scratch, asked: &Value) {
+    let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+    request::approve(&person(scratch), Uuid::parse_str(id).expect("an id")).expect("it is approved");
 }
 
 /// Calls `execute`, and returns its object.
