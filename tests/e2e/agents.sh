@@ -9,11 +9,13 @@ cd "$(dirname "$0")/../.."
 need_node
 need_mcpkg
 
-# agent FOLDER PACKAGE@VERSION FILE: sets `agent` to the program of a package that has one for each system.
+# agent NAME: sets `agent` to the program of that agent, which agents.txt names.
 agent() {
-    npm_packages "$1" "$2"
-    agent=$(find "$outside/$1/node_modules" -type f -path "$3" | head -n 1)
-    [ -n "$agent" ] || skip "$2 has no program for this machine"
+    local folder package file
+    read -r folder package file < <(sed -n "s/^$1 //p" tests/e2e/agents.txt) || { echo "there is no agent $1" && exit 2; }
+    npm_packages "$folder" "$package"
+    agent=$(find "$outside/$folder/node_modules" -type f -path "$file" | head -n 1)
+    [ -n "$agent" ] || skip "$package has no program for this machine"
 }
 
 scratch=$(mktemp -d)
@@ -27,24 +29,9 @@ export E2E_MODEL="$address"
 
 [ $# -gt 0 ] || set -- claude codex copilot gemini opencode
 for name in "$@"; do
+    agent "$name"
     scripts="agents_tools.mjs agents_forms.mjs"
-    case $name in
-    claude)
-        agent claude-code @anthropic-ai/claude-code@2.1.330 '*/claude-code-*/claude'
-        scripts="agents.mjs $scripts"
-        ;;
-    codex) agent codex @openai/codex@0.169.0 '*/codex-*/bin/codex' ;;
-    copilot) agent copilot @github/copilot@1.0.102 '*/copilot-*/copilot' ;;
-    gemini) agent gemini @google/gemini-cli@0.61.0 '*/gemini-cli/bundle/gemini.js' ;;
-    opencode)
-        agent opencode opencode-ai@1.18.33 '*/opencode-*/bin/opencode'
-        scripts="agents.mjs $scripts"
-        ;;
-    *)
-        echo "there is no agent $name"
-        exit 2
-        ;;
-    esac
+    case $name in claude | opencode) scripts="agents.mjs $scripts" ;; esac
     for script in $scripts; do
         E2E_AGENT="$agent" node "tests/e2e/$script" "$name" | tee -a "$results"
     done

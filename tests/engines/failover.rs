@@ -8,10 +8,11 @@ use mcpkg::error::Code;
 use mcpkg::store::events::{NewEvent, append};
 use mcpkg::store::watch::Change;
 use mcpkg::store::{Access, Store};
+use serde_json::{Value, json};
 
 use super::{free_port, insert, names, project};
-use crate::support::eventually;
 use crate::support::postgres::Server;
+use crate::support::{Http, Scratch, eventually, http};
 
 /// How many writes are acknowledged before the primary is lost, and after.
 const WRITES: usize = 40;
@@ -121,4 +122,33 @@ fn a_standby_is_read_and_is_written_once_it_is_the_primary() {
     write(&store, "after").expect("the same store writes");
     is_told("the new primary tells of it");
     assert_eq!(names(&store), ["after", "before"]);
+}
+
+/// What a request asks of a database that is gone is answered by its id, so that its client knows which one failed.
+#[test]
+fn a_request_is_answered_by_its_id_while_the_database_is_down() {
+    let Some(server) = Server::start() else { return };
+    let scratch = Scratch::new();
+    let address = server.database();
+    let shell = |words: &[&str]| {
+        let mut command = scratch.command();
+        command.env("MCPKG_DB", &address).args(words);
+        command
+    };
+    let made = scratch.finish(&mut shell(&["project", "create", "p"]));
+    assert_eq!(made.status, 0, "{made}");
+    let made = scratch.finish(&mut shell(&["--json", "access", "create", "agent"]));
+    let made: Value = serde_json::from_str(&made.stdout).unwrap_or_else(|_| panic!("{made}"));
+    let http = Http::spawn(&mut shell(&["--json", "serve", "--http", "--port", "0"]));
+    let bearer = format!("Bearer {}", made["key"].as_str().expect("a key"));
+    let ask = |id: Value| {
+        let request = http::modern("/mcp", "prompts/list", json!({})).edited(|message| message["id"] = id);
+        http.send(&request.with("Authorization", &bearer))
+    };
+    assert_eq!(ask(json!(1)).message()["id"], 1);
+    server.kill();
+    for id in [json!(7), json!("seven")] {
+        let answer = ask(id.clone());
+        assert_eq!((&answer.message()["id"], answer.message()["error"].is_object()), (&id, true), "{}", answer.text());
+    }
 }

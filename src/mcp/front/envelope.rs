@@ -52,7 +52,16 @@ pub(in crate::mcp) enum Envelope<'a> {
     Invalid { id: Id<'a>, why: String },
 }
 
-impl Envelope<'_> {
+impl<'a> Envelope<'a> {
+    /// The id that an answer to it carries, as it stands there.
+    pub(in crate::mcp) fn id(&self) -> Option<&'a str> {
+        match self {
+            Envelope::Request { id, .. } => Some(id),
+            Envelope::Invalid { id, .. } => id.known(),
+            Envelope::Notification { .. } | Envelope::Response { .. } => None,
+        }
+    }
+
     /// Whether something comes back for it.
     pub(in crate::mcp) fn wants_answer(&self) -> bool {
         matches!(self, Envelope::Request { .. } | Envelope::Invalid { .. })

@@ -1,16 +1,16 @@
 //! One attempt at a step: noted before its request leaves, and what came of it after.
 
 use serde_json::{Map, Value};
-use uuid::Uuid;
 
+use super::beginning::{beginning, deadline, key, note};
 use super::drive::Drive;
-use super::program::place;
 use super::sealed::Sealed;
 use super::stop::Signal;
 use crate::error::Result;
 use crate::op::Context;
-use crate::store::runs::attempts::{self, Begun, Ended};
-use crate::store::runs::{self, steps};
+use crate::store::runs::attempts::{self, Ended};
+use crate::store::runs::steps::Step;
+use crate::store::runs::{self, StepState};
 use crate::workflow::commands;
 use crate::workflow::running::{Answered, Failed, Running};
 use crate::workflow::spec::{CommandSpec, Idempotency, OutputContract};
@@ -23,6 +23,8 @@ const EXCERPT: usize = 300;
 pub struct Attempt {
     /// Its number among those of its step.
     pub number: i64,
+    /// Its round of `repeat`.
+    pub round: i64,
     /// What came of it.
     pub outcome: Result<Answered, Failed>,
     /// What cut it, where something did.
@@ -32,58 +34,43 @@ pub struct Attempt {
 }
 
 impl Drive<'_> {
-    /// Makes an attempt at a step. Where it cannot be noted, nothing is sent.
+    /// Makes an attempt at a step, after the `last` one. Where it cannot be noted, nothing is sent.
     ///
     /// # Errors
     /// What keeps it from being noted: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`.
     pub fn attempt(
         &mut self,
         seq: usize,
-        round: i64,
+        last: Option<&attempts::Attempt>,
         with: &Map<String, Value>,
         body: Option<&Value>,
     ) -> Result<Attempt> {
         let step = &self.program.steps[seq];
-        let spec = &step.spec;
-        let context = self.context;
-        let place = place(seq);
-        let key = (spec.idempotency == Idempotency::Key).then(|| key(self.uuid, &step.id, round).to_string());
-        let arguments = arguments(with, body);
-        let (host, path) = (spec.base_url.as_deref().map(host), spec.path.clone());
-        let deadline = step.repeat.as_ref().map(|repeat| context.clock.now().saturating_add(repeat.timeout));
-        let deadline = self.rows[seq].deadline_at.or(deadline);
-        let mut begun = Begun {
-            seq: place,
-            number: 1,
-            round,
-            key: key.clone(),
-            actor: context.caller.actor().to_owned(),
-            command: spec.id.clone(),
-            method: spec.method.clone(),
-            host,
-            path,
-            arguments: self.known.shown(&arguments).to_string(),
-            started_at: context.clock.now(),
-        };
-        let run = self.run;
-        let last = self.note(|db| {
-            let last = attempts::last(db, run, place)?;
-            begun.number = last.as_ref().map_or(0, |last| last.begun.number) + 1;
-            attempts::begin(db, run, &begun)?;
-            steps::begin(db, run, place, round, deadline, begun.started_at)?;
-            runs::set_waiting(db, run, false)?;
-            Ok(last)
-        })?;
-        self.rows[seq].rounds = round;
-        self.rows[seq].deadline_at = deadline;
-        let token = self.stop.begin_attempt(may_repeat(spec));
-        let within = Context { cancelled: token, ..context.clone() };
-        let outcome = commands::run(&within, &Running { spec, with, body, key: key.as_deref() });
+        let round = round(&self.rows[seq], last);
+        let is_noted = std::mem::take(&mut self.is_begun);
+        let number = last.map_or(0, |last| last.begun.number) + i64::from(!is_noted);
+        let mut begun = beginning(self.context, self.uuid, step, seq, (with, body), &mut self.known);
+        (begun.number, begun.round) = (number, round);
+        begun.key = key(self.uuid, step, round);
+        let deadline = self.rows[seq].deadline_at.or_else(|| deadline(step, begun.started_at));
+        if !is_noted {
+            let waited = self.rows[seq].state == StepState::Waiting;
+            self.note(|db| {
+                note(db, self.run, &begun, deadline)?;
+                if waited { runs::set_waiting(db, self.run, false) } else { Ok(()) }
+            })?;
+        }
+        let row = &mut self.rows[seq];
+        (row.state, row.rounds, row.deadline_at) = (StepState::Running, round, deadline);
+        let token = self.stop.begin_attempt(may_repeat(&step.spec));
+        let within = Context { cancelled: token, ..self.context.clone() };
+        let running = Running { spec: &step.spec, with, body, key: begun.key.as_deref() };
+        let outcome = commands::run(&within, &running);
         let cut = self.stop.end_attempt();
         // One that was looked at again by a resume has no answer either.
-        let again =
-            last.is_some_and(|last| last.begun.round == round && last.ended.is_none_or(|ended| ended.outcome == LOST));
-        Ok(Attempt { number: begun.number, outcome, cut, again })
+        let lost = |last: &attempts::Attempt| last.ended.as_ref().is_none_or(|ended| ended.outcome == LOST);
+        let again = !is_noted && last.is_some_and(|last| last.begun.round == round && lost(last));
+        Ok(Attempt { number, round, outcome, cut, again })
     }
 
     /// Returns what is kept of an attempt, and the answer without its secrets.
@@ -134,25 +121,12 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the idempotency key of a round of a step: the same however often it is sent.
-fn key(run: Uuid, step: &str, round: i64) -> Uuid {
-    Uuid::new_v5(&run, format!("{step}\0{round}").as_bytes())
-}
-
-/// Returns all that a command is given, as one value.
-fn arguments(with: &Map<String, Value>, body: Option<&Value>) -> Value {
-    let mut all = with.clone();
-    if let Some(body) = body {
-        all.insert("body".to_owned(), body.clone());
+/// Returns the round that comes next: one whose answer did not come is made again.
+fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
+    match last {
+        Some(last) if last.ended.as_ref().is_none_or(|ended| ended.outcome != "ok") => last.begun.round,
+        _ => row.rounds + 1,
     }
-    Value::Object(all)
-}
-
-/// Returns the host of an address, with its port where one is said.
-fn host(address: &str) -> String {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, host)| host).to_owned()
 }
 
 fn excerpt(value: &Value) -> String {
@@ -191,21 +165,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn a_key_is_that_of_a_run_a_step_and_a_round() {
-        let run = Uuid::from_u128(7);
-        assert_eq!(key(run, "create", 1), key(run, "create", 1));
-        assert_ne!(key(run, "create", 1), key(run, "create", 2));
-        assert_ne!(key(run, "create", 1), key(run, "creat", 1));
-        assert_ne!(key(run, "create", 1), key(Uuid::from_u128(8), "create", 1));
-    }
-
-    #[test]
-    fn the_host_of_an_address_has_no_password() {
-        assert_eq!(host("https://api.example.com/v1"), "api.example.com");
-        assert_eq!(host("http://me:secret@127.0.0.1:80"), "127.0.0.1:80");
-    }
 
     #[test]
     fn a_field_that_is_missing_is_named() {

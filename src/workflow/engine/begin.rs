@@ -1,10 +1,14 @@
-//! A run begins: its row, its steps and the end of the consent to it are one transaction.
+//! A run begins: its row, its steps, the end of the consent to it and, where it can, the first attempt are one transaction.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::beginning::{beginning, deadline, note};
 use super::program::Program;
+use super::sealed::Known;
+use super::values::Values;
 use crate::approved::Kind;
+use crate::clock::Millis;
 use crate::consent::request::Consent;
 use crate::disk;
 use crate::error::{Error, Result};
@@ -12,6 +16,7 @@ use crate::hex;
 use crate::op::Context;
 use crate::store::RunHolder;
 use crate::store::projects;
+use crate::store::runs::attempts;
 use crate::store::runs::{self, New};
 use crate::store::watch;
 
@@ -36,6 +41,8 @@ pub struct Begun {
     pub run: Uuid,
     /// The right to work on it.
     pub holder: RunHolder,
+    /// Whether the attempt at its first step is noted already.
+    pub is_begun: bool,
 }
 
 /// Begins a run, and uses the consent to it up.
@@ -50,6 +57,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
     let steps: Vec<(&str, &str)> = program.steps.iter().map(|step| (step.id.as_str(), step.spec.id.as_str())).collect();
     let (inputs, definition) = (Value::Object(program.inputs.clone()).to_string(), definition.to_string());
     let (author, asker) = (context.author(), context.caller.asker());
+    let first = first(context, program, run);
     let generation = context.store.write(|db| {
         let project = projects::resolve(db, &context.selection)?;
         consent.consume(context, db)?;
@@ -65,13 +73,30 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
             actor: author.actor,
             now: author.now,
         };
-        runs::begin(db, &new, &steps)?;
+        let id = runs::begin(db, &new, &steps)?;
+        if let Some((begun, until)) = &first {
+            note(db, id, begun, *until)?;
+        }
         let project = project.as_ref().map(|project| project.name.as_str());
         context.event(db, author, project, program.operation(), &run.to_string())?;
         watch::generation(db)
     })?;
     record(context, run, plan_hash, &generation);
-    Ok(Begun { run, holder })
+    Ok(Begun { run, holder, is_begun: first.is_some() })
+}
+
+/// Returns the attempt that a run begins with, and until when it is repeated: none where a condition or a secret comes first, or
+/// where its arguments cannot be filled in, which its step says.
+fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::Begun, Option<Millis>)> {
+    let step = program.steps.first()?;
+    if step.condition.is_some() || !step.reads_no_secret() || !program.secret_inputs.is_empty() {
+        return None;
+    }
+    let values = Values::of(program, &context.cancelled).ok()?;
+    let (with, body) = values.arguments(step, &Map::new(), &context.cancelled).ok()?;
+    let begun = beginning(context, run, step, 0, (&with, body.as_ref()), &mut Known::default());
+    let until = deadline(step, begun.started_at);
+    Some((begun, until))
 }
 
 /// Notes outside of the database that this run was begun on this machine with this plan, and in which generation of the database

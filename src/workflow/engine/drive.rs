@@ -1,9 +1,11 @@
 //! The work on a run: its steps one after the other, until it ends or something stops it.
 
+use std::cell::Cell;
+
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::begin;
+use super::begin::{self, Begun};
 use super::earlier::answers;
 use super::program::{Program, place};
 use super::sealed::Known;
@@ -12,10 +14,12 @@ use super::values::Values;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::redact::redacted;
+use crate::clock::Millis;
 use crate::store::events::{self, NewEvent};
+use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, State, StepState, steps};
-use crate::store::{Db, RunHolder, watch};
+use crate::store::{Db, watch};
 
 /// The work on a run.
 pub struct Drive<'a> {
@@ -39,8 +43,30 @@ pub struct Drive<'a> {
     pub rows: Vec<Step>,
     /// What may end the work.
     pub stop: &'a Stop,
+    /// Whether the first attempt is noted already, with the begin of the run.
+    pub is_begun: bool,
+    /// The steps that ended and are not noted yet: see [`Drive::note`].
+    held: Cell<Vec<Over>>,
     /// How it ended, once that is noted.
-    pub ended: Option<State>,
+    ended: Option<State>,
+}
+
+/// A step that ended.
+struct Over {
+    seq: usize,
+    state: StepState,
+    reason: Option<String>,
+    at: Millis,
+    left: Left,
+}
+
+/// What is kept of a step beside how it ended.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// The number of its last attempt, and what came of it.
+    pub attempt: Option<(i64, Ended)>,
+    /// What it answered, and the JSON pointers of the secrets that were taken out, both as JSON.
+    pub output: Option<(String, String)>,
 }
 
 /// How a run ends.
@@ -62,12 +88,13 @@ pub enum Next {
     Uncertain,
 }
 
-/// Works on a run until it ends, or something stops it. `holder` is the right to do so, and is given back then.
+/// Works on a run until it ends, or something stops it. The right to do so is given back then.
 ///
 /// # Errors
 /// What keeps the run from noting how far it is: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`; it is interrupted
 /// then. That a step failed is no error.
-pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder) -> Result<()> {
+pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
+    let Begun { run, holder, is_begun } = begun;
     let found = context.store.read(|db| {
         let Some(found) = runs::get(db, run)? else { return Ok(None) };
         let rows = steps::of(db, found.id)?;
@@ -83,16 +110,23 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
     let stop = Stop::default();
     let project = project.as_deref();
     let (run, uuid) = (found.id, found.uuid);
-    let ended = None;
-    let mut drive = Drive { context, program, run, uuid, generation, project, values, known, rows, stop: &stop, ended };
+    let mut drive = Drive {
+        context,
+        program,
+        run,
+        uuid,
+        generation,
+        project,
+        values,
+        known,
+        rows,
+        stop: &stop,
+        is_begun,
+        held: Cell::default(),
+        ended: None,
+    };
     let worked = stop.watched(context, found.id, || drive.work());
-    let generation = &drive.generation;
-    let is_over = context.store.read(|db| {
-        let found = runs::get(db, uuid)?;
-        Ok(found.is_none_or(|run| run.state.is_over()) || !runs::stands(db, run, uuid, generation)?)
-    });
-    // Of one that was restored nobody knows what it did since the backup: a resume asks anew.
-    if is_over.is_ok_and(|is_over| is_over) {
+    if drive.is_over() {
         begin::forget(context, uuid, &found.plan_hash);
     }
     drop(holder);
@@ -100,32 +134,76 @@ pub fn drive(context: &Context, program: &Program, run: Uuid, holder: RunHolder)
 }
 
 impl Drive<'_> {
-    /// Notes something of the run in one transaction.
+    /// Notes something of the run in one transaction, after the steps that ended since the last note: what a step answered and the
+    /// attempt at the next one are one commit, since nothing but the filling in of arguments lies between them.
     ///
     /// # Errors
     /// `E_RUN_STATE` where the run was deleted meanwhile, or the database restored; `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`,
     /// `E_STORAGE`.
     pub fn note<T>(&self, what: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
-        self.context.store.write(|db| match runs::stands(db, self.run, self.uuid, &self.generation)? {
-            true => what(db),
+        let held = self.held.take();
+        let noted = self.context.store.write(|db| match runs::stands(db, self.run, self.uuid, &self.generation)? {
+            true => {
+                held.iter().try_for_each(|over| self.note_over(db, over))?;
+                what(db)
+            }
             false => Err(Error::new(
                 Code::RunState,
                 format!("Run {} was deleted while it was under way, or the database was restored", self.uuid),
             )),
-        })
+        })?;
+        held.iter().for_each(|over| self.tell(over));
+        Ok(noted)
+    }
+
+    /// Notes the steps that ended, where something else comes before the next attempt.
+    ///
+    /// # Errors
+    /// As [`Drive::note`].
+    pub fn note_held(&self) -> Result<()> {
+        let held = self.held.take();
+        let is_noted = held.is_empty();
+        self.held.set(held);
+        if is_noted { Ok(()) } else { self.note(|_| Ok(())) }
+    }
+
+    fn note_over(&self, db: &Db<'_>, over: &Over) -> Result<()> {
+        let Over { seq, state, reason, at, left } = over;
+        let place = place(*seq);
+        if let Some((number, ended)) = &left.attempt {
+            attempts::end(db, self.run, place, *number, ended)?;
+        }
+        if let Some((output, taken_out)) = &left.output {
+            steps::keep_output(db, self.run, place, output, taken_out)?;
+        }
+        steps::end(db, self.run, place, *state, reason.as_deref(), *at)?;
+        let is_well = matches!(state, StepState::Succeeded | StepState::Skipped);
+        self.event(db, Some(*seq), if is_well { "ok" } else { "E_STEP_FAILED" })
     }
 
     fn work(&mut self) -> Result<()> {
+        let worked = self.steps();
+        if worked.is_err()
+            && let Err(error) = self.note_held()
+        {
+            tracing::warn!(run = %self.uuid, %error, "what the last step answered could not be noted");
+        }
+        worked
+    }
+
+    fn steps(&mut self) -> Result<()> {
         for seq in 0..self.program.steps.len() {
             if self.rows[seq].state.is_over() {
                 continue;
             }
-            let next = match self.stop.signal(self.context, self.run) {
+            // What ends the work ends an attempt that is noted as it ends any other: once that is under way.
+            let signal = if self.is_begun { None } else { self.stop.signal(self.context, self.run) };
+            let next = match signal {
                 Some(signal) => Next::Stopped(signal),
                 None => self.step(seq)?,
             };
             match next {
-                Next::Step => self.tell(seq),
+                Next::Step => {}
                 Next::Stopped(signal) => return self.stopped(signal),
                 Next::Uncertain => return self.uncertain(seq),
             }
@@ -133,30 +211,31 @@ impl Drive<'_> {
         self.finish()
     }
 
-    /// Notes how a step ended, with the event that tells it; where it is the last one, the end of the run with it.
+    /// Whether the run is over: it ended, was deleted, or is one of which nobody knows what it did since a backup was made.
+    fn is_over(&self) -> bool {
+        self.ended.is_some()
+            || self.context.store.read(|db| {
+                let found = runs::get(db, self.uuid)?;
+                let is_over = found.is_none_or(|run| run.state.is_over());
+                Ok(is_over || !runs::stands(db, self.run, self.uuid, &self.generation)?)
+            })
+            .unwrap_or(false)
+    }
+
+    /// Says how a step ended. That is noted with the next attempt; where it is the last one, at once with the end of the run.
     ///
     /// # Errors
-    /// `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
-    pub fn end_step(
-        &mut self,
-        seq: usize,
-        state: StepState,
-        reason: Option<&str>,
-        before: impl FnOnce(&Db<'_>) -> Result<()>,
-    ) -> Result<()> {
+    /// As [`Drive::note`].
+    pub fn end_step(&mut self, seq: usize, state: StepState, reason: Option<&str>, left: Left) -> Result<()> {
         let reason = reason.map(|reason| self.known.hidden_in(reason));
-        let now = self.context.clock.now();
-        let outcome = if matches!(state, StepState::Succeeded | StepState::Skipped) { "ok" } else { "E_STEP_FAILED" };
         self.rows[seq].state = state;
         self.rows[seq].reason.clone_from(&reason);
-        let end = self.rows.iter().all(|row| row.state.is_over()).then(|| self.end());
-        self.note(|db| {
-            before(db)?;
-            steps::end(db, self.run, place(seq), state, reason.as_deref(), now)?;
-            self.event(db, Some(seq), outcome)?;
-            end.as_ref().map_or(Ok(()), |end| self.note_end(db, end))
-        })?;
-        self.ended = end.map(|end| end.state);
+        self.held.get_mut().push(Over { seq, state, reason, at: self.context.clock.now(), left });
+        if self.rows.iter().all(|row| row.state.is_over()) {
+            let end = self.end();
+            self.note(|db| self.note_end(db, &end))?;
+            self.ended = Some(end.state);
+        }
         Ok(())
     }
 
@@ -255,11 +334,11 @@ impl Drive<'_> {
         )
     }
 
-    fn tell(&self, seq: usize) {
-        let (row, total) = (&self.rows[seq], self.rows.len() as u64);
-        let why = row.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-        let told = format!("step {}: {}{why}", row.name, row.state.word());
-        (self.context.progress)(&told, seq as u64 + 1, total);
+    fn tell(&self, over: &Over) {
+        let (row, total) = (&self.rows[over.seq], self.rows.len() as u64);
+        let why = over.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let told = format!("step {}: {}{why}", row.name, over.state.word());
+        (self.context.progress)(&told, over.seq as u64 + 1, total);
         (self.context.say)(&told);
     }
 }

@@ -59,6 +59,17 @@ pub struct Planned {
     pub fields: Vec<OutputField>,
 }
 
+impl Planned {
+    /// Whether its arguments are filled in without a look at a secret.
+    pub fn reads_no_secret(&self) -> bool {
+        let named = match &self.with {
+            Arguments::Plain { secrets, .. } => secrets.as_slice(),
+            Arguments::Templates(_) => &[],
+        };
+        self.secrets.is_empty() && named.is_empty()
+    }
+}
+
 /// The arguments of a step's command.
 #[derive(Clone, Debug)]
 pub enum Arguments {

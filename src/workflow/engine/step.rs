@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::attempt::{Attempt, lacks, may_repeat};
-use super::drive::{Drive, Next};
+use super::drive::{Drive, Left, Next};
 use super::program::{Planned, place};
 use super::stop::Signal;
 use crate::clock::Millis;
@@ -46,6 +46,10 @@ impl Drive<'_> {
                 Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
             }
         }
+        // To read a secret may take as long as its program does.
+        if !step.reads_no_secret() {
+            self.note_held()?;
+        }
         let arguments = self.secrets(step).and_then(|secrets| {
             let cancelled = &self.context.cancelled;
             self.values.arguments(step, &secrets, cancelled)
@@ -58,9 +62,9 @@ impl Drive<'_> {
             if let Some(signal) = self.wait(seq)? {
                 return Ok(Next::Stopped(signal));
             }
-            let round = self.round(seq)?;
-            let attempt = self.attempt(seq, round, &with, body.as_ref())?;
-            if let Some(next) = self.conclude(seq, round, attempt)? {
+            let last = self.last(seq)?;
+            let attempt = self.attempt(seq, last.as_ref(), &with, body.as_ref())?;
+            if let Some(next) = self.conclude(seq, attempt)? {
                 return Ok(next);
             }
         }
@@ -83,22 +87,22 @@ impl Drive<'_> {
     }
 
     fn leave(&mut self, seq: usize, state: StepState, reason: &str) -> Result<Next> {
-        self.end_step(seq, state, Some(reason), |_| Ok(()))?;
+        self.end_step(seq, state, Some(reason), Left::default())?;
         Ok(Next::Step)
     }
 
-    /// Returns the round that comes next: one whose answer did not come is made again.
-    fn round(&self, seq: usize) -> Result<i64> {
-        let last = self.context.store.read(|db| attempts::last(db, self.run, place(seq)))?;
-        Ok(match last {
-            Some(last) if last.ended.as_ref().is_none_or(|ended| ended.outcome != "ok") => last.begun.round,
-            _ => self.rows[seq].rounds + 1,
-        })
+    /// Returns the last attempt at a step, where there was one.
+    fn last(&self, seq: usize) -> Result<Option<attempts::Attempt>> {
+        match self.rows[seq].rounds {
+            0 => Ok(None),
+            _ => self.context.store.read(|db| attempts::last(db, self.run, place(seq))),
+        }
     }
 
     /// Waits until the next round may begin; returns what ended the wait, where something did.
     fn wait(&mut self, seq: usize) -> Result<Option<Signal>> {
         let Some(next_at) = self.rows[seq].next_at.take() else { return Ok(None) };
+        self.note_held()?;
         let every = self.program.steps[seq].repeat.as_ref().map_or(0, |repeat| repeat.every);
         // A clock that went back makes nobody wait for longer than one round.
         let left = next_at.saturating_sub(self.context.clock.now()).clamp(0, every);
@@ -106,8 +110,8 @@ impl Drive<'_> {
     }
 
     /// Notes what came of an attempt; returns what comes next, or nothing where there is another round.
-    fn conclude(&mut self, seq: usize, round: i64, attempt: Attempt) -> Result<Option<Next>> {
-        let Attempt { number, outcome, cut, again } = attempt;
+    fn conclude(&mut self, seq: usize, attempt: Attempt) -> Result<Option<Next>> {
+        let Attempt { number, round, outcome, cut, again } = attempt;
         match outcome {
             Ok(answered) => {
                 let decided = self.decide(seq, round, &answered.output);
@@ -117,11 +121,9 @@ impl Drive<'_> {
                 };
                 let output = answered.output.clone();
                 let (ended, sealed) = self.ended(seq, &Ok(answered), reason.as_deref());
-                let (kept, taken_out) = match sealed {
-                    Some(sealed) => (sealed.value.to_string(), serde_json::json!(sealed.at).to_string()),
-                    None => ("null".to_owned(), "[]".to_owned()),
-                };
-                self.answered(seq, number, decided, &ended, &kept, &taken_out, output)
+                let kept = sealed.map(|sealed| (sealed.value.to_string(), serde_json::json!(sealed.at).to_string()));
+                let left = Left { attempt: Some((number, ended)), output: kept };
+                self.answered(seq, decided, left, output)
             }
             Err(failed) => self.failed(seq, number, failed, cut, again).map(Some),
         }
@@ -152,30 +154,19 @@ impl Drive<'_> {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one attempt with all that is kept of it")]
-    fn answered(
-        &mut self,
-        seq: usize,
-        number: i64,
-        decided: Round,
-        ended: &Ended,
-        kept: &str,
-        taken_out: &str,
-        output: Value,
-    ) -> Result<Option<Next>> {
-        let (run, place) = (self.run, place(seq));
+    fn answered(&mut self, seq: usize, decided: Round, left: Left, output: Value) -> Result<Option<Next>> {
         match decided {
             Round::Done => {
                 self.values.outputs.insert(self.program.steps[seq].id.clone(), output);
-                self.end_step(seq, StepState::Succeeded, ended.reason.as_deref(), |db| {
-                    attempts::end(db, run, place, number, ended)?;
-                    steps::keep_output(db, run, place, kept, taken_out)
-                })?;
+                self.end_step(seq, StepState::Succeeded, None, left)?;
                 Ok(Some(Next::Step))
             }
             Round::Again(next_at) => {
+                let (run, place) = (self.run, place(seq));
                 self.note(|db| {
-                    attempts::end(db, run, place, number, ended)?;
+                    if let Some((number, ended)) = &left.attempt {
+                        attempts::end(db, run, place, *number, ended)?;
+                    }
                     steps::wait(db, run, place, next_at)?;
                     runs::set_waiting(db, run, true)
                 })?;
@@ -184,7 +175,7 @@ impl Drive<'_> {
                 Ok(None)
             }
             Round::GivenUp(why) => {
-                self.end_step(seq, StepState::Failed, Some(&why), |db| attempts::end(db, run, place, number, ended))?;
+                self.end_step(seq, StepState::Failed, Some(&why), Left { output: None, ..left })?;
                 Ok(Some(Next::Step))
             }
         }
@@ -199,10 +190,8 @@ impl Drive<'_> {
             let (ended, _) = self.ended(seq, &Err(failed), Some(note));
             let ended = Ended { outcome: "ok".to_owned(), ..ended };
             self.values.outputs.insert(self.program.steps[seq].id.clone(), Value::Null);
-            self.end_step(seq, StepState::Succeeded, Some(note), |db| {
-                attempts::end(db, run, place, number, &ended)?;
-                steps::keep_output(db, run, place, "null", "[]")
-            })?;
+            let output = Some(("null".to_owned(), "[]".to_owned()));
+            self.end_step(seq, StepState::Succeeded, Some(note), Left { attempt: Some((number, ended)), output })?;
             return Ok(Next::Step);
         }
         let is_uncertain = failed.may_be_done && !may_repeat(spec);
@@ -220,15 +209,15 @@ impl Drive<'_> {
             _ if is_uncertain => {
                 let why = format!("{}; whether it did its work is not known", public(&failed.error));
                 let (ended, _) = self.ended(seq, &Err(failed), Some(&why));
-                self.end_step(seq, StepState::Uncertain, Some(&why), |db| {
-                    attempts::end(db, run, place, number, &ended)
-                })?;
+                let left = Left { attempt: Some((number, ended)), output: None };
+                self.end_step(seq, StepState::Uncertain, Some(&why), left)?;
                 Ok(cut.map_or(Next::Uncertain, Next::Stopped))
             }
             _ => {
                 let why = public(&failed.error);
                 let (ended, _) = self.ended(seq, &Err(failed), None);
-                self.end_step(seq, StepState::Failed, Some(&why), |db| attempts::end(db, run, place, number, &ended))?;
+                let left = Left { attempt: Some((number, ended)), output: None };
+                self.end_step(seq, StepState::Failed, Some(&why), left)?;
                 Ok(Next::Step)
             }
         }

@@ -19,15 +19,15 @@ use crate::workflow::engine::{Begun, drive, follow};
 /// `E_STEP_FAILED`, `E_STEP_UNCERTAIN` for what came of it; `E_CANCELLED` where the person at the shell gave up; what keeps it
 /// from noting how far it is.
 pub fn carry(context: &Context, plan: Plan, begun: Begun, until: Instant) -> Result<Reply> {
-    let Begun { run, holder } = begun;
+    let run = begun.run;
     (context.step_aside)();
     match context.is_shell() {
-        true => drive(context, &plan.program, run, holder)?,
+        true => drive(context, &plan.program, begun)?,
         false => {
             let wait = until.saturating_duration_since(Instant::now());
             let program = plan.program;
             follow(context, run, wait, move |alone| {
-                if let Err(error) = drive(alone, &program, run, holder) {
+                if let Err(error) = drive(alone, &program, begun) {
                     tracing::warn!(%run, %error, "a run could not note how far it is; it is interrupted");
                 }
             })?;

@@ -170,7 +170,7 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
         context.store.write(|db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
     begin::record(context, run.uuid, &plan.hash, &generation);
-    reply::carry(context, plan, Begun { run: run.uuid, holder }, until)
+    reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false }, until)
 }
 
 /// Returns what a person decided of each step.

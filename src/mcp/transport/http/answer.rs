@@ -11,6 +11,7 @@ use rmcp::ErrorData;
 
 use crate::error::{Blame, Error};
 use crate::mcp::error::error_data;
+use crate::mcp::front;
 
 pub(super) type Body = BoxBody<Bytes, Infallible>;
 
@@ -24,6 +25,8 @@ pub(super) struct Refusal(Box<Parts>);
 struct Parts {
     status: StatusCode,
     error: ErrorData,
+    /// The id of the request, as it stands there.
+    id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
 }
 
@@ -68,7 +71,7 @@ impl Refusal {
 
     /// Returns its status, why, and the header that goes with it: for an address whose failures have another form.
     pub(super) fn into_parts(self) -> (StatusCode, String, Option<(HeaderName, HeaderValue)>) {
-        let Parts { status, error, header } = *self.0;
+        let Parts { status, error, header, .. } = *self.0;
         (status, error.message.into_owned(), header)
     }
 
@@ -76,8 +79,20 @@ impl Refusal {
         &self.0.error
     }
 
+    /// Whether it is an error of JSON-RPC, which answers a request by its id.
+    pub(super) fn is_answer(&self) -> bool {
+        self.0.error.code.0 != REFUSED
+    }
+
+    /// Returns it as the answer to the request with this id, which is as it stands there.
+    #[must_use]
+    pub(super) fn to(mut self, id: Option<&str>) -> Self {
+        self.0.id = id.map(str::to_owned);
+        self
+    }
+
     fn of(status: StatusCode, error: ErrorData) -> Self {
-        Self(Box::new(Parts { status, error, header: None }))
+        Self(Box::new(Parts { status, error, id: None, header: None }))
     }
 
     fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -86,13 +101,15 @@ impl Refusal {
     }
 
     pub(super) fn into_response(self) -> Response<Body> {
-        let Parts { status, error, header } = *self.0;
-        // The message was not looked at, so that it has no id here; one that is no message has none at all.
-        let body = match error.code.0 {
-            REFUSED => serde_json::json!({ "jsonrpc": "2.0", "error": error }),
-            _ => serde_json::json!({ "jsonrpc": "2.0", "id": null, "error": error }),
-        };
-        let mut response = json(status, body.to_string().into_bytes());
+        let is_answer = self.is_answer();
+        let Parts { status, error, id, header } = *self.0;
+        // What HTTP refuses answers no message; a message whose id was not read is answered with none.
+        let mut body = Vec::new();
+        match is_answer {
+            false => body.extend_from_slice(serde_json::json!({ "jsonrpc": "2.0", "error": error }).to_string().as_bytes()),
+            true => front::push_error(&mut body, id.as_deref(), &error),
+        }
+        let mut response = json(status, body);
         if let Some((name, value)) = header {
             response.headers_mut().insert(name, value);
         }
@@ -127,4 +144,29 @@ fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Respo
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, content_type);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::error::Code;
+
+    fn body(refusal: Refusal) -> serde_json::Value {
+        let body = refusal.into_response().into_body().collect().now_or_never().expect("it is there").expect("a body");
+        serde_json::from_slice(&body.to_bytes()).expect("JSON")
+    }
+
+    #[test]
+    fn a_request_that_fails_is_answered_by_its_id() {
+        let down = || Refusal::from(Error::new(Code::Unavailable, "The database cannot be reached"));
+        assert!(down().is_answer());
+        assert_eq!(body(down())["id"], serde_json::Value::Null);
+        assert_eq!(body(down().to(Some("7")))["id"], 7);
+        assert_eq!(body(down().to(Some("\"a\"")))["id"], "a");
+        let refused = Refusal::out_of_scope("This access key may only read");
+        assert!(!refused.is_answer());
+        assert!(body(refused.to(Some("7"))).get("id").is_none());
+    }
 }

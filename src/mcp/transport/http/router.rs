@@ -74,7 +74,13 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
         return served::answer(app, peer, served, request).await;
     }
     let (project, endpoint) = endpoint(app, request.uri().path())?;
-    let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, project.as_deref())?;
+    let config = match app.access_control.admit(&app.read_cache, request.headers(), peer.from, project.as_deref()) {
+        Ok(config) => config,
+        Err(why) if why.is_answer() && (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST) => {
+            return Err(streamable::failed(request, why));
+        }
+        Err(why) => return Err(why),
+    };
     app.rate.check(&config, peer.from)?;
     match (endpoint, request.method()) {
         (Endpoint::Mcp, &Method::POST) => streamable::post(app, peer, config, request).await,

@@ -9,4 +9,4 @@ mod message;
 mod post;
 
 pub(super) use get::follow_or_end;
-pub(super) use post::post;
+pub(super) use post::{failed, post};

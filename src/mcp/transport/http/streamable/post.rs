@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use http::{Request, Response};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use rmcp::ErrorData;
 
@@ -28,6 +30,21 @@ pub(in crate::mcp) async fn post(
         Line::Blank => Err(Refusal::message(ErrorData::parse_error("Parse error: the body is empty", None))),
         Line::Unreadable(why) => Err(Refusal::message(ErrorData::parse_error(why, None))),
         Line::Batch(items) => batch(app, peer, config, parts, &body, &items).await,
-        Line::One(envelope) => message::answer(app, peer, config, parts, &body, envelope).await,
+        Line::One(envelope) => {
+            let id = envelope.id();
+            let answered = message::answer(app, peer, config, parts, &body, envelope).await;
+            answered.map_err(|refusal| refusal.to(id))
+        }
+    }
+}
+
+/// Returns what a posted message is answered where it fails before anybody looked at it: with the id of the message, where that
+/// came along with the head of the request.
+pub(in crate::mcp) fn failed(request: Request<Incoming>, why: Refusal) -> Refusal {
+    let frame = request.into_body().frame().now_or_never().flatten();
+    let body = frame.and_then(Result::ok).and_then(|frame| frame.into_data().ok()).unwrap_or_default();
+    match front::parse_line(&body) {
+        Line::One(envelope) => why.to(envelope.id()),
+        Line::Batch(_) | Line::Blank | Line::Unreadable(_) => why,
     }
 }

@@ -1,0 +1,98 @@
+//! An attempt as it begins: what is noted of it before its request leaves.
+
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use super::program::{Planned, place};
+use super::sealed::Known;
+use crate::clock::Millis;
+use crate::error::Result;
+use crate::op::Context;
+use crate::store::Db;
+use crate::store::runs::attempts::{self, Begun};
+use crate::store::runs::steps;
+use crate::workflow::spec::Idempotency;
+
+/// Returns the first attempt at a step, as its row has it.
+pub fn beginning(
+    context: &Context,
+    run: Uuid,
+    step: &Planned,
+    seq: usize,
+    (with, body): (&Map<String, Value>, Option<&Value>),
+    known: &mut Known,
+) -> Begun {
+    let spec = &step.spec;
+    Begun {
+        seq: place(seq),
+        number: 1,
+        round: 1,
+        key: key(run, step, 1),
+        actor: context.caller.actor().to_owned(),
+        command: spec.id.clone(),
+        method: spec.method.clone(),
+        host: spec.base_url.as_deref().map(host),
+        path: spec.path.clone(),
+        arguments: known.shown(&arguments(with, body)).to_string(),
+        started_at: context.clock.now(),
+    }
+}
+
+/// Returns until when a step is tried that begins now.
+pub fn deadline(step: &Planned, now: Millis) -> Option<Millis> {
+    step.repeat.as_ref().map(|repeat| now.saturating_add(repeat.timeout))
+}
+
+/// Notes an attempt that begins, and that its step is under way.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn note(db: &Db<'_>, run: i64, begun: &Begun, deadline: Option<Millis>) -> Result<()> {
+    attempts::begin(db, run, begun)?;
+    steps::begin(db, run, begun.seq, begun.round, deadline, begun.started_at)
+}
+
+/// Returns the idempotency key of a round of a step, where its command takes one: the same however often it is sent.
+pub fn key(run: Uuid, step: &Planned, round: i64) -> Option<String> {
+    (step.spec.idempotency == Idempotency::Key).then(|| key_of(run, &step.id, round).to_string())
+}
+
+fn key_of(run: Uuid, step: &str, round: i64) -> Uuid {
+    Uuid::new_v5(&run, format!("{step}\0{round}").as_bytes())
+}
+
+/// Returns all that a command is given, as one value.
+fn arguments(with: &Map<String, Value>, body: Option<&Value>) -> Value {
+    let mut all = with.clone();
+    if let Some(body) = body {
+        all.insert("body".to_owned(), body.clone());
+    }
+    Value::Object(all)
+}
+
+/// Returns the host of an address, with its port where one is said.
+fn host(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, host)| host).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_that_of_a_run_a_step_and_a_round() {
+        let run = Uuid::from_u128(7);
+        assert_eq!(key_of(run, "create", 1), key_of(run, "create", 1));
+        assert_ne!(key_of(run, "create", 1), key_of(run, "create", 2));
+        assert_ne!(key_of(run, "create", 1), key_of(run, "creat", 1));
+        assert_ne!(key_of(run, "create", 1), key_of(Uuid::from_u128(8), "create", 1));
+    }
+
+    #[test]
+    fn the_host_of_an_address_has_no_password() {
+        assert_eq!(host("https://api.example.com/v1"), "api.example.com");
+        assert_eq!(host("http://me:secret@127.0.0.1:80"), "127.0.0.1:80");
+    }
+}
