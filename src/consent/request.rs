@@ -30,6 +30,9 @@ pub const USE_WITHIN: Millis = 10 * 60_000;
 /// Lines of what a request does that are kept; a last one counts the rest.
 const MAX_EFFECTS: usize = 100;
 
+/// What a caller does once somebody consented to a request that is found by what it asks.
+const AGAIN: &str = "then the same call goes through";
+
 /// What an operation would do, and needs a person's consent for.
 #[derive(Clone, Debug)]
 pub struct Need<'a> {
@@ -86,13 +89,13 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         match request.state {
             State::Approved if has_record(context, &request)? => return Ok(Consent(Given::Stored(Box::new(request)))),
             State::Denied => return Err(denied(&request)),
-            State::Pending => return Err(required(context, &request)),
+            State::Pending => return Err(required(context, &request, AGAIN)),
             // Used, or approved by nobody on this machine.
             State::Approved | State::Consumed => {}
         }
     }
     let request = store(context, need, binding, now)?;
-    Err(required(context, &request))
+    Err(required(context, &request, AGAIN))
 }
 
 /// Shows the person at the caller's terminal what would be done, and asks.
@@ -294,8 +297,9 @@ pub(super) fn missing(id: &str) -> Error {
         .hint("`mcpkg consent list` shows those that wait")
 }
 
-/// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can.
-pub(super) fn required(context: &Context, request: &Request) -> Error {
+/// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can; `then` is what the
+/// caller does once somebody consented.
+pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
     if let Some(elicit) = &context.elicit {
         elicit(request.uuid);
     }
@@ -311,7 +315,7 @@ pub(super) fn required(context: &Context, request: &Request) -> Error {
         "effects": effects(request),
         "command": command,
     }))
-    .hint(format!("the user runs `{command}` at a terminal; then the same call goes through"))
+    .hint(format!("the user runs `{command}` at a terminal; {then}"))
 }
 
 pub(super) fn denied(request: &Request) -> Error {

@@ -186,8 +186,9 @@ impl Entry {
         let invalid = |why: String| {
             let schema = self.input_schema();
             let takes: Vec<_> = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+            let takes = if takes.is_empty() { "no arguments".to_owned() } else { takes.join(", ") };
             Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {why}", self.tool))
-                .hint(format!("it takes {}", takes.join(", ")))
+                .hint(format!("it takes {takes}"))
         };
         self.check_version(&arguments)?;
         if let Some(unknown) = self.unknown(&arguments) {

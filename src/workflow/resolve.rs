@@ -105,7 +105,12 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
     let typed: Vec<String> =
         forms.iter().filter(|form| form.len() <= LONGEST).map(|form| form.to_lowercase()).collect();
     let likeness = |id: &str| {
-        let like = typed.iter().map(|typed| strsim::jaro_winkler(typed, &id.to_lowercase()));
+        let id = id.to_lowercase();
+        let like = typed.iter().map(|typed| match id.strip_suffix(typed.as_str()) {
+            // The end of an id, such as one without its catalog's prefix.
+            Some(rest) if rest.ends_with(':') => 1.0,
+            _ => strsim::jaro_winkler(typed, &id),
+        });
         like.fold(0.0, f64::max)
     };
     let all = commands.search(indexes, "", |_| true);

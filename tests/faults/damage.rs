@@ -40,6 +40,11 @@ fn f08_a_file_with_a_wrong_header_or_cut_in_half_is_refused_and_untouched() {
         fs::write(scratch.db(), bytes).expect("a damaged file");
         assert_untouched(&scratch, "E_DB_CORRUPT");
     }
+    // A backup that is cut off is told by its name, and as what it is.
+    fs::write(scratch.db(), &whole).expect("a whole file");
+    let backup = scratch.file("backup.db", &whole[..whole.len() / 2]);
+    let ran = scratch.run(&["restore", &backup.display().to_string(), "--yes"]);
+    assert!(ran.stderr.contains("backup.db` is damaged: it is cut off after"), "{ran}");
 }
 
 #[test]

@@ -124,12 +124,18 @@ impl Http {
     /// Waits until so many requests are under way.
     #[track_caller]
     pub fn wait_for_requests(&self, count: u64) {
-        eventually("requests are under way", || {
+        // The request for the metrics is one of them.
+        self.wait_for_gauge("mcpkg_requests_in_flight", count + 1);
+    }
+
+    /// Waits until one of the metrics that go up and down is so much.
+    #[track_caller]
+    pub fn wait_for_gauge(&self, name: &str, value: u64) {
+        eventually(name, || {
             let metrics = self.send(&Request::new("GET", "/metrics")).text();
-            let line = metrics.lines().find_map(|line| line.strip_prefix("mcpkg_requests_in_flight "));
-            // The request for the metrics is one of them.
-            let in_flight = line.and_then(|value| value.parse::<u64>().ok()).expect("a gauge") - 1;
-            (in_flight == count).then_some(())
+            let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+            let found = line.and_then(|found| found.parse::<u64>().ok()).expect("a gauge");
+            (found == value).then_some(())
         });
     }
 

@@ -29,6 +29,10 @@ fn x1_a_release_and_a_hotfix_reach_both_branches() {
             shop.git(&folder, &["for-each-ref", "--format=%(contents)", "refs/tags/v1.0.0"]).contains("## 1.0.0 - ")
         );
     }
+    for kind in ["release", "hotfix"] {
+        let (refused, _) = shop.refused(&["flow", kind, "start", "1.0.0"]);
+        assert_eq!(refused["code"], "E_TAG_EXISTS", "{refused}");
+    }
     shop.ok(&["flow", "hotfix", "start", "crash"]);
     shop.work("fix.txt");
     let data = shop.data(&["flow", "hotfix", "finish", "crash"]);

@@ -109,7 +109,7 @@ impl Finish<'_> {
         let released = self.kind.is_released().then(|| self.version(&having, &flow.tag_prefix)).transpose()?;
         let tag = released.as_ref().map(|version| format!("{}{version}", flow.tag_prefix));
         if let Some(tag) = &tag {
-            refuse_taken_tag(&having, tag)?;
+            version::refuse_taken(&having, tag)?;
         }
         let uuid = context.clock.uuid();
         let heading = released.as_ref().map(|version| heading(version, context.clock.now()));
@@ -438,19 +438,6 @@ fn unknown_committer(git: &Git<'_>, repo: &str) -> Option<Error> {
             .hint("`git config --global user.name NAME` and `git config --global user.email MAIL` say it")
             .with_source(error),
     )
-}
-
-/// Refuses a tag that is there already.
-fn refuse_taken_tag(having: &[&Seen<'_>], tag: &str) -> Result<()> {
-    let full = format!("refs/tags/{tag}");
-    let taken: Vec<&str> =
-        having.iter().filter(|seen| seen.find(&full).is_some()).map(|seen| seen.repo.name.as_str()).collect();
-    if taken.is_empty() {
-        return Ok(());
-    }
-    Err(Error::new(Code::TagExists, format!("{}: the tag `{tag}` is there already", taken.join(", ")))
-        .with_details(json!({ "repos": taken, "tag": tag }))
-        .hint("choose another version, or delete the tag where it was made by mistake"))
 }
 
 /// Refuses to go on where any merge of any repository has conflicts: all of them are told.

@@ -30,7 +30,7 @@ impl Start<'_> {
     /// Starts it in all repositories, or in none.
     ///
     /// # Errors
-    /// `E_BRANCH_IN_USE` where a repository has the branch, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
+    /// `E_BRANCH_IN_USE` where a repository has the branch, `E_TAG_EXISTS` where it has the version's tag, `E_FLOW_DIRTY`, `E_BRANCH_NOT_FOUND`, `E_WORKSPACE_NOT_FOUND`,
     /// `E_WORKSPACE_BUSY`, and as [`journal::carry_out`].
     pub fn run(&self, context: &Context) -> Result<Reply> {
         crate::git::required(&crate::process::Limits::new(crate::git::LOCAL, &context.cancelled))?;
@@ -60,6 +60,9 @@ impl Start<'_> {
         }
         let seen = parallel::all(&repos, |repo| Seen::look(workspace, repo, &context.cancelled))?;
         let flow = &workspace.manifest.flow;
+        if let (true, Ok(version)) = (self.kind.is_released(), version::read(self.name)) {
+            version::refuse_taken(&seen.iter().collect::<Vec<_>>(), &format!("{}{version}", flow.tag_prefix))?;
+        }
         let full = format!("refs/heads/{branch}");
         let (mut refs, mut places, mut rows) = (Vec::new(), Vec::new(), Vec::new());
         for seen in &seen {
@@ -150,7 +153,7 @@ impl Start<'_> {
         let Ok(version) = version::read(self.name) else { return Vec::new() };
         let last = |seen: &Seen<'_>| {
             let (last, _) = version::tagged(&seen.refs, prefix).pop()?;
-            let below = version <= last;
+            let below = version < last;
             below.then(|| format!("{}: {version} is not above the last version, {last}", seen.repo.name))
         };
         seen.iter().filter_map(last).collect()

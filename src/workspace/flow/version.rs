@@ -1,7 +1,9 @@
 //! Versions, and the tags that name them.
 
 use semver::Version;
+use serde_json::json;
 
+use super::look::Seen;
 use crate::error::{Code, Error, Result};
 use crate::git::refs::Ref;
 
@@ -37,6 +39,22 @@ pub fn of_hotfix(name: &str, highest: Option<&Version>) -> Version {
         Some(highest) => Version::new(highest.major, highest.minor, highest.patch + 1),
         None => Version::new(0, 0, 1),
     })
+}
+
+/// Refuses a tag that one of the repositories has already.
+///
+/// # Errors
+/// `E_TAG_EXISTS`.
+pub(super) fn refuse_taken(having: &[&Seen<'_>], tag: &str) -> Result<()> {
+    let full = format!("refs/tags/{tag}");
+    let taken: Vec<&str> =
+        having.iter().filter(|seen| seen.find(&full).is_some()).map(|seen| seen.repo.name.as_str()).collect();
+    if taken.is_empty() {
+        return Ok(());
+    }
+    Err(Error::new(Code::TagExists, format!("{}: the tag `{tag}` is there already", taken.join(", ")))
+        .with_details(json!({ "repos": taken, "tag": tag }))
+        .hint("choose another version, or delete the tag where it was made by mistake"))
 }
 
 #[cfg(test)]

@@ -6,6 +6,13 @@ use super::{fixture, refused, scratch};
 use crate::support::Scratch;
 
 #[test]
+fn an_id_without_its_prefix_is_answered_with_the_whole_one() {
+    let scratch = scratch("http://127.0.0.1:9/api");
+    let ran = scratch.run(&["command", "show", "apps:create"]);
+    assert!(ran.stderr.contains("did you mean 'hosting:apps:create'"), "{ran}");
+}
+
+#[test]
 fn an_api_is_imported_shown_changed_and_removed() {
     let scratch = Scratch::new();
     scratch.file(

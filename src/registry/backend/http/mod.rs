@@ -166,6 +166,13 @@ impl<'c> Http<'c> {
         }
     }
 
+    /// Forgets what is kept of the registry: it answers something else from now on.
+    fn forget(&self) {
+        if let Err(error) = self.context.store.write(|db| kept::remove_all(db, self.client.registry())) {
+            tracing::warn!(%error, "searches of a registry may answer as they did before it was written to");
+        }
+    }
+
     fn touch(&self, request: &str, now: Millis) {
         if self.context.store.may_write()
             && let Err(error) = self.context.store.write(|db| kept::touch(db, self.client.registry(), request, now))
@@ -284,6 +291,7 @@ impl Registry for Http<'_> {
         let is_new = match answer.status {
             // 200 says that it was there, with the same files.
             StatusCode::CREATED | StatusCode::OK => {
+                self.forget();
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);
                 if stored.as_ref() != Some(*sha256) {
@@ -319,7 +327,10 @@ impl Registry for Http<'_> {
             None => self.tell(&format!("{release}/unyank"), &json!({}))?,
         };
         match answer.status {
-            StatusCode::OK => Ok(()),
+            StatusCode::OK => {
+                self.forget();
+                Ok(())
+            }
             StatusCode::NOT_FOUND => Err(self.version(name, version).err().unwrap_or_else(|| self.refused(&answer))),
             _ => Err(self.refused(&answer)),
         }

@@ -117,7 +117,25 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
         )
         .hint("the file was left untouched; name another with --db"));
     }
+    let whole = whole_size(&header);
+    let size = || file.metadata().map(|metadata| metadata.len()).map_err(|error| unavailable(path, &error));
+    // While it is in use its last pages may still stand in the WAL alone. Once that is gone, they are in the file.
+    if size()? < whole && wal_size(path) == 0 {
+        let size = size()?;
+        if size < whole {
+            return Err(corrupt(&format!("is damaged: it is cut off after {size} of {whole} bytes")));
+        }
+    }
     Ok(())
+}
+
+/// Returns the size of a database in bytes, as its header has it: the size of a page times the number of them.
+fn whole_size(header: &[u8; 100]) -> u64 {
+    let page = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 1 << 16,
+        page => u64::from(page),
+    };
+    page * u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]))
 }
 
 /// Returns the schema version that the header names, where this program knows it.
