@@ -7,6 +7,7 @@ mod generate;
 mod globals;
 mod log;
 mod output;
+mod panicked;
 mod recover;
 mod serve;
 mod tree;
@@ -29,6 +30,7 @@ use called::Called;
 use globals::Globals;
 use log::log;
 use output::Output;
+use panicked::unless_panicked;
 use recover::recover;
 
 /// Runs the command line `arguments`, whose first is the program's name, and returns the exit status.
@@ -58,7 +60,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let globals = Globals::from(&matches);
     let output = Output::new(&globals);
     log(globals.verbose, serve::identity(&matches, called));
-    let dispatched = dispatch(&matches, &globals, &output, called);
+    let dispatched = unless_panicked(|| dispatch(&matches, &globals, &output, called));
     crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
     match dispatched {
         Ok(status) => status,

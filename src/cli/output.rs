@@ -111,7 +111,7 @@ impl Output {
             return json_to_stderr(&present::error(error));
         }
         let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
-        if self.verbose || error.code() == Code::Internal {
+        if self.verbose {
             let mut source = std::error::Error::source(error);
             while let Some(cause) = source {
                 text.push_str(&format!("  caused by: {cause}\n"));
@@ -122,7 +122,9 @@ impl Output {
             text.push_str(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
         }
         if error.code() == Code::Internal {
-            text.push_str(&format!("{CYAN}hint:{CYAN:#} this is a bug in mcpkg; please report it\n"));
+            text.push_str(&format!(
+                "{CYAN}hint:{CYAN:#} this is a bug in mcpkg; please report it, with what -v says\n"
+            ));
         }
         self.note(&text);
     }

@@ -7,8 +7,7 @@ use std::net::IpAddr;
 pub struct Url(reqwest::Url);
 
 impl Url {
-    /// Returns the URL that a text is; `None` where it is none, of another scheme than http and https, or has a user or
-    /// a
+    /// Returns the URL that a text is; `None` where it is none, of another scheme than http and https, or has a user or a
     /// password in it.
     pub fn parse(text: &str) -> Option<Self> {
         Self::checked(reqwest::Url::parse(text).ok()?)

@@ -1,12 +1,13 @@
 //! Secrets that are known by their values, and found again in whichever form they come.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{PoisonError, RwLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
 use zeroize::Zeroizing;
 
 /// What stands in the place of what was taken out.
@@ -55,6 +56,23 @@ impl Secrets {
         }
         self.values.push_back(Zeroizing::new(value.to_owned()));
         self.forms.extend(forms(value));
+        self.sort();
+    }
+
+    /// Returns them with each of their lines, for a text of which one line is seen at a time. A line of less than four bytes
+    /// is passed over.
+    pub fn by_line(&self) -> Self {
+        let whole = self.values.iter().map(|value| value.as_str());
+        let lines = self.values.iter().flat_map(|value| value.lines()).map(str::trim);
+        let mut seen = HashSet::new();
+        let values = whole.chain(lines).filter(|value| value.len() >= SHORTEST && seen.insert(*value)).take(MOST);
+        let values: VecDeque<_> = values.map(|value| Zeroizing::new(value.to_owned())).collect();
+        let mut all = Self { forms: values.iter().flat_map(|value| forms(value)).collect(), values };
+        all.sort();
+        all
+    }
+
+    fn sort(&mut self) {
         self.forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         self.forms.dedup();
     }
@@ -69,6 +87,25 @@ impl Secrets {
             true => Cow::Owned(text.replace(form.as_str(), HIDDEN)),
             false => text,
         })
+    }
+
+    /// Takes the values out of each text of `value`, the names of its fields among them.
+    pub fn hide_in(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(hidden) = self.hidden_in(text) {
+                    *text = hidden;
+                }
+            }
+            Value::Array(values) => values.iter_mut().for_each(|value| self.hide_in(value)),
+            Value::Object(fields) => {
+                for (name, mut value) in std::mem::take(fields) {
+                    self.hide_in(&mut value);
+                    fields.insert(self.hidden_in(&name).into_owned(), value);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }
 
@@ -145,6 +182,24 @@ mod tests {
         secrets.learn("hunter");
         secrets.learn("hunter22");
         assert_eq!(secrets.hidden_in("hunter22 hunter"), "*** ***");
+    }
+
+    #[test]
+    fn a_value_is_taken_out_of_every_text_of_json() {
+        let mut secrets = Secrets::new();
+        secrets.learn("pa\"ss-word");
+        let mut value = serde_json::json!({ "a": ["is pa\"ss-word", 1, null], "pa\"ss-word": { "b": "pa\"ss-word" } });
+        secrets.hide_in(&mut value);
+        assert_eq!(value, serde_json::json!({ "a": ["is ***", 1, null], "***": { "b": "***" } }));
+    }
+
+    #[test]
+    fn a_value_of_several_lines_is_found_line_by_line() {
+        let mut secrets = Secrets::new();
+        secrets.learn("-----BEGIN KEY-----\nMIIEvQIBADAN\n  +abc/def\n==\n");
+        let secrets = secrets.by_line();
+        assert_eq!(secrets.hidden_in("got MIIEvQIBADAN and +abc/def =="), "got *** and *** ==");
+        assert_eq!(secrets.hidden_in("-----BEGIN KEY-----\nMIIEvQIBADAN\n  +abc/def\n==\n"), "***");
     }
 
     #[test]

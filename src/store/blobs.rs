@@ -349,6 +349,10 @@ macro_rules! unreferenced {
     };
 }
 
+/// The same for the test of `check`, which names whoever refers to a blob.
+#[cfg(test)]
+pub(super) const UNREFERENCED: &str = unreferenced!();
+
 /// Removes the blobs that nothing refers to. Where others write to other projects meanwhile it removes none, since they may be
 /// about to refer to one: `mcpkg compact` does, or the next sweep.
 pub(super) fn sweep(db: &Db<'_>) -> Result<()> {

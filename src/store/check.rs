@@ -1,5 +1,7 @@
 //! Whether the file is sound: what SQLite can tell, and what only our hashes, checksums and rules can.
 
+mod users;
+
 use uuid::Uuid;
 
 use super::blobs::{Verify, blob_columns};
@@ -87,7 +89,7 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Resu
             last = Some(blob.id);
             match blobs::stream(db, blob, Verify::Sha256, |_| Ok(())) {
                 Err(error) if error.code() == Code::Damaged => {
-                    let users = users(db, blob.id)?;
+                    let users = users::users(db, blob.id)?;
                     findings.damaged.extend(users.into_iter().map(|user| format!("the content of {user} is damaged")));
                 }
                 checked => checked?,
@@ -97,139 +99,6 @@ fn hashes(db: &Db<'_>, findings: &mut Findings, progress: &Progress<'_>) -> Resu
         })?;
     }
     Ok(())
-}
-
-/// Returns what names a blob; "nothing" where no row does.
-fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
-    let mut users = Vec::new();
-    let sql = sql!(
-        "SELECT DISTINCT revision.kind, revision.name, revision.number, project.name
-           FROM revision JOIN project ON project.id = project_id WHERE blob_id = ?1"
-    );
-    db.each(sql, params![blob], |row| {
-        let (kind, number): (&str, i64) = (row.get(0)?, row.get(2)?);
-        let (name, project) = (legible(row, 1), legible(row, 3));
-        users.push(format!("{kind} '{name}' revision {number} in project '{project}'"));
-        Ok(())
-    })?;
-    for (what, sql) in [
-        (
-            "prompt",
-            sql!(
-                "SELECT name, uuid FROM prompt p WHERE blob_id = ?1
-                    AND NOT EXISTS (SELECT 1 FROM revision WHERE item = p.uuid AND blob_id = ?1)"
-            ),
-        ),
-        (
-            "resource",
-            sql!(
-                "SELECT name, uuid FROM resource r WHERE blob_id = ?1
-                    AND NOT EXISTS (SELECT 1 FROM revision WHERE item = r.uuid AND blob_id = ?1)"
-            ),
-        ),
-    ] {
-        db.each(sql, params![blob], |row| {
-            users.push(format!("{what} '{}'", legible(row, 0)));
-            Ok(())
-        })?;
-    }
-    for (what, sql) in [
-        ("the kept file", sql!("SELECT path FROM agent_file WHERE blob_id = ?1")),
-        ("the deployed file", sql!("SELECT path FROM deployed WHERE applied_blob = ?1")),
-        ("the file that stood before the first deploy at", sql!("SELECT path FROM deployed WHERE pristine_blob = ?1")),
-    ] {
-        db.each(sql, params![blob], |row| {
-            users.push(format!("{what} {}", legible(row, 0)));
-            Ok(())
-        })?;
-    }
-    for (when, sql) in [
-        (
-            "before",
-            sql!(
-                "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
-                  WHERE before_blob = ?1"
-            ),
-        ),
-        (
-            "after",
-            sql!(
-                "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
-                  WHERE after_blob = ?1"
-            ),
-        ),
-    ] {
-        db.each(sql, params![blob], |row| {
-            let snapshot: Uuid = row.get(0)?;
-            users.push(format!("snapshot {snapshot} {when} the change of {}", legible(row, 1)));
-            Ok(())
-        })?;
-    }
-    db.each(sql!("SELECT id FROM proposal WHERE base_blob = ?1 OR blob_id = ?1"), params![blob], |row| {
-        users.push(format!("proposal {}", row.get::<i64>(0)?));
-        Ok(())
-    })?;
-    let sql = sql!(
-        "SELECT source.name, source_item.path FROM source_item JOIN source ON source.id = source_id WHERE blob_id = ?1"
-    );
-    db.each(sql, params![blob], |row| {
-        users.push(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0)));
-        Ok(())
-    })?;
-    let texts = sql!("SELECT DISTINCT name, number FROM workflow_revision WHERE blob_id = ?1");
-    db.each(texts, params![blob], |row| {
-        users.push(format!("workflow '{}' revision {}", legible(row, 0), row.get::<i64>(1)?));
-        Ok(())
-    })?;
-    let drafts = sql!("SELECT uuid FROM workflow_draft WHERE blob_id = ?1 OR base_blob = ?1");
-    db.each(drafts, params![blob], |row| {
-        users.push(format!("draft {}", row.get::<Uuid>(0)?));
-        Ok(())
-    })?;
-    let packages = sql!("SELECT name, version, registry FROM tool_package WHERE blob_id = ?1");
-    db.each(packages, params![blob], |row| {
-        let [name, version, registry] = [0, 1, 2].map(|column| legible(row, column));
-        users.push(format!("the tool {name}@{version} of registry '{registry}'"));
-        Ok(())
-    })?;
-    let builds = sql!(
-        "SELECT p.name, p.version FROM tool_build AS b JOIN tool_package AS p ON p.sha256 = b.package_sha256
-          WHERE b.blob_id = ?1"
-    );
-    db.each(builds, params![blob], |row| {
-        users.push(format!("what the build of {}@{} left", legible(row, 0), legible(row, 1)));
-        Ok(())
-    })?;
-    let models = sql!(
-        "SELECT m.name, w.name FROM gate_model AS m JOIN workspace AS w ON w.id = m.workspace_id WHERE m.blob_id = ?1"
-    );
-    db.each(models, params![blob], |row| {
-        users.push(format!("the model {} of the workspace '{}'", legible(row, 0), legible(row, 1)));
-        Ok(())
-    })?;
-    let runs = sql!(
-        "SELECT uuid FROM run WHERE blob_id = ?1 OR output_blob = ?1
-          UNION SELECT run.uuid FROM run_step JOIN run ON run.id = run_id WHERE run_step.blob_id = ?1"
-    );
-    db.each(runs, params![blob], |row| {
-        users.push(format!("the run {}", row.get::<Uuid>(0)?));
-        Ok(())
-    })?;
-    for sql in [
-        sql!("SELECT folder FROM sync_item JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
-        sql!("SELECT folder FROM sync_write JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
-    ] {
-        db.each(sql, params![blob], |row| {
-            users.push(format!("the last sync with {}", legible(row, 0)));
-            Ok(())
-        })?;
-    }
-    users.sort_unstable();
-    users.dedup();
-    if users.is_empty() {
-        users.push(format!("blob {blob}, which nothing uses,"));
-    }
-    Ok(users)
 }
 
 /// The checksums of prompts, resources, servers, workflows and revisions, and the attributes of these.

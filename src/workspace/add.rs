@@ -88,8 +88,8 @@ impl Operation for Add {
             };
             journal::carry_out(context, &root, &lock, &plan)
         });
-        carry::remove_tree(&temporary)?;
-        Ok(self.reply(&workspace, &new).warn(carried?))
+        let left = carry::clear(&temporary);
+        Ok(self.reply(&workspace, &new).warn(carried?).warn(left))
     }
 }
 

@@ -157,8 +157,9 @@ impl Operation for Init {
             };
             journal::carry_out(context, &root, &lock, &plan)
         });
-        carry::remove_tree(&journal::temporary(&root, uuid))?;
-        let warnings = result?;
+        let left = carry::clear(&journal::temporary(&root, uuid));
+        let mut warnings = result?;
+        warnings.extend(left);
         Ok(shown(&root, &name, &new, false).warn(warnings))
     }
 }

@@ -127,7 +127,7 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
     let Some(lock) = Lock::try_take(root)? else { return Ok(None) };
     let Some((applying, sha256)) = read(root)? else {
         // Whoever made it is gone: the lock is held here.
-        carry::remove_tree(&root.join(carry::TEMPORARY))?;
+        clear(root);
         return Ok(None);
     };
     let run = context.store.read(|db| find(db, &applying))?;
@@ -172,8 +172,15 @@ pub fn put_right(context: &Context, root: &Path, by_file: bool) -> Result<Option
             Ok(Some(format!("{what}, which was cut off, is undone{more}")))
         }
     };
-    carry::remove_tree(&root.join(carry::TEMPORARY))?;
+    clear(root);
     done
+}
+
+/// Clears away what lies between its places while a run goes on; what stays is in nobody's way.
+fn clear(root: &Path) {
+    if let Some(warning) = carry::clear(&root.join(carry::TEMPORARY)) {
+        tracing::warn!("{warning}");
+    }
 }
 
 /// Whether the steps of a run are those that this machine carried out.

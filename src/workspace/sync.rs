@@ -218,7 +218,9 @@ fn clone(context: &Context, workspace: &Workspace, repo: &Repo, folder: &Path) -
         put.map_err(|error| Error::file("put in place", folder, error))?;
         Ok(main)
     });
-    carry::remove_tree(&temporary)?;
+    if let Some(warning) = carry::clear(&temporary) {
+        tracing::warn!("{warning}");
+    }
     put
 }
 

@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use mcpkg::error::{Code, Error};
 use mcpkg::op::Context;
 use mcpkg::registry::installed::projected::PROJECTIONS;
-use mcpkg::registry::installed::visible;
 use mcpkg::registry::package::archive::{self, Opened};
 use mcpkg::registry::trust::records::Record;
 use mcpkg::store::blobs;
@@ -341,7 +340,7 @@ fn assert_agrees(context: &Context, model: &Model) {
     assert_eq!(found, expected);
 
     let names = context.store.read(|db| {
-        let tools = (PROJECTIONS.list)(db, &visible::audience(context), "", 100)?;
+        let tools = (PROJECTIONS.list)(db, &context.audience(), "", 100)?;
         Ok(tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>())
     });
     let seen = model.installed.keys().filter(|t| model.is_exposed(**t));

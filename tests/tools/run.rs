@@ -60,6 +60,30 @@ fn a_folder_is_run_with_what_it_declares_and_each_run_is_a_row() {
 }
 
 #[test]
+fn no_form_of_a_secret_is_left_in_what_a_tool_printed() {
+    let Some(scratch) = with_tool() else { return };
+    let secrets = [("SHORT", "hunter2222"), ("LONG", "hunter2222-and-longer-tail"), ("ODD", "pa\"ss-word-1234")];
+    let declared: Vec<String> = secrets.iter().map(|(name, _)| format!("{name}: {{secret: true}}")).collect();
+    let manifest = format!(
+        "name: test/leak\nversion: 1.0.0\ndescription: Leaks\nscripts: {{main: [sh, leak.sh]}}\nenv: {{{}}}\n",
+        declared.join(", ")
+    );
+    scratch.file("leak/enact.yaml", &manifest);
+    let script =
+        r#"printf '{"%s": ["%s", "\\u0068unter2222", "pa\\"ss-word-1234"]}' "$SHORT" "$LONG"; echo "$LONG $ODD" >&2"#;
+    scratch.file("leak/leak.sh", script);
+    for (name, value) in secrets {
+        let file = scratch.file(name, value);
+        crate::support::set_mode(&file, 0o600);
+        scratch.ok(&["tool", "env", "set", name, &format!("file:{}", file.display()), "--for", "test/*"]);
+    }
+    let ran = scratch.json(&["tool", "run", "./leak"]);
+    assert_eq!(ran["output"], json!({ "***": ["***", "***", "***"] }));
+    assert_eq!(ran["stderr"], json!("*** ***\n"));
+    assert!(!ran.to_string().contains("tail") && !ran.to_string().contains("ss-word"), "{ran}");
+}
+
+#[test]
 fn a_dry_run_shows_what_would_be_and_runs_nothing() {
     let scratch = Scratch::new();
     scratch.file("greet/enact.yaml", MANIFEST);

@@ -1,9 +1,12 @@
 //! Features over three repositories: all or none.
 
+use std::process::Command;
+
 use serde_json::json;
 
 use super::shop::{REPOS, Shop};
-use crate::support::Client;
+use super::worktrees::place;
+use crate::support::{BINARY, Client, finds, is_root, set_mode, skipped};
 
 #[test]
 fn a_feature_is_started_and_finished_in_all_repositories() {
@@ -31,6 +34,36 @@ fn a_feature_is_started_and_finished_in_all_repositories() {
         assert_eq!(shop.git(&shop.repo(repo), &["status", "--porcelain"]), "");
     }
     shop.assert_tidy();
+}
+
+/// A build leaves folders that nobody may write to: whoever is not root cannot simply remove them.
+#[test]
+fn a_read_only_folder_in_a_worktree_is_in_nobodys_way() {
+    let nobody = ["runuser", "-u", "nobody", "--"];
+    let reaches = || Command::new("runuser").args(["-u", "nobody", "--", "test", "-x", BINARY]).status();
+    if !is_root() || finds("runuser").is_none() || !reaches().is_ok_and(|status| status.success()) {
+        return skipped("another user needs root, runuser and a binary that it may run");
+    }
+    let shop = Shop::new();
+    shop.commit(&shop.repo("lib"), ".gitignore", "cache/\n");
+    shop.git(&shop.repo("lib"), &["branch", "-f", "develop"]);
+    shop.ok(&["worktree", "add", "login"]);
+    let lib = place(&shop, "login", "lib");
+    shop.commit(&lib, "login.txt", "lib\n");
+    let cache = lib.join("cache/deep");
+    std::fs::create_dir_all(&cache).expect("a folder");
+    std::fs::write(cache.join("built"), "built\n").expect("a file");
+    let owned = Command::new("chown").args(["-R", "nobody"]).arg(shop.scratch.path()).status();
+    assert!(owned.expect("chown").success());
+    for folder in [&cache, &lib.join("cache")] {
+        set_mode(folder, 0o555);
+    }
+    let mut finish = shop.command_under(&nobody);
+    let ran = shop.scratch.finish(finish.args(["flow", "feature", "finish", "login"]));
+    assert!(ran.status == 0 && !ran.stderr.contains("warning"), "{ran}");
+    assert!(!lib.exists() && !shop.root().join(".smctl/tmp").exists());
+    let ran = shop.scratch.finish(shop.command_under(&nobody).args(["worktree", "add", "again"]));
+    assert_eq!(ran.status, 0, "{ran}");
 }
 
 #[test]

@@ -108,11 +108,6 @@ impl What {
         matches!(self, What::Prompt(_))
     }
 
-    /// Whether it is a resource.
-    pub fn is_resource(&self) -> bool {
-        matches!(self, What::Resource(_))
-    }
-
     /// Whether its file can be executed.
     pub fn is_executable(&self) -> bool {
         match self {

@@ -131,12 +131,12 @@ impl Operation for Rollback {
             Some(consent) => consent.consume(context, db),
             None => Ok(()),
         })?;
-        take_empty_folders(context, &site)?;
+        let left = take_empty_folders(context, &site);
         data["event_snapshot_id"] = json!(id.to_string());
         let files = plural::count(count, "file");
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
-        Ok(Reply::sentence(sentence, data).warn(planned.warnings).hint(hint))
+        Ok(Reply::sentence(sentence, data).warn(planned.warnings).warn(left).hint(hint))
     }
 }
 
@@ -187,7 +187,7 @@ fn shown(planned: &RollbackPlan, site: &Site) -> Body {
 }
 
 /// Where every file is as it shall be; what is nobody's any more is let go all the same.
-fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, planned: RollbackPlan) -> Result<Reply> {
+fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {
             return deploys::places_of(db, &site.place.source);
@@ -200,7 +200,7 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, planned: RollbackP
             Some(place) => apply::write_row_changes(db, &site.place.machine, place, &planned.row_changes),
             None => Ok(()),
         })?;
-        take_empty_folders(context, site)?;
+        planned.warnings.extend(take_empty_folders(context, site));
     }
     let mut data = data(goal, &planned);
     data["reason"] = json!("no_changes");
@@ -212,11 +212,15 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, planned: RollbackP
     Ok(reply)
 }
 
-fn take_empty_folders(context: &Context, site: &Site) -> Result<()> {
-    if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {
-        roots::folders(context)?.remove_empty(&context.store.read(|db| snapshots::folders(db, place, 0))?);
-    }
-    Ok(())
+/// Removes the folders that are empty now; returns a warning where it cannot: the files are as they shall be all the same.
+fn take_empty_folders(context: &Context, site: &Site) -> Option<String> {
+    let take = || -> Result<()> {
+        if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {
+            roots::folders(context)?.remove_empty(&context.store.read(|db| snapshots::folders(db, place, 0))?);
+        }
+        Ok(())
+    };
+    take().err().map(|error| format!("folders that are empty now may be left: {}", error.message()))
 }
 
 fn data(goal: &Goal, planned: &RollbackPlan) -> serde_json::Value {

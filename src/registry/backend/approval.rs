@@ -1,5 +1,4 @@
-//! Which registries this user uses on this machine. A database that came from somebody else can name a registry, and
-//! make
+//! Which registries this user uses on this machine. A database that came from somebody else can name a registry, and make
 //! nobody ask it: neither a folder nor another host, nor start the program that its token comes from.
 
 use serde_json::json;

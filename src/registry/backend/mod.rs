@@ -1,7 +1,6 @@
 //! Registries: where tools are found, fetched from and published to.
 //!
-//! This database is one ([`local`]); [folders](directory) and [other hosts](http) are added by their users. [`resolve`]
-//! says
+//! This database is one ([`local`]); [folders](directory) and [other hosts](http) are added by their users. [`resolve`] says
 //! which version of which of them a reference means, [`download`] brings its archive, [`search`] asks them all.
 
 pub mod approval;

@@ -35,12 +35,10 @@ pub struct Resolved {
     pub warnings: Vec<String>,
 }
 
-/// Returns the version that a reference means: of the first registry, by priority, that has a version which fits. Notes
-/// its
+/// Returns the version that a reference means: of the first registry, by priority, that has a version which fits. Notes its
 /// digest, which never changes from then on.
 ///
-/// A registry that cannot be asked is passed over where it never had the tool. Where it had, another registry's tool of
-/// the
+/// A registry that cannot be asked is passed over where it never had the tool. Where it had, another registry's tool of the
 /// same name is not taken in its place.
 ///
 /// # Errors

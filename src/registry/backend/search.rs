@@ -58,9 +58,8 @@ pub struct Everything {
     pub asked: Vec<Asked>,
 }
 
-/// Searches the registries that are meant: the one that is named, else all. One that cannot be asked costs its line,
-/// not
-/// the answer.
+/// Searches the registries that are meant: the one that is named, else all. One that cannot be asked costs its line, not the
+/// answer.
 ///
 /// # Errors
 /// `E_NOT_FOUND` for the registry; `E_CANCELLED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -98,8 +97,7 @@ fn costs_the_answer(error: &Error) -> bool {
     matches!(error.code(), Busy | Cancelled | Damaged | Internal | NotDatabase | Replaced | Storage | Timeout)
 }
 
-/// Returns the hits of several lists by their place in them, and where that is the same in the order of the lists; a
-/// tool
+/// Returns the hits of several lists by their place in them, and where that is the same in the order of the lists; a tool
 /// that several have is the first one's, which is what its name means.
 fn merged(lists: Vec<(String, Vec<Hit>)>, limit: usize) -> Vec<(String, Hit)> {
     let longest = lists.iter().map(|(_, hits)| hits.len()).max().unwrap_or(0);

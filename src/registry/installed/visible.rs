@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Code, Error, Result};
-use crate::op::{Audience, Context};
+use crate::op::Audience;
 use crate::store::Db;
 use crate::store::projects;
 use crate::store::tools::installs::{self, Install, Scope};
@@ -18,12 +18,6 @@ pub fn scopes(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Scope>> {
     let session = audience.session.map(|session| Scope::Session(Arc::clone(session)));
     let project = projects::served(db, audience.selection)?.map(|project| Scope::Project(project.uuid));
     Ok(key.into_iter().chain(session).chain(project).chain([Scope::Global]).collect())
-}
-
-/// Returns whom an operation lists and finds tools for.
-pub fn audience(context: &Context) -> Audience<'_> {
-    let (key, session) = (context.caller.key(), context.session.as_ref());
-    Audience { selection: &context.selection, key, session, toolset: context.toolset.as_deref() }
 }
 
 /// Returns the version of a tool that an audience sees, whatever its toolset.

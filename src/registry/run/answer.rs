@@ -7,6 +7,7 @@ use super::limits::Limits;
 use super::runner::NotRun;
 use crate::error::{Code, Error, Result};
 use crate::process::starter::Ended;
+use crate::redact::Secrets;
 use crate::registry::package::schema;
 
 /// Bytes of the end of standard error that a failure carries.
@@ -74,12 +75,17 @@ pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
 }
 
 /// Returns standard output as data: where there is a schema it has to be one JSON value that fits, else it is what it parses
-/// to as JSON, if it does.
+/// to as JSON, if it does. Nothing of `secrets` is in it, in whichever form JSON had it.
 ///
 /// # Errors
 /// `E_TOOL_OUTPUT`.
-pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>) -> Result<Option<Value>> {
-    let parsed = stdout.map(serde_json::from_str::<Value>);
+pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets: &Secrets) -> Result<Option<Value>> {
+    let parsed = stdout.map(|stdout| {
+        serde_json::from_str::<Value>(stdout).map(|mut value| {
+            secrets.hide_in(&mut value);
+            value
+        })
+    });
     let Some(shape) = schema else { return Ok(parsed.and_then(Result::ok)) };
     let wrong = |why: String, errors: Value| {
         let message = format!("{} printed what does not fit its output schema: {why}", tool.name);
@@ -135,7 +141,7 @@ mod tests {
     #[test]
     fn x31_with_an_output_schema_the_output_is_one_value_that_fits() {
         let schema = json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
-        let of = |stdout| output(&tool(), Some(&schema), stdout);
+        let of = |stdout| output(&tool(), Some(&schema), stdout, &Secrets::new());
         assert_eq!(of(Some("{\"n\": 1}\n")).expect("fits"), Some(json!({ "n": 1 })));
         for (stdout, what) in [
             (Some("{\"n\": \"1\"}"), "another type"),
@@ -148,7 +154,16 @@ mod tests {
             assert_eq!(of(stdout).expect_err(what).code(), Code::ToolOutput);
         }
         // Without one it is data where it is JSON.
-        assert_eq!(output(&tool(), None, Some("[1]")).expect("any"), Some(json!([1])));
-        assert_eq!(output(&tool(), None, Some("text")).expect("any"), None);
+        assert_eq!(output(&tool(), None, Some("[1]"), &Secrets::new()).expect("any"), Some(json!([1])));
+        assert_eq!(output(&tool(), None, Some("text"), &Secrets::new()).expect("any"), None);
+    }
+
+    #[test]
+    fn no_secret_comes_out_of_an_escape() {
+        let mut secrets = Secrets::new();
+        secrets.learn("hunter2222");
+        let stdout = r#"{"\u0068unter2222": ["is \u0068unter2222"]}"#;
+        let output = output(&tool(), None, Some(stdout), &secrets).expect("any");
+        assert_eq!(output, Some(json!({ "***": ["is ***"] })));
     }
 }

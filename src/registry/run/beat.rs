@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::op::Context;
 use crate::process::Tell;
+use crate::redact::Secrets;
 
 /// The time between two messages.
 const PACE: Duration = Duration::from_secs(3);
@@ -14,8 +15,8 @@ const PACE: Duration = Duration::from_secs(3);
 /// Characters of the longest line that is passed on.
 const LONGEST: usize = 200;
 
-/// Bytes of a line that are kept while it goes on.
-const KEPT: usize = 4 * LONGEST;
+/// Bytes of the longest line that is looked at: a longer one is passed over, since what is cut off may be half of a secret.
+const KEPT: usize = 64 << 10;
 
 /// Tells of a run as long as it lives.
 pub struct Beat {
@@ -26,11 +27,11 @@ pub struct Beat {
 
 impl Beat {
     /// Begins to tell of a run of `tool`. Nothing of `secrets` is told.
-    pub fn begin(context: &Context, tool: &str, secrets: &[String]) -> Self {
+    pub fn begin(context: &Context, tool: &str, secrets: &Secrets) -> Self {
         let last = Arc::new(Mutex::new(LastLine::default()));
         let (stop, stopped) = channel::<()>();
         let (progress, say) = (Arc::clone(&context.progress), Arc::clone(&context.say));
-        let (tool, secrets, line) = (tool.to_owned(), secrets.to_vec(), Arc::clone(&last));
+        let (tool, secrets, line) = (tool.to_owned(), secrets.by_line(), Arc::clone(&last));
         let begun = Instant::now();
         let tell = move || {
             while stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
@@ -63,11 +64,9 @@ impl Drop for Beat {
 }
 
 /// Returns the message of a beat.
-fn told(tool: &str, seconds: u64, line: Option<&str>, secrets: &[String]) -> String {
-    let line = line.map(|line| {
-        let hidden = secrets.iter().fold(line.to_owned(), |line, secret| line.replace(secret.as_str(), "***"));
-        hidden.chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>()
-    });
+fn told(tool: &str, seconds: u64, line: Option<&str>, secrets: &Secrets) -> String {
+    let line =
+        line.map(|line| secrets.hidden_in(line).chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>());
     match line.filter(|line| !line.trim().is_empty()) {
         Some(line) => format!("{tool} has run for {seconds} s: {}", line.trim()),
         None => format!("{tool} has run for {seconds} s"),
@@ -78,6 +77,7 @@ fn told(tool: &str, seconds: u64, line: Option<&str>, secrets: &[String]) -> Str
 #[derive(Debug, Default)]
 struct LastLine {
     whole: Option<String>,
+    /// The line that goes on; one byte more than [`KEPT`] where it is too long.
     begun: Vec<u8>,
 }
 
@@ -88,7 +88,7 @@ impl LastLine {
                 [line @ .., b'\n' | b'\r'] => {
                     self.keep(line);
                     let line = String::from_utf8_lossy(&self.begun).into_owned();
-                    if !line.trim().is_empty() {
+                    if !line.trim().is_empty() && self.begun.len() <= KEPT {
                         self.whole = Some(line);
                     }
                     self.begun.clear();
@@ -99,7 +99,7 @@ impl LastLine {
     }
 
     fn keep(&mut self, line: &[u8]) {
-        let room = KEPT.saturating_sub(self.begun.len());
+        let room = (KEPT + 1).saturating_sub(self.begun.len());
         self.begun.extend_from_slice(&line[..line.len().min(room)]);
     }
 }
@@ -116,16 +116,23 @@ mod tests {
         last.push(b"ond\r\n\n  \n10%\r20");
         assert_eq!(last.whole.as_deref(), Some("10%"));
         last.push(&vec![b'x'; 1 << 20]);
-        assert!(last.begun.len() <= KEPT);
+        assert!(last.begun.len() <= KEPT + 1);
+        last.push(b"\n");
+        assert_eq!(last.whole.as_deref(), Some("10%"), "its cut may be half of a secret");
+        last.push(b"next\n");
+        assert_eq!(last.whole.as_deref(), Some("next"));
     }
 
     #[test]
     fn nothing_secret_and_no_control_character_is_told() {
-        let secrets = ["s3cret".to_owned()];
+        let mut secrets = Secrets::new();
+        secrets.learn("s3cret");
+        secrets.learn("s3cret-and-longer");
         assert_eq!(told("a/b", 3, Some("key s3cret\u{1b}[2J"), &secrets), "a/b has run for 3 s: key ***[2J");
+        assert_eq!(told("a/b", 3, Some("s3cret-and-longer"), &secrets), "a/b has run for 3 s: ***");
         assert_eq!(told("a/b", 6, Some(" "), &secrets), "a/b has run for 6 s");
-        assert_eq!(told("a/b", 9, None, &[]), "a/b has run for 9 s");
+        assert_eq!(told("a/b", 9, None, &Secrets::new()), "a/b has run for 9 s");
         let long = "y".repeat(5_000);
-        assert!(told("a/b", 9, Some(&long), &[]).len() < 300);
+        assert!(told("a/b", 9, Some(&long), &Secrets::new()).len() < 300);
     }
 }

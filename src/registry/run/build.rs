@@ -28,6 +28,7 @@ use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
 use crate::process::starter::Ended;
+use crate::redact::Secrets;
 use crate::store::blobs;
 use crate::store::tools::builds::{self, Build};
 
@@ -145,7 +146,7 @@ fn run_build(context: &Context, call: &Call, plan: &Plan, runner: &dyn Runner, f
     let scratch = scratch.map_err(|error| Error::file("make", &std::env::temp_dir(), error))?;
     let argv: Vec<String> =
         ["sh", "-c", EACH, "sh"].into_iter().map(str::to_owned).chain(call.build.iter().cloned()).collect();
-    let beat = Beat::begin(context, &call.tool.name, &[]);
+    let beat = Beat::begin(context, &call.tool.name, &Secrets::new());
     let (variables, limits) = (variables(), limits(plan));
     let told = Some(beat.tell());
     let job = job(&argv, &variables, &source, scratch.path(), &plan.granted, limits, &context.cancelled);

@@ -6,6 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::Variable;
 use crate::error::{Code, Error, Result};
+use crate::redact::Secrets;
 use crate::secret::{self, Reference};
 use crate::store::tools::env::{self, Setting};
 
@@ -25,7 +26,7 @@ pub struct Values {
     /// The values by name.
     pub values: BTreeMap<String, String>,
     /// The secrets: what a tool prints of them is not passed on.
-    pub secrets: Vec<String>,
+    pub secrets: Secrets,
 }
 
 /// Returns the name of each variable and where it comes from, for who looks at a run before it is made.
@@ -53,14 +54,14 @@ pub fn values(
     cancelled: &CancellationToken,
 ) -> Result<Values> {
     let usual = USUAL.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let mut values = Values { values: usual.collect(), secrets: Vec::new() };
+    let mut values = Values { values: usual.collect(), secrets: Secrets::new() };
     let mut missing = Vec::new();
     for variable in declared.iter().filter(|variable| is_free(&variable.name)) {
         let value = match set.iter().find(|set| set.name == variable.name).map(|set| &set.setting) {
             Some(Setting::Reference(reference)) => {
                 let secret = reference.parse::<Reference>()?.resolve(cancelled);
                 let secret = secret.map_err(|error| unusable(tool, &variable.name, error))?;
-                values.secrets.push(secret.expose().to_owned());
+                values.secrets.learn(secret.expose());
                 Some(secret.expose().to_owned())
             }
             Some(Setting::Value(value)) => Some(value.clone()),

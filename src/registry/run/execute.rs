@@ -15,7 +15,9 @@ use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
 use crate::error::Result;
 use crate::op::Context;
+use crate::process::Printed;
 use crate::process::starter::{Ended, Left};
+use crate::redact::Secrets;
 
 /// The turns of all runs of this process.
 static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
@@ -84,12 +86,13 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
     outcome(call, &*runner, ran, &variables.secrets, begun)
 }
 
-fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &[String], begun: Instant) -> Result<Outcome> {
-    let hidden = |text: String| secrets.iter().fold(text, |text, secret| text.replace(secret.as_str(), "***"));
-    let (stdout, stderr) = (hidden(ran.stdout.text()), hidden(ran.stderr.text()));
+fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &Secrets, begun: Instant) -> Result<Outcome> {
+    let hidden = |printed: &Printed| secrets.hidden_in(&printed.text()).into_owned();
+    let (stdout, stderr) = (hidden(&ran.stdout), hidden(&ran.stderr));
     answer::require_success(&call.tool, ran.ended.as_ref(), &stderr)?;
     let is_cut = ran.stdout.is_cut();
-    let output = answer::output(&call.tool, call.output_schema.as_ref(), (!is_cut).then_some(&*stdout))?;
+    let printed = (!is_cut).then_some(&*stdout);
+    let output = answer::output(&call.tool, call.output_schema.as_ref(), printed, secrets)?;
     let file = |left| match left {
         Left::File { path, bytes, .. } => Some(OutputFile { path, bytes }),
         Left::Link { .. } => None,

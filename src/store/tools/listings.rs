@@ -1,5 +1,4 @@
-//! What a search finds of the registries whose tools are kept here: this database and folders. Each engine has an index
-//! of
+//! What a search finds of the registries whose tools are kept here: this database and folders. Each engine has an index of
 //! its own.
 
 use std::collections::HashMap;
@@ -76,9 +75,8 @@ pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> 
     before.keys().try_for_each(|name| remove(db, registry, name))
 }
 
-/// Finds the best `limit` tools of a registry that hold all of `words`, the last one or its beginning, and where there
-/// are none
-/// those that hold any; without a word all tools, by name. Each has all of `tags`. Returns how many match besides.
+/// Finds the best `limit` tools of a registry that hold all of `words`, the last one or its beginning, and where there are
+/// none those that hold any; without a word all tools, by name. Each has all of `tags`. Returns how many match besides.
 ///
 /// # Errors
 /// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

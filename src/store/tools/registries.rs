@@ -116,9 +116,8 @@ pub fn next_priority(db: &Db<'_>) -> Result<i64> {
     Ok(last.saturating_add(10))
 }
 
-/// Forgets a registry. The rows of its packages stay, so that what was seen there is not taken for something else when
-/// it
-/// is added again.
+/// Forgets a registry. The rows of its packages stay, so that what was seen there is not taken for something else when it is
+/// added again.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

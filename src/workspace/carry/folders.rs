@@ -1,7 +1,11 @@
 //! The folders and files of a workspace that steps move, write and remove.
 
 use std::fs;
-use std::io::ErrorKind;
+#[cfg(unix)]
+use std::fs::Permissions;
+use std::io::{self, ErrorKind};
+#[cfg(unix)]
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use super::carrier::{Carrier, TEMPORARY};
@@ -20,7 +24,10 @@ pub fn remove_worktree(carrier: &Carrier<'_>, git: &Git<'_>, path: &Path) -> Res
     if is_known(git, path)? {
         worktrees::remove(git, path)?;
     }
-    remove_tree(&aside)?;
+    // It is a worktree no more; what cannot be removed is in nobody's way.
+    if let Some(warning) = clear(&aside) {
+        tracing::warn!("{warning}");
+    }
     remove_empty(carrier.root, path);
     Ok(())
 }
@@ -50,15 +57,47 @@ pub fn remove_empty(root: &Path, path: &Path) {
     }
 }
 
-/// Removes a folder that mcpkg made, with all that is in it.
+/// Clears away what was made or put below [`TEMPORARY`], or all of that; returns a warning where something stays. What was done
+/// is done all the same, and whoever changes the workspace next clears it away.
+pub fn clear(path: &Path) -> Option<String> {
+    remove_tree(path).err().map(|error| format!("{}; it is of no use any more", error.message()))
+}
+
+/// Removes a folder that mcpkg made, with all that is in it, read-only folders too.
 ///
 /// # Errors
 /// `E_FILE_FAILED` and its like.
 pub fn remove_tree(path: &Path) -> Result<()> {
-    match fs::remove_dir_all(path) {
+    let removed = fs::remove_dir_all(path).or_else(|error| match error.kind() {
+        ErrorKind::PermissionDenied => open_up(path).and_then(|()| fs::remove_dir_all(path)),
+        _ => Err(error),
+    });
+    match removed {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(disk::failed("remove", path, error)),
         _ => Ok(()),
     }
+}
+
+/// Lets this user remove what is in a folder and in those below it, whose modes may forbid that. No link is followed.
+#[cfg(unix)]
+fn open_up(path: &Path) -> io::Result<()> {
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let mode = fs::symlink_metadata(&folder)?.permissions().mode();
+        fs::set_permissions(&folder, Permissions::from_mode(mode | 0o700))?;
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn open_up(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// Writes or deletes a file that still is what it was.

@@ -89,8 +89,9 @@ impl Finish<'_> {
             Ok((plan, rows, more))
         });
         // Where files of worktrees were gathered.
-        carry::remove_tree(&workspace.root.join(carry::TEMPORARY))?;
-        let (plan, rows, more) = done?;
+        let left = carry::clear(&workspace.root.join(carry::TEMPORARY));
+        let (plan, rows, mut more) = done?;
+        more.warnings.extend(left);
         let reply = rows::reply(&branch, &rows, &plan, false, more);
         match self.push {
             true => push::after(context, &workspace, plan.uuid, reply),

@@ -47,6 +47,9 @@ const REPO: [&str; 10] = [
     "timeout_secs",
 ];
 
+/// The most seconds that anything is waited for.
+const DAY: u64 = 86_400;
+
 /// Reads a manifest. `shown` is how its path is named in failures.
 ///
 /// # Errors
@@ -324,10 +327,13 @@ impl Reader<'_> {
 
     fn seconds(&mut self, table: &dyn TableLike, key: &str) -> Option<Duration> {
         let item = table.get(key)?;
-        let seconds = item.as_integer().and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+        let seconds = item
+            .as_integer()
+            .and_then(|seconds| u64::try_from(seconds).ok())
+            .filter(|seconds| (1..=DAY).contains(seconds));
         match seconds {
             Some(seconds) => Some(Duration::from_secs(seconds)),
-            None => self.wrong(key, item, "a number of seconds above 0"),
+            None => self.wrong(key, item, "a number of seconds from 1 to 86400, which is a day"),
         }
     }
 

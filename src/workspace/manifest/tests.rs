@@ -69,6 +69,16 @@ fn faults_have_their_places_all_of_them() {
 }
 
 #[test]
+fn nothing_is_waited_for_longer_than_a_day() {
+    let text = |seconds: &str| format!("[workspace]\nname = \"a\"\n[gate]\ntimeout_secs = {seconds}\n");
+    assert_eq!(read_text(&text("86400")).unwrap().gate.timeout, Duration::from_secs(86_400));
+    for seconds in ["0", "-1", "86401", "9223372036854775807"] {
+        let error = read_text(&text(seconds)).unwrap_err();
+        assert!(error.code() == Code::WorkspaceInvalid && error.message().contains("from 1 to 86400"), "{error}");
+    }
+}
+
+#[test]
 fn what_nothing_reads_is_a_warning_with_what_was_meant() {
     let text = "[workspace]\nname = \"a\"\n[flow]\nmain_brunch = \"trunk\"\n";
     let warnings = read_text(text).unwrap().warnings;

@@ -110,8 +110,9 @@ impl Operation for Remove {
             ));
         };
         let carried = journal::carry_out(context, &workspace.root, &lock, &plan);
-        carry::remove_tree(&temporary)?;
-        let warnings = carried?;
+        let left = carry::clear(&temporary);
+        let mut warnings = carried?;
+        warnings.extend(left);
         let rows = members.iter().zip(&looks).map(|(member, look)| {
             let kept = match look.dirty.len() + look.ignored.len() {
                 0 => "nothing to keep".to_owned(),

@@ -72,9 +72,8 @@ impl<'c> Directory<'c> {
         publish::index(&self.root, self.context)
     }
 
-    /// Brings the list that searches look through up to date with the index; returns whether it could not, since the
-    /// caller may
-    /// only read.
+    /// Brings the list that searches look through up to date with the index; returns whether it could not, since the caller
+    /// may only read.
     fn refresh(&self) -> Result<bool> {
         let validator = self.root.validator(index::INDEX)?;
         let kept = self.context.store.read(|db| answers::get(db, &self.name, index::INDEX))?;

@@ -71,8 +71,7 @@ impl Root {
     /// Returns the bytes of a regular file; `None` where nothing is there.
     ///
     /// # Errors
-    /// `E_REGISTRY_ANSWER` where it is no regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a
-    /// link
+    /// `E_REGISTRY_ANSWER` where it is no regular file, or has more than `limit` bytes; `E_IO_INVALID_PATH` where a link
     /// leads out of the root; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn read(&self, relative: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let Some(file) = self.open(relative, limit)? else { return Ok(None) };

@@ -18,8 +18,7 @@ use crate::registry::backend::limits::ARCHIVE;
 use crate::secret::{Reference, Secret};
 use crate::store::new_content::NewContent;
 
-/// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before
-/// each
+/// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before each
 /// later one.
 const REPEATED: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);
@@ -126,7 +125,8 @@ impl<'c> Client<'c> {
                 Err(Failure::Broken(_)) => pause,
                 Err(failure) => return Err(self.failed(failure)),
             };
-            if repeated == REPEATED || Instant::now() + wait >= until {
+            // A registry may ask for more time than there is.
+            if repeated == REPEATED || wait >= until.saturating_duration_since(Instant::now()) {
                 return match done {
                     Ok((answer, _)) => Err(self.unreachable(format!("it answers {}", answer.status))),
                     Err(failure) => Err(self.failed(&failure)),

@@ -1,0 +1,53 @@
+//! A panic is a bug of mcpkg's, and told as one.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, set_hook, take_hook};
+
+use crate::error::{Error, Result};
+use crate::redact::redact;
+
+thread_local! {
+    /// Of a thread whose panics become failures: where the last one was, and what it said.
+    static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Returns what `work` returns; where it panics, the failure of a bug, whose cause says where and why. The panics of other threads
+/// are printed as ever.
+///
+/// # Errors
+/// `E_INTERNAL` where it panics, and what `work` returns.
+pub(super) fn unless_panicked<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let here = std::thread::current().id();
+    let others = take_hook();
+    set_hook(Box::new(move |panic| match std::thread::current().id() == here {
+        true => CAUGHT.set(Some(told(panic))),
+        false => others(panic),
+    }));
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let cause = CAUGHT.take().unwrap_or_default();
+        Err(Error::internal("The command ended in the middle of its work").with_source(cause))
+    })
+}
+
+fn told(panic: &PanicHookInfo<'_>) -> String {
+    let what = panic.payload_as_str().unwrap_or("a panic");
+    let place = panic.location().map_or_else(String::new, |location| format!(" at {location}"));
+    redact(&format!("{what}{place}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn a_panic_is_a_bug_whose_cause_is_no_part_of_the_message() {
+        let error = unless_panicked(|| -> Result<()> { std::panic::panic_any("index of https://me:pass@host") });
+        let error = error.expect_err("a bug");
+        assert_eq!((error.code(), error.code().exit()), (Code::Internal, 70));
+        assert_eq!(error.message(), "The command ended in the middle of its work");
+        let cause = std::error::Error::source(&error).expect("a cause").to_string();
+        assert!(cause.starts_with("index of https://***@host at src/cli/panicked.rs:"), "{cause}");
+        assert_eq!(unless_panicked(|| Ok(1)).expect("no panic"), 1);
+    }
+}

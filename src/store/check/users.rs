@@ -1,0 +1,206 @@
+//! Who uses a content, so that damage to it is told by a name.
+
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::engine::{Row, Sql, params, sql};
+use crate::store::text::legible;
+
+/// Columns that refer to contents, and whose they are.
+struct Use {
+    /// The table and the column of each, as `blobs.rs` lists them: what is not used is removed.
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test holds it against what keeps a content"))]
+    of: &'static [(&'static str, &'static str)],
+    /// The rows that refer to a content.
+    rows: Sql,
+    /// What such a row is called.
+    name: fn(&Row<'_>) -> Result<String>,
+}
+
+/// Every column that refers to a content.
+const USES: &[Use] = &[
+    Use {
+        of: &[("revision", "blob_id")],
+        rows: sql!(
+            "SELECT DISTINCT revision.kind, revision.name, revision.number, project.name
+               FROM revision JOIN project ON project.id = project_id WHERE blob_id = ?1"
+        ),
+        name: |row| {
+            let (kind, number): (&str, i64) = (row.get(0)?, row.get(2)?);
+            Ok(format!("{kind} '{}' revision {number} in project '{}'", legible(row, 1), legible(row, 3)))
+        },
+    },
+    Use {
+        of: &[("prompt", "blob_id")],
+        rows: sql!(
+            "SELECT name FROM prompt p WHERE blob_id = ?1
+                AND NOT EXISTS (SELECT 1 FROM revision WHERE item = p.uuid AND blob_id = ?1)"
+        ),
+        name: |row| Ok(format!("prompt '{}'", legible(row, 0))),
+    },
+    Use {
+        of: &[("resource", "blob_id")],
+        rows: sql!(
+            "SELECT name FROM resource r WHERE blob_id = ?1
+                AND NOT EXISTS (SELECT 1 FROM revision WHERE item = r.uuid AND blob_id = ?1)"
+        ),
+        name: |row| Ok(format!("resource '{}'", legible(row, 0))),
+    },
+    Use {
+        of: &[("agent_file", "blob_id")],
+        rows: sql!("SELECT path FROM agent_file WHERE blob_id = ?1"),
+        name: |row| Ok(format!("the kept file {}", legible(row, 0))),
+    },
+    Use {
+        of: &[("deployed", "applied_blob")],
+        rows: sql!("SELECT path FROM deployed WHERE applied_blob = ?1"),
+        name: |row| Ok(format!("the deployed file {}", legible(row, 0))),
+    },
+    Use {
+        of: &[("deployed", "pristine_blob")],
+        rows: sql!("SELECT path FROM deployed WHERE pristine_blob = ?1"),
+        name: |row| Ok(format!("the file that stood before the first deploy at {}", legible(row, 0))),
+    },
+    Use {
+        of: &[("snapshot_file", "before_blob")],
+        rows: sql!(
+            "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
+              WHERE before_blob = ?1"
+        ),
+        name: |row| Ok(format!("snapshot {} before the change of {}", row.get::<Uuid>(0)?, legible(row, 1))),
+    },
+    Use {
+        of: &[("snapshot_file", "after_blob")],
+        rows: sql!(
+            "SELECT snapshot.uuid, path FROM snapshot_file JOIN snapshot ON snapshot.id = snapshot_id
+              WHERE after_blob = ?1"
+        ),
+        name: |row| Ok(format!("snapshot {} after the change of {}", row.get::<Uuid>(0)?, legible(row, 1))),
+    },
+    Use {
+        of: &[("proposal", "base_blob"), ("proposal", "blob_id")],
+        rows: sql!("SELECT id FROM proposal WHERE base_blob = ?1 OR blob_id = ?1"),
+        name: |row| Ok(format!("proposal {}", row.get::<i64>(0)?)),
+    },
+    Use {
+        of: &[("source_item", "blob_id")],
+        rows: sql!(
+            "SELECT source.name, source_item.path
+               FROM source_item JOIN source ON source.id = source_id WHERE blob_id = ?1"
+        ),
+        name: |row| Ok(format!("the file {} of the source '{}'", legible(row, 1), legible(row, 0))),
+    },
+    Use {
+        of: &[("sync_item", "blob_id")],
+        rows: sql!("SELECT folder FROM sync_item JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
+        name: |row| Ok(format!("the last sync with {}", legible(row, 0))),
+    },
+    Use {
+        of: &[("sync_write", "blob_id")],
+        rows: sql!("SELECT folder FROM sync_write JOIN sync ON sync.id = sync_id WHERE blob_id = ?1"),
+        name: |row| Ok(format!("the last sync with {}", legible(row, 0))),
+    },
+    Use {
+        of: &[("tool_package", "blob_id")],
+        rows: sql!("SELECT name, version, registry FROM tool_package WHERE blob_id = ?1"),
+        name: |row| {
+            let [name, version, registry] = [0, 1, 2].map(|column| legible(row, column));
+            Ok(format!("the tool {name}@{version} of registry '{registry}'"))
+        },
+    },
+    Use {
+        of: &[("tool_build", "blob_id")],
+        rows: sql!(
+            "SELECT p.name, p.version FROM tool_build AS b JOIN tool_package AS p ON p.sha256 = b.package_sha256
+              WHERE b.blob_id = ?1"
+        ),
+        name: |row| Ok(format!("what the build of {}@{} left", legible(row, 0), legible(row, 1))),
+    },
+    Use {
+        of: &[("build_row", "blob_id")],
+        rows: sql!(
+            "SELECT build_run.uuid, repo, step FROM build_row JOIN build_run ON build_run.id = run_id
+              WHERE blob_id = ?1"
+        ),
+        name: |row| {
+            let (repo, step) = (legible(row, 1), legible(row, 2));
+            Ok(format!("the log of '{step}' in the repo {repo} of the build {}", row.get::<Uuid>(0)?))
+        },
+    },
+    Use {
+        of: &[("gate_model", "blob_id")],
+        rows: sql!(
+            "SELECT m.name, w.name FROM gate_model AS m JOIN workspace AS w ON w.id = m.workspace_id
+              WHERE m.blob_id = ?1"
+        ),
+        name: |row| Ok(format!("the model {} of the workspace '{}'", legible(row, 0), legible(row, 1))),
+    },
+    Use {
+        // The text of a workflow is that of its newest revision.
+        of: &[("workflow", "blob_id"), ("workflow_revision", "blob_id")],
+        rows: sql!("SELECT DISTINCT name, number FROM workflow_revision WHERE blob_id = ?1"),
+        name: |row| Ok(format!("workflow '{}' revision {}", legible(row, 0), row.get::<i64>(1)?)),
+    },
+    Use {
+        of: &[("workflow_draft", "blob_id"), ("workflow_draft", "base_blob")],
+        rows: sql!("SELECT uuid FROM workflow_draft WHERE blob_id = ?1 OR base_blob = ?1"),
+        name: |row| Ok(format!("draft {}", row.get::<Uuid>(0)?)),
+    },
+    Use {
+        of: &[("workflow_template", "blob_id")],
+        rows: sql!(
+            "SELECT workflow_template.name, project.name
+               FROM workflow_template JOIN project ON project.id = project_id WHERE blob_id = ?1"
+        ),
+        name: |row| Ok(format!("template '{}' in project '{}'", legible(row, 0), legible(row, 1))),
+    },
+    Use {
+        of: &[("run", "blob_id"), ("run", "output_blob"), ("run_step", "blob_id")],
+        rows: sql!(
+            "SELECT uuid FROM run WHERE blob_id = ?1 OR output_blob = ?1
+              UNION SELECT run.uuid FROM run_step JOIN run ON run.id = run_id WHERE run_step.blob_id = ?1"
+        ),
+        name: |row| Ok(format!("the run {}", row.get::<Uuid>(0)?)),
+    },
+];
+
+/// Returns what names a blob; "nothing" where no row does.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub(super) fn users(db: &Db<'_>, blob: i64) -> Result<Vec<String>> {
+    let mut users = Vec::new();
+    for Use { rows, name, .. } in USES {
+        db.each(*rows, params![blob], |row| {
+            users.push(name(row)?);
+            Ok(())
+        })?;
+    }
+    users.sort_unstable();
+    users.dedup();
+    if users.is_empty() {
+        users.push(format!("blob {blob}, which nothing uses,"));
+    }
+    Ok(users)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Store, blobs};
+
+    #[test]
+    fn whoever_keeps_a_content_is_named_where_it_is_damaged() {
+        let named: Vec<_> = USES.iter().flat_map(|uses| uses.of).collect();
+        let keep = |(table, column): &(&str, &str)| format!("FROM {table} WHERE {column} = blob.id)");
+        for column in &named {
+            assert!(blobs::UNREFERENCED.contains(&keep(column)), "{column:?} keeps nothing");
+        }
+        assert_eq!(blobs::UNREFERENCED.matches("NOT EXISTS").count(), named.len(), "one is not named");
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("test.db")).expect("a database");
+        let users = store.read(|db| users(db, 7)).expect("each statement is taken");
+        assert_eq!(users, ["blob 7, which nothing uses,"]);
+    }
+}
