@@ -204,7 +204,8 @@ fn every_run_and_every_failed_one_is_a_row_without_contents() {
         let mut context = sandbox.context.clone();
         context.store = context.store.reading();
         let begun = Instant::now();
-        run(&context, &sandbox.call(&["sleep", "20"])).expect_err("no row");
+        let refused = run(&context, &sandbox.call(&["sleep", "20"])).expect_err("no row");
+        assert_eq!(refused.code(), Code::MayOnlyRead);
         assert!(begun.elapsed() < Duration::from_secs(15), "it ran");
     }
 }

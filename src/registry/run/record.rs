@@ -58,7 +58,7 @@ impl UnderWay {
     /// Returns a run that nothing is noted of yet.
     ///
     /// # Errors
-    /// `E_READ_ONLY`, `E_MAY_ONLY_READ`, `E_FILE_FAILED`; `E_DB_UNAVAILABLE`.
+    /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where its lock cannot be had.
     pub fn of(context: &Context, asked: Asked<'_>) -> Result<Self> {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
