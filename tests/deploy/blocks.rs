@@ -24,6 +24,25 @@ fn a_rollback_to_a_snapshot_keeps_what_was_written_beside_the_block_since() {
 }
 
 #[test]
+fn a_block_that_lost_one_of_its_lines_is_found_again() {
+    for line in ["mcpkg:begin", "mcpkg:end"] {
+        let place = Place::with_project();
+        let mine = "top user\r\n\r\n";
+        place.write(FILE, mine);
+        place.deploy(&["--adopt"]);
+        let deployed = place.read(FILE);
+        let broken: String = deployed.split_inclusive('\n').filter(|found| !found.contains(line)).collect();
+        place.write(FILE, &broken);
+        // Deployed again it is whole, and there once.
+        place.deploy(&["--adopt"]);
+        assert_eq!(place.read(FILE), deployed, "{line}");
+        place.write(FILE, &broken);
+        place.ok(&["rollback", "--to", "pristine", "--yes"]);
+        assert_eq!(place.read(FILE).trim_end(), mine.trim_end(), "{line}");
+    }
+}
+
+#[test]
 fn a_module_that_goes_leaves_what_is_the_users() {
     let place = Place::with_project();
     place.deploy(&[]);

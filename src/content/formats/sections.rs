@@ -3,6 +3,8 @@
 //! Contract 000's original writes sections as `<!-- agentpack:module=ID -->` to `<!-- /agentpack -->`, a line of `---`
 //! between; one module alone stands without markers. A managed block stands between two lines of our own.
 
+use memchr::memmem;
+
 const OPEN: &str = "<!-- agentpack:module=";
 const CLOSE: &str = "<!-- /agentpack -->";
 const BETWEEN: &str = "\n\n---\n\n";
@@ -145,6 +147,23 @@ pub fn put(text: &[u8], block: &[u8]) -> Vec<u8> {
         return block.to_vec();
     }
     [&with_newline(text), b"\n".as_slice(), block].concat()
+}
+
+/// Returns a file in which one of the two lines around `block` is missing with that line in its place again; `None` where the block
+/// is whole, and where what it holds does not stand there once.
+pub fn mend(text: &[u8], block: &[u8]) -> Option<Vec<u8>> {
+    let split = find(block).filter(|_| find(text).is_none())?;
+    let first = split.block.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (without_first, without_last) = (&split.block[first..], &split.block[..first + split.inner.len()]);
+    [without_first.trim_ascii_end(), without_last].into_iter().find_map(|part| {
+        let mut places = memmem::find_iter(text, part);
+        let at = places
+            .next()
+            .filter(|at| places.next().is_none() && text[..*at].last().is_none_or(|byte| *byte == b'\n'))?;
+        let after = &text[at + part.len()..];
+        let after = after.strip_prefix(b"\n").unwrap_or(after);
+        Some([&text[..at], &with_newline(split.block), after].concat())
+    })
 }
 
 /// Returns the file without its block; `None` where nothing is left.

@@ -34,6 +34,17 @@ pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
 }
 
+/// Returns a file whose block lost one of the two lines around it, with that line in its place; `None` for any other.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn mended(db: &Db<'_>, applied: &Image, text: &[u8]) -> Result<Option<Vec<u8>>> {
+    if sections::find(text).is_some() {
+        return Ok(None);
+    }
+    Ok(of_image(db, applied)?.and_then(|block| sections::mend(text, &block)))
+}
+
 /// Returns what a file is without all that its place did to it: the block goes, and what had gone into it comes back.
 ///
 /// # Errors
@@ -52,6 +63,11 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
+    if let (Some(there), Some(last)) = (&text, touches.first())
+        && let Some(mended) = mended(db, &last.after, there)?
+    {
+        text = Some(mended);
+    }
     let mut mode = match found {
         Found::File { mode, .. } => *mode,
         Found::Absent | Found::Link(_) | Found::Other => disk::FILE,

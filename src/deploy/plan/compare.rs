@@ -218,7 +218,8 @@ impl Comparing<'_> {
                 }
             }
         };
-        let after = After::file(block::put_in(output, text), *mode);
+        let mended = row.map_or(Ok(None), |row| block::mended(self.db, &row.applied, text))?;
+        let after = After::file(block::put_in(output, mended.as_ref().unwrap_or(text)), *mode);
         self.change(output, Op::Update, found, after, &safety);
         Ok(())
     }

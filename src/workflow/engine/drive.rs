@@ -11,10 +11,10 @@ use super::program::{Program, place};
 use super::sealed::Known;
 use super::stop::{Signal, Stop};
 use super::values::Values;
+use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::redact::redacted;
-use crate::clock::Millis;
 use crate::store::events::{self, NewEvent};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
@@ -214,12 +214,15 @@ impl Drive<'_> {
     /// Whether the run is over: it ended, was deleted, or is one of which nobody knows what it did since a backup was made.
     fn is_over(&self) -> bool {
         self.ended.is_some()
-            || self.context.store.read(|db| {
-                let found = runs::get(db, self.uuid)?;
-                let is_over = found.is_none_or(|run| run.state.is_over());
-                Ok(is_over || !runs::stands(db, self.run, self.uuid, &self.generation)?)
-            })
-            .unwrap_or(false)
+            || self
+                .context
+                .store
+                .read(|db| {
+                    let found = runs::get(db, self.uuid)?;
+                    let is_over = found.is_none_or(|run| run.state.is_over());
+                    Ok(is_over || !runs::stands(db, self.run, self.uuid, &self.generation)?)
+                })
+                .unwrap_or(false)
     }
 
     /// Says how a step ended. That is noted with the next attempt; where it is the last one, at once with the end of the run.
