@@ -18,6 +18,9 @@ pub mod postgres;
 /// Has each statement of a connection stand in the server's log.
 const LOGGED: &str = "options=-c%20log_statement%3Dall";
 
+/// What mcpkg looks for commits with, alone or with a read.
+const LOOK: &str = "SELECT pg_current_snapshot()::text";
+
 /// A server that writes what it acknowledges to the disk.
 pub struct Cluster {
     pub server: postgres::Server,
@@ -73,8 +76,15 @@ impl Cluster {
                 statements.push(json!({ "sql": sql, "prepared": false, "parameters": [] }));
             }
         }
-        statements
-            .retain(|statement| !statement["sql"].as_str().is_some_and(|sql| sql.contains("pg_current_snapshot")));
+        statements.retain(|statement| statement["sql"] != LOOK);
+        for statement in &mut statements {
+            // What tells a version is of no use to a plain program.
+            let sql = statement["sql"].as_str().expect("a text");
+            let sql = sql.strip_suffix(&format!("; {LOOK}")).unwrap_or(sql);
+            let told = format!("SELECT found.*, ({LOOK}) FROM (");
+            let plain = sql.strip_prefix(&told).and_then(|sql| sql.strip_suffix(") AS found"));
+            statement["sql"] = json!(plain.unwrap_or(sql));
+        }
         assert!(!statements.is_empty(), "the log tells nothing");
         statements
     }

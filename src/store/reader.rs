@@ -31,6 +31,17 @@ impl Reader {
         self.connection.link().version()
     }
 
+    /// Runs `f` and returns what it returns, with the version of the database that the first of its reads through this saw. Only where
+    /// [`Reader::tells`], and `None` where that read found nothing.
+    pub fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
+        self.connection.link().telling(f)
+    }
+
+    /// Whether a read tells which version it saw, since [`Reader::version`] costs as much as a read.
+    pub fn tells(&self) -> bool {
+        self.connection.link().tells()
+    }
+
     /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
     /// [`Store::limited`](super::Store::limited). Without a deadline nothing ends them.
     pub fn cancel_with(&self, cancelled: CancellationToken) {

@@ -66,7 +66,7 @@ pub fn find<T>(
 ) -> Result<Vec<(Hit, T)>> {
     let mut found = Vec::new();
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let has_others = reserved::is_any(db)?;
+    let has_others = engine::takes_words_ahead(db) && reserved::is_any(db)?;
     engine::find(db, project, words, (limit, has_others), |hit, content| {
         let made = each(&hit, content)?;
         found.push((hit, made));

@@ -1,8 +1,8 @@
 //! The open database.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::check::{self, Findings};
 use super::deadline::Deadline;
 use super::engine::sqlite::Access;
-use super::engine::{Connection, Engine, Intent, Pooled, Progress};
+use super::engine::{Connection, Engine, Intent, Pooled, Progress, Version};
 use super::{Db, Location, Reader};
 use crate::error::{Code, Error, Result};
 
@@ -23,12 +23,14 @@ pub struct Store {
     rights: Rights,
 }
 
-/// What a handle of the store may do.
-#[derive(Clone, Debug)]
+/// What a handle of the store may do, and what is asked of its reads.
+#[derive(Clone, Debug, Default)]
 struct Rights {
     may_write: bool,
     /// When its reads end, where they have to.
     deadline: Option<Deadline>,
+    /// Where the version stands that its first read saw, once it told that.
+    seen: Option<Arc<OnceLock<Version>>>,
 }
 
 impl Store {
@@ -41,7 +43,7 @@ impl Store {
     /// # Errors
     /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
     pub fn open(path: &Path) -> Result<Self> {
-        let rights = Rights { may_write: true, deadline: None };
+        let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open(path)?), ended: Arc::default(), rights })
     }
 
@@ -51,7 +53,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub fn open_up_to_date(path: &Path) -> Result<Self> {
-        let rights = Rights { may_write: true, deadline: None };
+        let rights = Rights { may_write: true, ..Rights::default() };
         Ok(Self { engine: Arc::new(Engine::open_up_to_date(path)?), ended: Arc::default(), rights })
     }
 
@@ -61,7 +63,7 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], and `E_DB_UNAVAILABLE` where there is none or its schema is older.
     pub fn open_as_it_is(path: &Path) -> Result<Self> {
-        let rights = Rights { may_write: false, deadline: None };
+        let rights = Rights::default();
         Ok(Self { engine: Arc::new(Engine::open_as_it_is(path)?), ended: Arc::default(), rights })
     }
 
@@ -91,7 +93,14 @@ impl Store {
     #[must_use]
     pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
         let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.ended) });
-        self.with_rights(Rights { deadline, may_write: self.rights.may_write })
+        self.with_rights(Rights { deadline, ..self.rights.clone() })
+    }
+
+    /// Returns a handle whose first read leaves in `seen` which version of the database it saw; where
+    /// [`Reader::tells`] says that reads tell it.
+    #[must_use]
+    pub fn telling(&self, seen: &Arc<OnceLock<Version>>) -> Self {
+        self.with_rights(Rights { seen: Some(Arc::clone(seen)), ..self.rights.clone() })
     }
 
     fn with_rights(&self, rights: Rights) -> Self {
@@ -129,7 +138,17 @@ impl Store {
         let connection = self.engine.pooled_reader()?;
         let watch = self.rights.deadline.as_ref().map(|deadline| deadline.watch(connection.link())).transpose()?;
         let _released = watch.as_ref().map(|_| Released(&connection));
-        Db::in_transaction(connection.link(), watch.as_deref(), Intent::Read, f)
+        let read = || Db::in_transaction(connection.link(), watch.as_deref(), Intent::Read, f);
+        match self.rights.seen.as_ref().filter(|seen| seen.get().is_none()) {
+            Some(seen) => {
+                let (value, version) = connection.link().telling(read);
+                if let Some(version) = version {
+                    let _ = seen.set(version);
+                }
+                value
+            }
+            None => read(),
+        }
     }
 
     /// Runs `f`, which executes one statement, on the connection that the database was opened with, while no [`Reader`]

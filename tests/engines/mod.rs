@@ -10,6 +10,7 @@ use mcpkg::store::{Store, items, projects, prompts};
 
 use crate::support::postgres::Server;
 
+mod admission;
 mod connections;
 mod failover;
 mod many_writers;

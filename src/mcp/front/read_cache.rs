@@ -1,11 +1,12 @@
 //! Response cache and key check for reads over HTTP, where many clients ask at once.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use tokio::task::block_in_place;
 use tokio_util::sync::CancellationToken;
 
 use super::envelope::check_depth;
@@ -32,6 +33,8 @@ pub(crate) struct ReadCache {
     /// What tools read.
     store: Store,
     state: Mutex<State>,
+    /// Whether who holds the state may be waiting for a server's answer.
+    is_remote: bool,
 }
 
 struct State {
@@ -60,7 +63,8 @@ impl ReadCache {
     pub(crate) fn new(store: &Store, config: &Config) -> Result<Self> {
         let store = limited(store, config, CancellationToken::new());
         let state = State { reader: store.reader()?, responses: ResponseCache::default(), known: Known::default() };
-        Ok(Self { readers: Readers::new(&store)?, store, state: Mutex::new(state) })
+        let is_remote = state.reader.tells();
+        Ok(Self { readers: Readers::new(&store)?, store, state: Mutex::new(state), is_remote })
     }
 
     /// Reads the database's data version anew, for a request that does more than one thing.
@@ -81,8 +85,8 @@ impl ReadCache {
 
     /// Returns the cache key of a request that was admitted, and the answer that is kept for it.
     ///
-    /// An answer counts where nothing was committed since, as of the data version that [`ReadCache::admit`] read. It did so
-    /// after the request began, so that no commit that anybody knew of before is missed; reading it again would cost a tenth
+    /// An answer counts where nothing was committed since, as of the data version that [`ReadCache::admit`] read; one that was
+    /// only presumed to be admitted has it looked up again then. It was read after the request began, so that no commit that anybody knew of before is missed; reading it again would cost a tenth
     /// of the request.
     ///
     /// # Errors
@@ -117,23 +121,32 @@ impl ReadCache {
         era: Era,
     ) -> Result<Option<Arc<Vec<u8>>>> {
         let config = Arc::clone(config);
-        let store = self.store.clone();
+        let seen = Arc::new(OnceLock::new());
+        let store = self.store.telling(&seen);
         let (method, parameters) = (method.to_owned(), parameters.map(ToOwned::to_owned));
         let reading = self.readers.run(move |reader| {
+            let read_at = Instant::now();
             if let Some(raw) = &parameters {
                 check_depth(raw.get()).map_err(|why| Error::new(Code::InvalidArgument, why))?;
             }
-            let Some(hot) = Hot::parse(&method, parameters.as_deref(), &config)? else { return Ok(None) };
+            let Some(hot) = Hot::parse(&method, parameters.as_deref(), &config)? else {
+                return Ok((Answered::Not, Arc::default(), None));
+            };
             let mut result = Vec::new();
             let context = || tools::context(store, &config, None);
-            let answered = hot.answer(reader, context, &config, era, &mut result)?;
-            Ok((answered != Answered::Not).then(|| (Arc::new(result), answered)))
+            let (answered, version) = reader.telling(|| hot.answer(reader, context, &config, era, &mut result));
+            let version = version.or_else(|| seen.get().copied());
+            Ok((answered?, Arc::new(result), version.map(|version| (version, read_at))))
         });
-        let Some((result, answered)) = reading.await? else { return Ok(None) };
-        if answered == Answered::Lasting {
-            self.state().responses.insert(key, &result);
+        let (answered, result, seen) = reading.await?;
+        let mut state = self.state();
+        if let Some((version, read_at)) = seen {
+            state.saw(version, read_at)?;
         }
-        Ok(Some(result))
+        if answered == Answered::Lasting {
+            state.responses.insert(key, &result);
+        }
+        Ok((answered != Answered::Not).then_some(result))
     }
 
     /// Logs a tool call that was answered from the cache.
@@ -143,7 +156,27 @@ impl ReadCache {
         }
     }
 
-    /// Returns what a request with this key may reach, `None` where no key is asked for.
+    /// Returns what a request with this key for this project may reach, as it was at the last look; the outer `None` where that tells
+    /// nothing, or where a look costs so little that nothing is to be presumed. It counts once [`ReadCache::admit`] says the same.
+    pub(crate) fn presume(
+        &self,
+        presented: Option<&str>,
+        always: bool,
+        project: Option<&str>,
+        clock: &Clock,
+    ) -> Option<Option<Grant>> {
+        let state = self.state();
+        state.known.version.filter(|_| state.reader.tells())?;
+        if project.is_some_and(|name| !state.known.projects.contains(name)) {
+            return None;
+        }
+        if !state.known.key_required && !always {
+            return Some(None);
+        }
+        state.known.grant(&Sha256::digest(presented?).into(), clock.now()).cloned().map(Some)
+    }
+
+    /// Returns what a request with this key may reach, `None` where no key is asked for; it came at `came`.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
@@ -152,10 +185,11 @@ impl ReadCache {
         presented: Option<&str>,
         always: bool,
         clock: &Clock,
+        came: Instant,
     ) -> Result<std::result::Result<Option<Grant>, Refused>> {
-        let came = Instant::now();
         let mut state = self.state();
-        // A look that began after the request came serves it: on a server it is a round trip, and many may wait for one.
+        // A look that began after the request came serves it, as a read does that told what it saw: on a server it is a round
+        // trip, and many may wait for one.
         if state.known.read_at.is_none_or(|read_at| read_at < came) {
             state.refresh()?;
         }
@@ -200,8 +234,17 @@ impl ReadCache {
         Ok(there)
     }
 
+    /// Locks the state. What needs it not goes on meanwhile, on another thread, however long the database does not answer.
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_remote { block_in_place(lock) } else { lock() }
+    }
+}
+
+impl Known {
+    /// Returns what a key allows, where that is known and it has not expired.
+    fn grant(&self, hash: &[u8; 32], now: Millis) -> Option<&Grant> {
+        self.grants.get(hash).filter(|grant| grant.expires_at.is_none_or(|expires_at| now < expires_at))
     }
 }
 
@@ -218,20 +261,29 @@ impl State {
     fn refresh(&mut self) -> Result<Version> {
         let read_at = Instant::now();
         let version = self.reader.version()?;
+        self.saw(version, read_at)?;
+        Ok(version)
+    }
+
+    /// Takes note of the version that was seen by a read that began at `read_at`, and forgets what was known where it is another one.
+    /// Of two the one counts whose read began later: which of them is older cannot be told else.
+    fn saw(&mut self, version: Version, read_at: Instant) -> Result<()> {
+        if self.known.read_at.is_some_and(|known| known > read_at) {
+            return Ok(());
+        }
         if self.known.version != Some(version) {
             let key_required = self.reader.statement(access::required)?;
             self.known = Known { version: Some(version), key_required, ..Known::default() };
         }
         self.known.read_at = Some(read_at);
-        Ok(version)
+        Ok(())
     }
 
     /// Returns what a key allows, or why it is refused. What it allowed before holds until something is committed, or it
     /// expires.
     fn verify(&mut self, presented: &str, now: Millis) -> Result<std::result::Result<Grant, Refused>> {
         let hash: [u8; 32] = Sha256::digest(presented).into();
-        let known = self.known.grants.get(&hash);
-        if let Some(grant) = known.filter(|grant| grant.expires_at.is_none_or(|expires_at| now < expires_at)) {
+        if let Some(grant) = self.known.grant(&hash, now) {
             return Ok(Ok(grant.clone()));
         }
         let verified = self.reader.read(|db| access::verify(db, now, presented))?;

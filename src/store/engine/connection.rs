@@ -161,6 +161,24 @@ impl<'c> Link<'c> {
         }
     }
 
+    /// Runs `f` and returns what it returns, with the version of the database that the first of its reads on this connection saw:
+    /// where a look at the version is a round trip. Else `None`, since a look costs little, and where no read found
+    /// anything.
+    pub(in crate::store) fn telling<T>(self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
+        match self {
+            Self::Sqlite(_) => (f(), None),
+            Self::Postgres(connection) => {
+                let (value, version) = connection.telling(f);
+                (value, version.map(Version))
+            }
+        }
+    }
+
+    /// Whether reads tell which version they saw; see [`Link::telling`].
+    pub(in crate::store) fn tells(self) -> bool {
+        matches!(self, Self::Postgres(_))
+    }
+
     /// Waits until something may have been committed, for at most `limit`; on a connection of [`Engine::listener`](super::Engine::listener).
     /// Returns whether something may have been.
     ///

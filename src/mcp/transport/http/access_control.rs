@@ -37,18 +37,42 @@ impl AccessControl {
         Self { config, key_required, clock: Clock::system(), guesses: Mutex::default() }
     }
 
-    /// Returns what a request for `project`, or for the one that applies, may reach.
+    /// Returns what a request that came at `came` may reach; it is for `project`, or for the one that applies.
     pub(super) fn admit(
         &self,
         read_cache: &ReadCache,
         headers: &HeaderMap,
         from: IpAddr,
         project: Option<&str>,
+        came: Instant,
     ) -> Result<Arc<Config>, Refusal> {
-        let grant = match read_cache.admit(bearer(headers), self.key_required, &self.clock)? {
+        let grant = match read_cache.admit(bearer(headers), self.key_required, &self.clock, came)? {
             Ok(grant) => grant,
             Err(why) => return Err(self.refuse(from, why)),
         };
+        let config = self.reach(grant, project)?;
+        if let Some(name) = project
+            && !read_cache.has_project(name)?
+        {
+            let why = format!("There is no project '{}' here", name.escape_debug());
+            return Err(Refusal::new(StatusCode::NOT_FOUND, why));
+        }
+        Ok(config)
+    }
+
+    /// Returns what such a request might have reached at the last look at the database; see [`ReadCache::presume`].
+    pub(super) fn presume(
+        &self,
+        read_cache: &ReadCache,
+        headers: &HeaderMap,
+        project: Option<&str>,
+    ) -> Option<Arc<Config>> {
+        let grant = read_cache.presume(bearer(headers), self.key_required, project, &self.clock)?;
+        self.reach(grant, project).ok()
+    }
+
+    /// Returns what a request with this grant, or without a key, may reach of a project or of the one that applies.
+    fn reach(&self, grant: Option<Grant>, project: Option<&str>) -> Result<Arc<Config>, Refusal> {
         if let Some(name) = project {
             let reaches = grant
                 .as_ref()
@@ -58,10 +82,6 @@ impl AccessControl {
             if !reaches {
                 // The same whether it is there or not: a key of one project learns nothing of the others.
                 return Err(Refusal::out_of_scope(format!("The project '{}' is out of reach", name.escape_debug())));
-            }
-            if !read_cache.has_project(name)? {
-                let why = format!("There is no project '{}' here", name.escape_debug());
-                return Err(Refusal::new(StatusCode::NOT_FOUND, why));
             }
         }
         if grant.is_none() && project.is_none() {

@@ -2,6 +2,7 @@
 //! address names.
 
 mod access_control;
+mod admission;
 mod answer;
 mod app;
 mod body;

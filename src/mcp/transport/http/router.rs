@@ -6,6 +6,7 @@ use std::time::Instant;
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
+use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
@@ -64,7 +65,7 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
         return Ok(app.ready());
     }
     if request.uri().path() == "/metrics" {
-        let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, None)?;
+        let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
         if config.grant.as_ref().is_some_and(|grant| grant.project.is_some()) {
             return Err(Refusal::out_of_scope("What is counted is of all projects, and this access key is for one"));
         }
@@ -74,16 +75,18 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
         return served::answer(app, peer, served, request).await;
     }
     let (project, endpoint) = endpoint(app, request.uri().path())?;
-    let config = match app.access_control.admit(&app.read_cache, request.headers(), peer.from, project.as_deref()) {
-        Ok(config) => config,
-        Err(why) if why.is_answer() && (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST) => {
-            return Err(streamable::failed(request, why));
-        }
+    let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
+    let admission = match Admission::begin(app, request.headers(), peer.from, project.clone()) {
+        Ok(admission) => admission,
+        Err(why) if is_message && why.is_answer() => return Err(streamable::failed(request, why)),
         Err(why) => return Err(why),
     };
-    app.rate.check(&config, peer.from)?;
+    app.rate.check(admission.presumed(), peer.from)?;
+    if is_message {
+        return streamable::post(app, peer, admission, request).await;
+    }
+    let config = admission.config(app, request.headers())?;
     match (endpoint, request.method()) {
-        (Endpoint::Mcp, &Method::POST) => streamable::post(app, peer, config, request).await,
         (Endpoint::Mcp, &Method::GET | &Method::DELETE) => streamable::follow_or_end(app, config, request).await,
         (Endpoint::Mcp, _) => Err(Refusal::method("GET, POST, DELETE")),
         (Endpoint::Sse, &Method::GET) => sse::open(app, &config, project.as_deref()),

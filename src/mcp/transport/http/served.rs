@@ -16,6 +16,7 @@ use tempfile::SpooledTempFile;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
@@ -60,7 +61,7 @@ pub(super) async fn answer(
     served: &'static Served,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
-    let config = app.access_control.admit(&app.read_cache, request.headers(), peer.from, None)?;
+    let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;
     app.rate.check(&config, peer.from)?;
     let (parts, body) = request.into_parts();
     let uri = &parts.uri;

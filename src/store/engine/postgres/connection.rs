@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::{Client, Statement};
+use postgres::types::ToSql;
+use postgres::{Client, Row, SimpleQueryMessage, Statement};
 use tokio::task::block_in_place;
 
 use super::address::CHANNEL;
@@ -14,6 +15,7 @@ use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::is_lost;
 use super::sql::translated;
+use super::version::{self, Told};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::Sql;
 
@@ -21,12 +23,15 @@ use crate::store::engine::Sql;
 pub(in crate::store) struct Connection {
     connector: Connector,
     client: RefCell<BlockingClient>,
-    statements: RefCell<HashMap<&'static str, Statement>>,
+    /// By their text, and whether they tell the version that they see.
+    statements: RefCell<HashMap<(&'static str, bool), Statement>>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
     /// Whether the server tells it what others commit.
     is_told: Cell<bool>,
     watched: RefCell<Option<Arc<Watched>>>,
+    /// Whether the next read is to tell which version of the database it saw.
+    told: Cell<Told>,
 }
 
 /// How far a connection's transaction is.
@@ -50,6 +55,7 @@ impl Connection {
             transaction: Cell::new(Transaction::None),
             is_told: Cell::new(false),
             watched: RefCell::new(None),
+            told: Cell::new(Told::Unasked),
         })
     }
 
@@ -75,9 +81,50 @@ impl Connection {
         mut work: impl FnMut(&mut Client, &Statement) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
         self.again_where_lost(|| {
-            let statement = self.prepare(sql)?;
+            let statement = self.prepare(sql, false)?;
             self.client.borrow_mut().with(|client| work(client, &statement))
         })
+    }
+
+    /// Returns the rows of a query, which is run as [`Connection::run`] says. Where it is to tell which version of the database it
+    /// saw, each row has one column more.
+    pub(super) fn query(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        let tells = self.told.get() == Told::Asked && self.transaction.get() == Transaction::None;
+        let rows = self.again_where_lost(|| {
+            let statement = self.prepare(sql, tells)?;
+            self.client.borrow_mut().with(|client| client.query(&statement, params))
+        })?;
+        if let (true, Some(row)) = (tells, rows.first()) {
+            self.told.set(Told::Version(version::of(row.get(row.len() - 1))));
+        }
+        Ok(rows)
+    }
+
+    /// Begins what `begin` says, a transaction that reads; where the next read is to tell which version of the database it saw,
+    /// this does.
+    pub(super) fn begin_reading(&self, begin: &str) -> Result<()> {
+        if self.told.get() != Told::Asked {
+            return self.run_text(begin);
+        }
+        let text = format!("{begin}; {}", version::LOOK);
+        let told = self.again_where_lost(|| self.client.borrow_mut().with(|client| client.simple_query(&text)))?;
+        for message in &told {
+            if let SimpleQueryMessage::Row(row) = message {
+                self.told.set(row.get(0).map_or(Told::Unasked, |snapshot| Told::Version(version::of(snapshot))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs `f` and returns what it returns, with the version of the database that the first of its reads saw; `None` where it
+    /// has none, or none that found anything.
+    pub(in crate::store::engine) fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<i64>) {
+        self.told.set(Told::Asked);
+        let value = f();
+        match self.told.replace(Told::Unasked) {
+            Told::Version(version) => (value, Some(version)),
+            Told::Unasked | Told::Asked => (value, None),
+        }
     }
 
     /// Returns what `f` returns with the client, for what is more than a statement of the tables.
@@ -121,12 +168,15 @@ impl Connection {
         done.map_err(Error::from)
     }
 
-    fn prepare(&self, sql: Sql) -> std::result::Result<Statement, postgres::Error> {
-        if let Some(statement) = self.statements.borrow().get(sql.text()) {
+    fn prepare(&self, sql: Sql, tells: bool) -> std::result::Result<Statement, postgres::Error> {
+        let key = (sql.text(), tells);
+        if let Some(statement) = self.statements.borrow().get(&key) {
             return Ok(statement.clone());
         }
-        let statement = self.client.borrow_mut().with(|client| client.prepare(&translated(sql.text())))?;
-        self.statements.borrow_mut().insert(sql.text(), statement.clone());
+        let text = translated(sql.text());
+        let text = if tells { version::telling(&text) } else { text };
+        let statement = self.client.borrow_mut().with(|client| client.prepare(&text))?;
+        self.statements.borrow_mut().insert(key, statement.clone());
         Ok(statement)
     }
 

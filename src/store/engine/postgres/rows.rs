@@ -91,7 +91,7 @@ pub(in crate::store::engine) fn one<T>(
     params: &[Value<'_>],
     f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let rows = connection.run(sql, |client, statement| client.query(statement, &bound(params)))?;
+    let rows = connection.query(sql, &bound(params))?;
     rows.first().map(|row| f(Row(row))).transpose()
 }
 
@@ -112,7 +112,7 @@ pub(in crate::store::engine) fn each(
     params: &[Value<'_>],
     mut f: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
-    let rows = connection.run(sql, |client, statement| client.query(statement, &bound(params)))?;
+    let rows = connection.query(sql, &bound(params))?;
     rows.iter().try_for_each(|row| f(Row(row)))
 }
 

@@ -19,7 +19,7 @@ pub(in crate::store::engine) fn in_transaction<T>(
     f: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     match intent {
-        Intent::Read => connection.run_text("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
+        Intent::Read => connection.begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
         Intent::Write => begin_writing(connection, &format!("pg_advisory_xact_lock({WRITERS})"))?,
         Intent::WriteProject => begin_writing(connection, &format!("pg_advisory_xact_lock_shared({WRITERS})"))?,
     }

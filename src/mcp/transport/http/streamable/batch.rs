@@ -15,6 +15,7 @@ use super::message;
 use crate::mcp::Config;
 use crate::mcp::front::{self, Envelope};
 use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::admission::Admission;
 use crate::mcp::transport::http::answer::{self, Body, Refusal};
 use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::connection::Peer;
@@ -66,7 +67,7 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
     let mut line = Vec::new();
     // A kept answer counts only where the messages before this one changed nothing.
     let answered = match app.read_cache.refresh() {
-        Ok(_) => message::answer(app, peer, config, parts, &text, envelope).await,
+        Ok(_) => message::answer(app, peer, Admission::certain(config), parts, &text, envelope).await,
         Err(error) => Err(error.into()),
     };
     match answered {

@@ -12,12 +12,14 @@ use crate::mcp::error::error_data;
 use crate::mcp::front::{self, Hot, Meta};
 use crate::mcp::methods::serves;
 use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::admission::Admission;
 use crate::mcp::transport::http::answer::{self, Body, Refusal};
 use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::connection::Peer;
 use crate::mcp::transport::http::headers::{LEGACY, METHOD, NAME, SESSION, VERSION, only, takes_both};
 
-/// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong.
+/// Answers a hot read whose headers are all as they have to be; of anything else rmcp says what is wrong. Where this answers, the
+/// request is admitted for certain.
 pub(super) async fn hot_read(
     app: &App,
     peer: &Peer,
@@ -25,12 +27,20 @@ pub(super) async fn hot_read(
     id: &str,
     method: &str,
     parameters: Option<&RawValue>,
-    config: &Arc<Config>,
+    admission: &mut Admission,
 ) -> Result<Option<Response<Body>>, Refusal> {
+    let config = &app.in_session(Arc::clone(admission.presumed()), headers);
     let ours = front::may_be_hot(method) && config.front && serves(config.identity, method) && takes_both(headers);
     let Some(era) = (if ours { era(app, headers, method, config).await } else { None }) else { return Ok(None) };
     let header = only(headers, &NAME).filter(|_| era == Era::Modern);
-    let (key, kept) = app.read_cache.look_up(config, era, method, parameters, header)?;
+    let look_up = || app.read_cache.look_up(config, era, method, parameters, header);
+    let (mut key, mut kept) = look_up()?;
+    if kept.is_some() && admission.is_presumed() {
+        if !admission.confirm(app, headers)? {
+            return Ok(None);
+        }
+        (key, kept) = look_up()?;
+    }
     let result = match kept {
         // The same request was checked when the answer was kept.
         Some(kept) => {
@@ -41,7 +51,12 @@ pub(super) async fn hot_read(
         None if !fits(era, method, parameters, header, config) => return Ok(None),
         None => {
             peer.exchange.work();
-            match app.read_cache.answer(&key, config, method, parameters, era).await.transpose() {
+            let result = app.read_cache.answer(&key, config, method, parameters, era).await;
+            // What was read with another one's rights is read again.
+            if !admission.confirm(app, headers)? {
+                return Ok(None);
+            }
+            match result.transpose() {
                 Some(result) => result,
                 None => return Ok(None),
             }

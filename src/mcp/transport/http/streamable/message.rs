@@ -15,6 +15,7 @@ use super::listen;
 use crate::mcp::front::{self, Envelope, Meta};
 use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
 use crate::mcp::transport::http::access_control::owner;
+use crate::mcp::transport::http::admission::Admission;
 use crate::mcp::transport::http::answer::{self, Body, Refusal};
 use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::connection::Peer;
@@ -25,12 +26,17 @@ use crate::mcp::{Config, Identity, tools};
 pub(super) async fn answer(
     app: &Arc<App>,
     peer: &Peer,
-    config: Arc<Config>,
+    mut admission: Admission,
     parts: Parts,
     body: &Bytes,
     envelope: Envelope<'_>,
 ) -> Result<Response<Body>, Refusal> {
-    let config = app.in_session(config, &parts.headers);
+    if let Envelope::Request { id, method, parameters, .. } = &envelope
+        && let Some(answered) = hot_read(app, peer, &parts.headers, id, method, *parameters, &mut admission).await?
+    {
+        return Ok(answered);
+    }
+    let config = app.in_session(admission.config(app, &parts.headers)?, &parts.headers);
     match envelope {
         Envelope::Invalid { id, why } => {
             let mut line = Vec::new();
@@ -38,9 +44,6 @@ pub(super) async fn answer(
             Ok(answer::json(StatusCode::BAD_REQUEST, line))
         }
         Envelope::Request { id, method, parameters, .. } => {
-            if let Some(answered) = hot_read(app, peer, &parts.headers, id, &method, parameters, &config).await? {
-                return Ok(answered);
-            }
             if listens(&parts.headers, &method, parameters, &config)
                 && let Some(opened) = listen::open(app, &config, id, parameters).await
             {

@@ -10,8 +10,8 @@ use rmcp::ErrorData;
 
 use super::batch::batch;
 use super::message;
-use crate::mcp::Config;
 use crate::mcp::front::{self, Line};
+use crate::mcp::transport::http::admission::Admission;
 use crate::mcp::transport::http::answer::{Body, Refusal};
 use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::body;
@@ -21,18 +21,23 @@ use crate::mcp::transport::http::connection::Peer;
 pub(in crate::mcp) async fn post(
     app: &Arc<App>,
     peer: &Peer,
-    config: Arc<Config>,
+    admission: Admission,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
     let body = body::read(app, peer, &parts.headers, body).await?;
-    match front::parse_line(&body) {
+    let line = front::parse_line(&body);
+    let admission = match line {
+        Line::One(_) => admission,
+        _ => Admission::certain(admission.config(app, &parts.headers)?),
+    };
+    match line {
         Line::Blank => Err(Refusal::message(ErrorData::parse_error("Parse error: the body is empty", None))),
         Line::Unreadable(why) => Err(Refusal::message(ErrorData::parse_error(why, None))),
-        Line::Batch(items) => batch(app, peer, config, parts, &body, &items).await,
+        Line::Batch(items) => batch(app, peer, Arc::clone(admission.presumed()), parts, &body, &items).await,
         Line::One(envelope) => {
             let id = envelope.id();
-            let answered = message::answer(app, peer, config, parts, &body, envelope).await;
+            let answered = message::answer(app, peer, admission, parts, &body, envelope).await;
             answered.map_err(|refusal| refusal.to(id))
         }
     }

@@ -1,0 +1,79 @@
+//! The admission of a request: certain, or presumed until its read has told what it saw.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use http::HeaderMap;
+
+use super::answer::Refusal;
+use super::app::App;
+use crate::mcp::Config;
+
+/// What a request may reach.
+///
+/// Whether its key is good and its project there, only the database knows. On a server that is a round trip before the read's own.
+/// So a read may run with what was right at the last look, and its answer is given once what the read saw, or a look,
+/// says that this is right still. Nothing else goes on with what is only presumed.
+pub(super) struct Admission {
+    config: Arc<Config>,
+    /// Where it is presumed: what it takes to know.
+    asked: Option<Asked>,
+}
+
+struct Asked {
+    came: Instant,
+    from: IpAddr,
+    project: Option<String>,
+}
+
+impl Admission {
+    /// Admits a request that comes now, or presumes that it will be.
+    pub(super) fn begin(
+        app: &App,
+        headers: &HeaderMap,
+        from: IpAddr,
+        project: Option<String>,
+    ) -> Result<Self, Refusal> {
+        let asked = Asked { came: Instant::now(), from, project };
+        match app.access_control.presume(&app.read_cache, headers, asked.project.as_deref()) {
+            Some(config) => Ok(Self { config, asked: Some(asked) }),
+            None => asked.admit(app, headers).map(Self::certain),
+        }
+    }
+
+    /// Returns that of a request that may reach this.
+    pub(super) fn certain(config: Arc<Config>) -> Self {
+        Self { config, asked: None }
+    }
+
+    /// What the request may reach, as far as is known.
+    pub(super) fn presumed(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    /// Whether it may be wrong.
+    pub(super) fn is_presumed(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Makes it certain; returns whether it is what was presumed.
+    pub(super) fn confirm(&mut self, app: &App, headers: &HeaderMap) -> Result<bool, Refusal> {
+        let Some(asked) = self.asked.take() else { return Ok(true) };
+        let presumed = std::mem::replace(&mut self.config, asked.admit(app, headers)?);
+        // All else is the server's own, or the address says it.
+        Ok(presumed.grant == self.config.grant)
+    }
+
+    /// Returns what the request may reach, for certain.
+    pub(super) fn config(mut self, app: &App, headers: &HeaderMap) -> Result<Arc<Config>, Refusal> {
+        self.confirm(app, headers)?;
+        Ok(self.config)
+    }
+}
+
+impl Asked {
+    fn admit(&self, app: &App, headers: &HeaderMap) -> Result<Arc<Config>, Refusal> {
+        app.access_control.admit(&app.read_cache, headers, self.from, self.project.as_deref(), self.came)
+    }
+}
