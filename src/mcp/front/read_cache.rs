@@ -237,7 +237,11 @@ impl ReadCache {
     /// Locks the state. What needs it not goes on meanwhile, on another thread, however long the database does not answer.
     fn state(&self) -> MutexGuard<'_, State> {
         let lock = || self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_remote { block_in_place(lock) } else { lock() }
+        match self.state.try_lock() {
+            Ok(state) => state,
+            Err(_) if self.is_remote => block_in_place(lock),
+            Err(_) => lock(),
+        }
     }
 }
 
