@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of the store, the shell, the faces and the stories, or those whose names hold one of the words given, with a
+# Runs the tests of the store, the shell, the faces, the stories and workflows, or those whose names hold one of the words given, with a
 # database on a PostgreSQL of its own in place of each file. Says "skipped: why" where there is none.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -26,6 +26,6 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
         -o "-p $port -k $folder -c listen_addresses=127.0.0.1 -c fsync=off -c max_connections=500" start >/dev/null
 )
 words=("$@")
-[ "${#words[@]}" -gt 0 ] || words=(http:: journeys:: mcp:: store:: cli:: properties:: sync:: deploy:: f23)
+[ "${#words[@]}" -gt 0 ] || words=(http:: journeys:: mcp:: store:: cli:: properties:: sync:: deploy:: workflow:: f23)
 # What is about the file alone says so and is skipped.
 MCPKG_TEST_POSTGRES="postgres://mcpkg@127.0.0.1:$port" cargo test --locked --test main -- "${words[@]}"

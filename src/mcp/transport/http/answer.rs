@@ -106,7 +106,9 @@ impl Refusal {
         // What HTTP refuses answers no message; a message whose id was not read is answered with none.
         let mut body = Vec::new();
         match is_answer {
-            false => body.extend_from_slice(serde_json::json!({ "jsonrpc": "2.0", "error": error }).to_string().as_bytes()),
+            false => {
+                body.extend_from_slice(serde_json::json!({ "jsonrpc": "2.0", "error": error }).to_string().as_bytes())
+            }
             true => front::push_error(&mut body, id.as_deref(), &error),
         }
         let mut response = json(status, body);
