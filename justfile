@@ -13,7 +13,7 @@ full:
 test:
     cargo test
 
-# The tests of the store, the shell, the faces and the stories on PostgreSQL (Debian: postgresql), or those whose names hold one of the words
+# The tests of the store, the shell, the faces, the stories and workflows on PostgreSQL (Debian: postgresql), or those whose names hold one of the words
 postgres *WORDS:
     bash tests/engines/postgres.sh {{WORDS}}
 
@@ -44,6 +44,10 @@ catalog:
 # Somebody else's MCP server as a plugin: npm's memory server
 plugin:
     bash tests/e2e/plugin.sh
+
+# The story of a new user with three repositories, from `source add` to the way back, with what five agents see of it
+sources:
+    bash tests/e2e/sources.sh
 
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:

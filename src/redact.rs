@@ -31,11 +31,11 @@ fn urls(text: &str) -> String {
     for part in parts {
         let word = part.find(|c: char| c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
         let (host, rest) = part.split_at(host_end(&part[..word]));
-        // With ssh, a name alone is a user's; elsewhere it is as often a token.
-        let is_ssh = safe.ends_with("ssh");
+        // With ssh and a database, a name alone is a user's; elsewhere it is as often a token.
+        let names_user = ["ssh", "postgres", "postgresql"].iter().any(|scheme| safe.ends_with(scheme));
         safe.push_str("://");
         match host.rsplit_once('@') {
-            Some((user, host)) if user.contains(':') || !is_ssh => safe.extend([HIDDEN, "@", host]),
+            Some((user, host)) if user.contains(':') || !names_user => safe.extend([HIDDEN, "@", host]),
             _ => safe.push_str(host),
         }
         safe.push_str(rest);
@@ -184,6 +184,7 @@ mod tests {
     fn passwords_are_taken_out() {
         assert_eq!(redact("fetch 'https://me:pw@h:8/o/r.git' x"), "fetch 'https://***@h:8/o/r.git' x");
         assert_eq!(redact("ssh://git@h/o and https://a:b@c"), "ssh://git@h/o and https://***@c");
+        assert_eq!(redact("postgres://me@h/d postgres://me:b@h/d"), "postgres://me@h/d postgres://***@h/d");
         assert_eq!(redact("me@h:o/r https://token@h/o"), "me@h:o/r https://***@h/o");
         assert_eq!(redact("https://me:p/w@d@h/o x@y"), "https://***@h/o x@y");
         for plain in ["https://h:8080/a@b", "https://h/a@b:c", "http://[::1]:80/a@b", "https://h/@scope/name"] {

@@ -22,15 +22,20 @@ use crate::data::{self, Data};
 use crate::hosting;
 use crate::peer::mcpkg;
 use crate::process::in_turn;
+use crate::runs::keep;
 use crate::table::{Bar, Row, Table, Value};
 
 const READS: &str = "a plugin's tool that only reads, through execute: p50, against the same call by rmcp's client";
 const CHANGES: &str =
     "a plugin's tool that a person says yes to, through execute: p50, against the same call by rmcp's client";
+const READS_KEPT: &str =
+    "a plugin's tool that only reads, through execute: p50, against that call and two durable inserts";
+const CHANGES_KEPT: &str =
+    "a plugin's tool that a person says yes to, through execute: p50, against that call and two durable inserts";
 
 /// Measures the rows of this file.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
-    if ![READS, CHANGES].iter().any(|row| table.wants(row)) {
+    if ![READS, CHANGES, READS_KEPT, CHANGES_KEPT].iter().any(|row| table.wants(row)) {
         return;
     }
     let store = Store::open(&data.empty("plugins.db")).expect("the database opens");
@@ -39,7 +44,7 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         approved: Approved::below(hosting::approved(data)),
         confirmation: Confirmation::Ask,
         ask: Arc::new(|_, _| Ok(())),
-        ..Context::shell(store, Selection::default())
+        ..Context::shell(store.clone(), Selection::default())
     };
     let database = data.usual();
     let command = [env!("CARGO_BIN_EXE_mcpkg"), "--db", database.to_str().expect("a readable name"), "serve"];
@@ -47,18 +52,26 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let theirs = Client::start(&database);
     let arguments = json!({ "name": data::prompt(50) });
     // What a server says of its own tools counts once a person says so.
-    for (what, trusted) in [(CHANGES, false), (READS, true)] {
+    for (what, kept, trusted) in [(CHANGES, CHANGES_KEPT, false), (READS, READS_KEPT, true)] {
         run(&context, "set_plugin", json!({ "name": "second", "trust_annotations": trusted }));
         let call = json!({ "command": "second:get_prompt", "args": arguments });
-        let [ours, reference] = in_turn(effort.samples(200) * effort.rounds, || {
+        let [ours, called, called_and_kept] = in_turn(effort.samples(200) * effort.rounds, || {
             let begun = Instant::now();
             let answer = run(&context, "execute", call.clone());
             let ours = begun.elapsed();
             assert_eq!(answer["state"], "succeeded", "{answer}");
-            [ours, theirs.call(&arguments)]
+            let begun = Instant::now();
+            keep(&store, "tools/call get_prompt").expect("a row");
+            let noted = begun.elapsed();
+            let called = theirs.call(&arguments);
+            let begun = Instant::now();
+            keep(&store, "what it answered").expect("a row");
+            [ours, called, noted + called + begun.elapsed()]
         });
-        let (ours, reference) = (Value::Time(ours), Some(Value::Time(reference)));
-        table.push(Row { what: what.to_owned(), ours, off: None, reference, bar: Bar::Times(1.5) });
+        for (what, reference) in [(what, called), (kept, called_and_kept)] {
+            let (ours, reference) = (Value::Time(ours), Some(Value::Time(reference)));
+            table.push(Row { what: what.to_owned(), ours, off: None, reference, bar: Bar::Times(1.5) });
+        }
     }
     run(&context, "remove_plugin", json!({ "name": "second" }));
 }

@@ -121,8 +121,8 @@ pub fn timed(command: &mut Command) -> Duration {
     time
 }
 
-/// Returns the medians of two figures that are taken in turn.
-pub fn in_turn(samples: usize, mut both: impl FnMut() -> [Duration; 2]) -> [Duration; 2] {
-    let pairs: Vec<[Duration; 2]> = (0..samples).map(|_| both()).collect();
-    std::array::from_fn(|which| median(&mut pairs.iter().map(|pair| pair[which]).collect::<Vec<_>>()))
+/// Returns the medians of figures that are taken in turn.
+pub fn in_turn<const N: usize>(samples: usize, mut all: impl FnMut() -> [Duration; N]) -> [Duration; N] {
+    let rounds: Vec<[Duration; N]> = (0..samples).map(|_| all()).collect();
+    std::array::from_fn(|which| median(&mut rounds.iter().map(|round| round[which]).collect::<Vec<_>>()))
 }

@@ -109,7 +109,7 @@ fn by_hand(store: &Store, base: &str) -> Duration {
 }
 
 /// Inserts a row and waits until it is on the disk.
-fn keep(store: &Store, subject: &str) -> Result<()> {
+pub fn keep(store: &Store, subject: &str) -> Result<()> {
     store.write(|db| {
         let event = NewEvent { at: 0, actor: "bench", project: None, kind: "execute", subject, outcome: "ok" };
         events::append(db, event)

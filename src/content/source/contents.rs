@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use sha2::{Digest, Sha256};
 
 use super::address::Address;
+use super::listing::Listed;
 use super::mirror::{Mirror, Wanted, lost};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
@@ -162,7 +163,7 @@ pub fn some(
     mirror: &Mirror<'_>,
     origin: &Origin,
     commit: &str,
-    (changed, all): (&[Entry], &[Entry]),
+    (changed, all): (&[Entry], &[Listed]),
     has_shared: bool,
 ) -> Result<Option<Contents>> {
     let mut contents = vec![Vec::new(); changed.len()];
@@ -174,7 +175,7 @@ pub fn some(
     })?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
-    if has_shared && all.iter().any(|entry| entry.mode == Mode::Link) {
+    if has_shared && all.iter().any(|entry| entry.is_link) {
         return Ok(None);
     }
     if !is_small || paths.iter().any(|path| path == manifest::FILE) {

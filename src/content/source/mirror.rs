@@ -12,10 +12,12 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
+use super::listing::{self, Listed};
 use super::tree::{Change, Entry};
 use super::{changed, given_up};
 use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::git;
 use crate::hex;
 use crate::op::{Context, Progress};
@@ -193,23 +195,43 @@ impl<'c> Mirror<'c> {
     /// Fetches a branch or tag, and returns the ref of the mirror that it is kept under.
     fn fetch_ref(&self, reference: &str) -> Result<String> {
         let kept = kept(reference);
-        self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| {
-            let gone = error.code() == Code::GitFailed && error.message().contains("couldn't find remote ref");
-            if !gone {
-                return error;
-            }
-            let why = format!("`{}` has no {} any more", redact(&self.url), shown(reference));
-            Error::new(Code::NotFound, why).with_source(error)
-        })?;
+        self.fetch_specs(&[&format!("+{reference}:{kept}")]).map_err(|error| self.gone(reference, error))?;
         Ok(kept)
     }
 
+    /// Returns the failure of a fetch, which says so where the branch or tag is gone.
+    fn gone(&self, reference: &str, error: Error) -> Error {
+        if error.code() != Code::GitFailed || !error.message().contains("couldn't find remote ref") {
+            return error;
+        }
+        let why = format!("`{}` has no {} any more", redact(&self.url), shown(reference));
+        Error::new(Code::NotFound, why).with_source(error)
+    }
+
+    /// Returns the commit that a ref of the mirror is at, where that stands in a file of its own.
+    fn loose(&self, name: &str) -> Option<String> {
+        let text = file::read_text(&self.git().join(name), 1 << 10).ok()?;
+        Some(text.trim_end()).filter(|commit| is_commit(commit)).map(str::to_owned)
+    }
+
     /// Fetches a branch or tag, and returns the commit that it is at, and whether it is known to have `old` in its
-    /// history: one program of git tells both, where it has.
+    /// history: the fetch itself tells that of a branch, where the mirror is at `old`; else one program of git tells both.
     ///
     /// # Errors
     /// As [`Mirror::fetch`].
     pub fn fetch_after(&self, reference: &str, old: &str) -> Result<(String, bool)> {
+        let at = kept(reference);
+        if reference.starts_with("refs/heads/") && self.loose(&at).as_deref() == Some(old) {
+            match self.fetch_specs(&[&format!("{reference}:{at}")]) {
+                Ok(()) => {
+                    if let Some(commit) = self.loose(&at) {
+                        return Ok((commit, true));
+                    }
+                }
+                Err(error) if error.message().contains("non-fast-forward") => {}
+                Err(error) => return Err(self.gone(reference, error)),
+            }
+        }
         let kept = self.fetch_ref(reference)?;
         let contains = format!("--contains={old}");
         let args = ["for-each-ref", &contains, "--format=%(objecttype) %(objectname)", &kept];
@@ -304,7 +326,7 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Returns the files of a commit below `path`, all of them where that is empty.
+    /// Returns the files of a commit below `path`, all of them where that is empty, and keeps their paths.
     ///
     /// # Errors
     /// `E_NOT_FOUND` where nothing is there; `E_SOURCE_CHANGED` where the commit itself is not; `E_GIT_FAILED`.
@@ -329,28 +351,30 @@ impl<'c> Mirror<'c> {
             let why = format!("`{}` has no folder `{path}` at {}", redact(&self.url), &commit[..commit.len().min(12)]);
             return Err(Error::new(Code::NotFound, why));
         }
+        let all: Vec<Listed> = entries.iter().map(Listed::from).collect();
+        listing::keep(&self.folder, path, commit, &all);
         Ok(entries)
     }
 
-    /// Returns what differs between two commits below `path`, `None` where the older one is not here any more, and the
-    /// files of the newer one. Two programs of git find it out at once.
+    /// Returns what `new` has below `path`, where it differs from `old` in the content of files alone.
     ///
     /// # Errors
     /// As [`Mirror::tree`].
-    pub fn changes_and_tree(&self, old: &str, new: &str, path: &str) -> Result<(Option<Vec<Change>>, Vec<Entry>)> {
-        std::thread::scope(|scope| {
-            let tree = scope.spawn(|| self.tree(new, path));
-            let changes = self.changes(old, new, path);
-            let tree = tree.join().map_err(|_| Error::internal("what reads a tree panicked"))?;
-            Ok((changes?, tree?))
-        })
+    pub fn listed_as(&self, old: &str, new: &str, path: &str) -> Result<Vec<Listed>> {
+        match listing::kept(&self.folder, path, old) {
+            Some(all) => {
+                listing::keep(&self.folder, path, new, &all);
+                Ok(all)
+            }
+            None => Ok(self.tree(new, path)?.iter().map(Listed::from).collect()),
+        }
     }
 
     /// Returns what differs between two commits below `path`; `None` where the older one is not here any more.
     ///
     /// # Errors
     /// `E_GIT_FAILED`, `E_CANCELLED`.
-    fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
+    pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
         let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
         if !path.is_empty() {
             args.push(path);

@@ -13,6 +13,7 @@ mod contents;
 mod install;
 mod lay_out;
 mod list;
+mod listing;
 mod lock;
 mod lockfile;
 mod merging;

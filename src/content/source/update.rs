@@ -141,12 +141,12 @@ impl Update {
             Standing::Rewritten | Standing::Moved if self.force => Some(standing),
             Standing::Rewritten | Standing::Moved => return Err(refused(row, reference, &now, standing)),
         };
-        let (changes, tree) = mirror.changes_and_tree(commit, &now, &origin.path)?;
-        if let Some(changes) = changes
+        if let Some(changes) = mirror.changes(commit, &now, &origin.path)?
             && let Some(entries) = alone(row, &changes, context)?
         {
             let has_shared = context.store.read(|db| sources::has_shared(db, row.id))?;
-            if let Some(contents) = contents::some(&mirror, origin, &now, (&entries, &tree), has_shared)? {
+            let all = mirror.listed_as(commit, &now, &origin.path)?;
+            if let Some(contents) = contents::some(&mirror, origin, &now, (&entries, &all), has_shared)? {
                 return Ok(Some(News { contents, extent: Extent::Changed, forced }));
             }
         }

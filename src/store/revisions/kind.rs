@@ -44,6 +44,11 @@ impl Kind {
         )
         .with_details(serde_json::json!({ "name": name }));
         // A hint is not worth a second failure.
+        if self == Kind::Resource
+            && let Ok(Some(own)) = named_by(db, project.id, name)
+        {
+            return error.hint(format!("that is the URI of the resource '{own}'"));
+        }
         let names = self.names(db, project.id, name).unwrap_or_default();
         error.suggest(name, names.iter().map(String::as_str), "")
     }
@@ -78,4 +83,10 @@ impl Kind {
         )
         .with_details(serde_json::json!({ "name": name }))
     }
+}
+
+/// Returns the name of the resource that has a URI, where there is one.
+fn named_by(db: &Db<'_>, project: i64, uri: &str) -> Result<Option<String>> {
+    let sql = sql!("SELECT name FROM resource WHERE project_id = ?1 AND uri = ?2");
+    db.one(sql, params![project, uri], |row| row.get(0))
 }

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use super::beginning::{beginning, deadline, note};
 use super::program::Program;
 use super::sealed::Known;
+use super::taken::Taken;
 use super::values::Values;
 use crate::approved::Kind;
 use crate::clock::Millis;
@@ -18,7 +19,6 @@ use crate::store::RunHolder;
 use crate::store::projects;
 use crate::store::runs::attempts;
 use crate::store::runs::{self, New};
-use crate::store::watch;
 
 /// The key of a note that holds the generation of the database.
 const GENERATION: &str = "generation";
@@ -43,6 +43,8 @@ pub struct Begun {
     pub holder: RunHolder,
     /// Whether the attempt at its first step is noted already.
     pub is_begun: bool,
+    /// What is known of it.
+    pub taken: Taken,
 }
 
 /// Begins a run, and uses the consent to it up.
@@ -58,7 +60,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
     let (inputs, definition) = (Value::Object(program.inputs.clone()).to_string(), definition.to_string());
     let (author, asker) = (context.author(), context.caller.asker());
     let first = first(context, program, run);
-    let generation = context.store.write(|db| {
+    let taken = context.store.write(|db| {
         let project = projects::resolve(db, &context.selection)?;
         consent.consume(context, db)?;
         let new = New {
@@ -79,10 +81,11 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
         }
         let project = project.as_ref().map(|project| project.name.as_str());
         context.event(db, author, project, program.operation(), &run.to_string())?;
-        watch::generation(db)
+        Taken::read(db, run)
     })?;
-    record(context, run, plan_hash, &generation);
-    Ok(Begun { run, holder, is_begun: first.is_some() })
+    let taken = taken.ok_or_else(|| Error::internal("a run that has begun is not there"))?;
+    record(context, run, plan_hash, &taken.generation);
+    Ok(Begun { run, holder, is_begun: first.is_some(), taken })
 }
 
 /// Returns the attempt that a run begins with, and until when it is repeated: none where a condition or a secret comes first, or

@@ -6,20 +6,20 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::begin::{self, Begun};
-use super::earlier::answers;
 use super::program::{Program, place};
 use super::sealed::Known;
 use super::stop::{Signal, Stop};
+use super::taken::Taken;
 use super::values::Values;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::redact::redacted;
+use crate::store::Db;
 use crate::store::events::{self, NewEvent};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, State, StepState, steps};
-use crate::store::{Db, watch};
 
 /// The work on a run.
 pub struct Drive<'a> {
@@ -94,40 +94,29 @@ pub enum Next {
 /// What keeps the run from noting how far it is: `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`, `E_STORAGE`; it is interrupted
 /// then. That a step failed is no error.
 pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
-    let Begun { run, holder, is_begun } = begun;
-    let found = context.store.read(|db| {
-        let Some(found) = runs::get(db, run)? else { return Ok(None) };
-        let rows = steps::of(db, found.id)?;
-        let earlier = answers(db, &rows)?;
-        let project = runs::project_name(db, &found)?;
-        Ok(Some((found, rows, earlier, project, watch::generation(db)?)))
-    })?;
-    // Its project was deleted meanwhile, and the run with it.
-    let Some((found, rows, earlier, project, generation)) = found else { return Ok(()) };
-    let known = Known::default();
+    let Begun { run: uuid, holder, is_begun, taken } = begun;
+    let Taken { id: run, plan_hash, rows, earlier, project, generation } = taken;
     let mut values = Values::of(program, &context.cancelled)?;
     earlier.into_iter().for_each(|earlier| values.restore(earlier));
     let stop = Stop::default();
-    let project = project.as_deref();
-    let (run, uuid) = (found.id, found.uuid);
     let mut drive = Drive {
         context,
         program,
         run,
         uuid,
         generation,
-        project,
+        project: project.as_deref(),
         values,
-        known,
+        known: Known::default(),
         rows,
         stop: &stop,
         is_begun,
         held: Cell::default(),
         ended: None,
     };
-    let worked = stop.watched(context, found.id, || drive.work());
+    let worked = stop.watched(context, run, || drive.work());
     if drive.is_over() {
-        begin::forget(context, uuid, &found.plan_hash);
+        begin::forget(context, uuid, &plan_hash);
     }
     drop(holder);
     worked

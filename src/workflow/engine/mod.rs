@@ -16,8 +16,10 @@ pub mod resume;
 mod sealed;
 mod step;
 mod stop;
+mod taken;
 mod values;
 
 pub use begin::{Asked, Begun, begin};
 pub use drive::drive;
 pub use live::{end_all, follow};
+pub use taken::Taken;

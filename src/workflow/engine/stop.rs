@@ -97,12 +97,15 @@ impl Stop {
     }
 
     fn watch(&self, context: &Context, run: i64) {
-        while !self.is_over.load(Ordering::Acquire) {
-            self.look(context, run);
+        loop {
             let state = self.state();
             if !self.is_over.load(Ordering::Acquire) {
                 drop(self.changed.wait_timeout(state, LOOK));
             }
+            if self.is_over.load(Ordering::Acquire) {
+                return;
+            }
+            self.look(context, run);
         }
     }
 

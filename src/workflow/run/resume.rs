@@ -20,8 +20,9 @@ use crate::op::{Changes, Confirmation, Context, Effect, Faces, NoOutput, Operati
 use crate::store::runs::{self, Run};
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
+use crate::workflow::engine::Taken;
 use crate::workflow::engine::begin::{self, Begun, is_recorded};
-use crate::workflow::engine::resume::{self, Decision, Resumable};
+use crate::workflow::engine::resume::{self, Decision, Resumable, missing};
 
 /// The most bytes of an answer that a person gives for a step.
 const MAX_OUTPUT: u64 = 8 << 20;
@@ -170,7 +171,9 @@ fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) ->
         context.store.write(|db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
     begin::record(context, run.uuid, &plan.hash, &generation);
-    reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false }, until)
+    // Its project may be deleted meanwhile, and the run with it.
+    let taken = context.store.read(|db| Taken::read(db, run.uuid))?.ok_or_else(|| missing(&run.uuid.to_string()))?;
+    reply::carry(context, plan, Begun { run: run.uuid, holder, is_begun: false, taken }, until)
 }
 
 /// Returns what a person decided of each step.

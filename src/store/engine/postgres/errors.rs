@@ -33,6 +33,10 @@ impl From<postgres::Error> for Error {
                     "the user of the address has to own the schema `mcpkg`, or may create it; nothing was changed",
                 )
             }
+            // It keeps none, and none is taken: what is looked for by one is not there.
+            &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
+                Error::new(Code::NotFound, "Nothing here has U+0000 in its name or text")
+            }
             &SqlState::DATA_CORRUPTED | &SqlState::INDEX_CORRUPTED => engine::damaged(message),
             &SqlState::PROGRAM_LIMIT_EXCEEDED => Error::new(Code::TooLarge, format!("A value is too large: {message}")),
             &SqlState::OUT_OF_MEMORY | &SqlState::IO_ERROR => {

@@ -1,0 +1,87 @@
+//! The paths of a commit, kept beside its mirror: where the next one changes the content of files alone they are the same, and
+//! git is not asked for them again.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::tree::{Entry, Mode};
+use crate::disk;
+use crate::file;
+use crate::hex;
+
+/// Bytes of a list; of a longer one git is asked.
+const MOST: u64 = 64 << 20;
+
+/// A file, link or submodule of a commit, by its path alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its path from the top of the repository, `/` between.
+    pub path: String,
+    /// Whether it is a link.
+    pub is_link: bool,
+}
+
+impl From<&Entry> for Listed {
+    fn from(entry: &Entry) -> Self {
+        Self { path: entry.path.clone(), is_link: entry.mode == Mode::Link }
+    }
+}
+
+/// Keeps what a commit has below `path`, in place of what was kept of another.
+pub fn keep(folder: &Path, path: &str, commit: &str, all: &[Listed]) {
+    let mut text = format!("{commit} {}\0", all.len());
+    for Listed { path, is_link } in all {
+        text.push(if *is_link { 'l' } else { 'f' });
+        text.push_str(path);
+        text.push('\0');
+    }
+    // Without it git is asked.
+    if let Err(error) = disk::write_unsynced(&place(folder, path), text.as_bytes(), 0o600) {
+        tracing::debug!(%error, "what a commit has is not kept");
+    }
+}
+
+/// Returns what a commit has below `path`, where that was kept last and is whole.
+pub fn kept(folder: &Path, path: &str, commit: &str) -> Option<Vec<Listed>> {
+    let text = file::read_text(&place(folder, path), MOST).ok()?;
+    let (count, rest) = text.strip_prefix(commit)?.strip_prefix(' ')?.split_once('\0')?;
+    let listed = |line: &str| {
+        let path = line.get(1..).filter(|path| !path.is_empty())?.to_owned();
+        match line.as_bytes()[0] {
+            b'l' => Some(Listed { path, is_link: true }),
+            b'f' => Some(Listed { path, is_link: false }),
+            _ => None,
+        }
+    };
+    let all: Vec<Listed> = rest.split_terminator('\0').map(listed).collect::<Option<_>>()?;
+    (count == all.len().to_string()).then_some(all)
+}
+
+fn place(folder: &Path, path: &str) -> PathBuf {
+    folder.join(format!("listing-{}", &hex::encode(&Sha256::digest(path))[..32]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_kept_of_a_commit_comes_back_for_that_commit_and_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let listed = |path: &str, is_link| Listed { path: path.to_owned(), is_link };
+        let all = vec![listed("a b/é.md", false), listed("CLAUDE.md", true)];
+        assert_eq!(kept(folder.path(), "", "c1"), None);
+        keep(folder.path(), "", "c1", &all);
+        assert_eq!(kept(folder.path(), "", "c1"), Some(all.clone()));
+        assert_eq!(kept(folder.path(), "", "c2"), None);
+        assert_eq!(kept(folder.path(), "skills", "c1"), None);
+        keep(folder.path(), "", "c2", &[]);
+        assert_eq!((kept(folder.path(), "", "c1"), kept(folder.path(), "", "c2")), (None, Some(Vec::new())));
+        // One that was cut off, or is something else, is none.
+        for text in ["c2 2\0fa\0", "c2 1\0xa\0", "c2 1\0f\0", "c2", "c2 1", "c2x 1\0fa\0"] {
+            std::fs::write(place(folder.path(), ""), text).unwrap();
+            assert_eq!(kept(folder.path(), "", "c2"), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! A run as the work on it finds it.
+
+use uuid::Uuid;
+
+use super::earlier::{Earlier, answers};
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::runs::steps::{self, Step};
+use crate::store::{runs, watch};
+
+/// What is known of a run when the work on it begins.
+#[derive(Debug)]
+pub struct Taken {
+    /// Its key.
+    pub id: i64,
+    /// The SHA-256 of its plan, in hex.
+    pub plan_hash: String,
+    /// Its steps.
+    pub rows: Vec<Step>,
+    /// What those answered that succeeded.
+    pub earlier: Vec<Earlier>,
+    /// The name of its project.
+    pub project: Option<String>,
+    /// What tells the database from one that is restored in its place.
+    pub generation: String,
+}
+
+impl Taken {
+    /// Reads a run; `None` where it was deleted.
+    ///
+    /// # Errors
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn read(db: &Db<'_>, run: Uuid) -> Result<Option<Self>> {
+        let Some(found) = runs::get(db, run)? else { return Ok(None) };
+        let rows = steps::of(db, found.id)?;
+        let earlier = answers(db, &rows)?;
+        let (project, generation) = (runs::project_name(db, &found)?, watch::generation(db)?);
+        Ok(Some(Self { id: found.id, plan_hash: found.plan_hash, rows, earlier, project, generation }))
+    }
+}
