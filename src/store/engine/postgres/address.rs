@@ -75,12 +75,15 @@ impl Address {
                 "password_from" => is_kept = true,
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,
                 "pool_timeout" => address.wait = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
+                // What libpq calls verify-full is what happens wherever TLS is spoken: no certificate is taken unseen.
+                "sslmode" if value == "verify-full" => passed.push("sslmode=require"),
+                "sslmode" if !["disable", "prefer", "require"].contains(&&*value) => {
+                    return Err(invalid("`sslmode` is `disable`, `prefer`, `require` or `verify-full`"));
+                }
                 _ => passed.push(pair),
             }
         }
-        // What libpq calls verify-full is what happens wherever TLS is spoken: no certificate is taken unseen.
-        let passed = passed.join("&").replace("sslmode=verify-full", "sslmode=require");
-        let config = format!("{base}?{DEFAULTS}&{passed}").parse::<Config>();
+        let config = format!("{base}?{DEFAULTS}&{}", passed.join("&")).parse::<Config>();
         address.config = config.map_err(|error| invalid(reason(&error)))?;
         address.has_password = address.config.get_password().is_some() && !is_kept;
         address.complete()?;
@@ -179,7 +182,10 @@ mod tests {
             ("postgres://me@h/db?pool_size=0", "pool_size"),
             ("postgres://me@h:port/db", "port"),
             ("postgres:///db", "host"),
-            ("postgres://me:s3cret@h/db?sslmode=s3cret", "sslmode"),
+            (
+                "postgres://me:s3cret@h/db?sslmode=s3cret",
+                "`sslmode` is `disable`, `prefer`, `require` or `verify-full`",
+            ),
         ] {
             let error = read(text).err().unwrap_or_else(|| panic!("{text} is taken"));
             assert!(error.message().contains(why), "{text}: {}", error.message());
