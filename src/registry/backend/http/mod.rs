@@ -121,7 +121,7 @@ impl<'c> Http<'c> {
             self.context.store.read(|db| Ok((kept::get(db, registry, &request)?, config::answers_hold(db)?)))?;
         let stored = stored.and_then(|stored| Some((self.json(stored.body.as_bytes()).ok()?, stored)));
         if let Some((value, stored)) = &stored
-            && (query.offline || (0..holds).contains(&now.saturating_sub(stored.fetched_at)))
+            && (query.offline || !query.refresh && (0..holds).contains(&now.saturating_sub(stored.fetched_at)))
         {
             let is_old = now.saturating_sub(stored.fetched_at) >= holds;
             return Ok((value.clone(), stored.fetched_at, is_old));
