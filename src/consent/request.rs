@@ -86,13 +86,13 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
         match request.state {
             State::Approved if has_record(context, &request)? => return Ok(Consent(Given::Stored(Box::new(request)))),
             State::Denied => return Err(denied(&request)),
-            State::Pending => return Err(required(context, &request)),
+            State::Pending => return Err(required(context, &request, AGAIN)),
             // Used, or approved by nobody on this machine.
             State::Approved | State::Consumed => {}
         }
     }
     let request = store(context, need, binding, now)?;
-    Err(required(context, &request))
+    Err(required(context, &request, AGAIN))
 }
 
 /// Shows the person at the caller's terminal what would be done, and asks.
@@ -294,8 +294,11 @@ pub(super) fn missing(id: &str) -> Error {
         .hint("`mcpkg consent list` shows those that wait")
 }
 
-/// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can.
-pub(super) fn required(context: &Context, request: &Request) -> Error {
+/// What a caller does that was given no nonce.
+const AGAIN: &str = "the same call goes through";
+
+/// Returns the failure of what nobody consented to yet; `then` says what the caller does once somebody did. Has the caller's client ask its user where it can.
+pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
     if let Some(elicit) = &context.elicit {
         elicit(request.uuid);
     }
@@ -311,7 +314,7 @@ pub(super) fn required(context: &Context, request: &Request) -> Error {
         "effects": effects(request),
         "command": command,
     }))
-    .hint(format!("the user runs `{command}` at a terminal; then the same call goes through"))
+    .hint(format!("the user runs `{command}` at a terminal; then {then}"))
 }
 
 pub(super) fn denied(request: &Request) -> Error {
