@@ -65,6 +65,7 @@ impl Start<'_> {
         for seen in &seen {
             let repo = &seen.repo.name;
             self.refuse_taken(seen, branch)?;
+            self.refuse_released(seen, &flow.tag_prefix)?;
             let base = self.kind.base(flow, seen.repo);
             let at = seen.base(base)?.id.clone();
             let folder = relative(&workspace.root, &seen.folder);
@@ -143,6 +144,18 @@ impl Start<'_> {
             } else {
                 format!("finish it with `mcpkg flow {kind} finish {}`, or give this one another name", self.name)
             }))
+    }
+
+    /// Refuses a release that is tagged: it could never be finished.
+    fn refuse_released(&self, seen: &Seen<'_>, prefix: &str) -> Result<()> {
+        let repo = &seen.repo.name;
+        let tag = format!("{prefix}{}", self.name);
+        if self.kind != Kind::Release || seen.find(&format!("refs/tags/{tag}")).is_none() {
+            return Ok(());
+        }
+        Err(Error::new(Code::TagExists, format!("{repo}: the tag `{tag}` is there already"))
+            .with_details(serde_json::json!({ "repos": [repo], "tag": tag }))
+            .hint("choose another version, or delete the tag where it was made by mistake"))
     }
 
     fn warnings(&self, seen: &[Seen<'_>], prefix: &str) -> Vec<String> {
