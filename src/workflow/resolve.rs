@@ -108,6 +108,11 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
         let like = typed.iter().map(|typed| strsim::jaro_winkler(typed, &id.to_lowercase()));
         like.fold(0.0, f64::max)
     };
+    // A catalog's prefix is easily left away: an id is as like as what follows its first group, where that is an id too.
+    let likeness = |id: &str| {
+        let rest = id.split_once(':').map(|(_, rest)| rest).filter(|rest| rest.contains(':'));
+        rest.map_or(0.0, &likeness).max(likeness(id))
+    };
     let all = commands.search(indexes, "", |_| true);
     let mut near: Vec<(f64, &str)> = all
         .iter()
