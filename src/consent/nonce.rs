@@ -68,7 +68,8 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
         return Err(denied(&request));
     }
     let request = store(context, need, binding, now)?;
-    let failure = required(context, &request, "then call again with the nonce; it is good once, for the same plan");
+    let again = "call again with `nonce`, which the details hold: it is good once, for the same plan";
+    let failure = required(context, &request, again);
     let mut details = failure.details().cloned().unwrap_or_default();
     details["nonce"] = json!(format!("{}.{secret}", request.uuid.simple()));
     Ok(failure.with_details(details))

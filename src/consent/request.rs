@@ -30,8 +30,6 @@ pub const USE_WITHIN: Millis = 10 * 60_000;
 /// Lines of what a request does that are kept; a last one counts the rest.
 const MAX_EFFECTS: usize = 100;
 
-/// What a caller does once somebody consented to a request that is found by what it asks.
-const AGAIN: &str = "then the same call goes through";
 
 /// What an operation would do, and needs a person's consent for.
 #[derive(Clone, Debug)]
@@ -297,8 +295,10 @@ pub(super) fn missing(id: &str) -> Error {
         .hint("`mcpkg consent list` shows those that wait")
 }
 
-/// Returns the failure of what nobody consented to yet, and has the caller's client ask its user where it can; `then` is what the
-/// caller does once somebody consented.
+/// What a caller does that was given no nonce.
+const AGAIN: &str = "the same call goes through";
+
+/// Returns the failure of what nobody consented to yet; `then` says what the caller does once somebody did. Has the caller's client ask its user where it can.
 pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
     if let Some(elicit) = &context.elicit {
         elicit(request.uuid);
@@ -315,7 +315,7 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
         "effects": effects(request),
         "command": command,
     }))
-    .hint(format!("the user runs `{command}` at a terminal; {then}"))
+    .hint(format!("the user runs `{command}` at a terminal; then {then}"))
 }
 
 pub(super) fn denied(request: &Request) -> Error {

@@ -49,8 +49,7 @@ pub(super) fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std
 
 pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
     let said = redact(stderr.text().trim());
-    let gist = said.lines().find(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
-    let gist = gist.or_else(|| said.lines().last()).unwrap_or("it gave no reason");
+    let gist = gist(&said);
     let more = json!({ "status": status.code(), "stderr": said });
     let error = Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
         .with_details(with(about(folder, args), more));
@@ -58,6 +57,17 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
         Some(hint) => error.hint(hint),
         None => error,
     }
+}
+
+/// Returns the line that says why: git's own, or the one before it where git knows no more than that the other program failed.
+fn gist(said: &str) -> &str {
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let own = lines.iter().position(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
+    let at = match own {
+        Some(at) if at > 0 && lines[at] == "fatal: Could not read from remote repository." => Some(at - 1),
+        own => own.or(lines.len().checked_sub(1)),
+    };
+    at.map_or("it gave no reason", |at| lines[at])
 }
 
 /// Returns what to do where git's words are about the disk: it was full, or git may not write there. Often it does not say which.
@@ -135,4 +145,21 @@ pub(super) fn shown<A: AsRef<OsStr>>(args: &[A]) -> String {
 
 pub(super) fn posix(path: &Path) -> String {
     path.display().to_string().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_said_is_the_reason_where_git_knows_none() {
+        let ssh = "ssh: Could not resolve hostname nohost.invalid: Name or service not known";
+        let fatal = "fatal: Could not read from remote repository.";
+        let more = "Please make sure you have the correct access rights\nand the repository exists.";
+        assert_eq!(gist(&format!("{ssh}\n{fatal}\n\n{more}")), ssh);
+        assert_eq!(gist(&format!("{fatal}\n\n{more}")), fatal);
+        assert_eq!(gist("warning: odd\nfatal: not a repository\nmore"), "fatal: not a repository");
+        assert_eq!(gist("first\nlast\n"), "last");
+        assert_eq!(gist(""), "it gave no reason");
+    }
 }

@@ -186,9 +186,9 @@ impl Entry {
         let invalid = |why: String| {
             let schema = self.input_schema();
             let takes: Vec<_> = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
-            let takes = if takes.is_empty() { "no arguments".to_owned() } else { takes.join(", ") };
-            Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {why}", self.tool))
-                .hint(format!("it takes {takes}"))
+            Error::new(Code::InvalidArgument, format!("Invalid arguments for {}: {why}", self.tool)).hint(
+                if takes.is_empty() { "it takes none".to_owned() } else { format!("it takes {}", takes.join(", ")) },
+            )
         };
         self.check_version(&arguments)?;
         if let Some(unknown) = self.unknown(&arguments) {

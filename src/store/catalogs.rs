@@ -146,7 +146,7 @@ pub fn insert(db: &Db<'_>, facts: &Facts, now: Millis) -> Result<i64> {
 /// Returns the failure of a name that another catalog has.
 pub fn taken(name: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("There is a catalog '{name}' already"))
-        .hint(format!("`mcpkg catalog refresh {name}` reads its document again; --name gives another name"))
+        .hint(format!("`mcpkg catalog refresh {name}` reads its document again; --name with --prefix gives another catalog of it a name and its commands a group"))
 }
 
 /// Changes what a catalog is. Its name and its prefix stay.

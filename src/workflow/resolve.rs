@@ -106,12 +106,13 @@ fn nearest(commands: &Reachable<'_>, indexes: &[Arc<Index>], forms: &[String]) -
         forms.iter().filter(|form| form.len() <= LONGEST).map(|form| form.to_lowercase()).collect();
     let likeness = |id: &str| {
         let id = id.to_lowercase();
-        let like = typed.iter().map(|typed| match id.strip_suffix(typed.as_str()) {
-            // The end of an id, such as one without its catalog's prefix.
-            Some(rest) if rest.ends_with(':') => 1.0,
-            _ => strsim::jaro_winkler(typed, &id),
-        });
+        let like = typed.iter().map(|typed| strsim::jaro_winkler(typed, &id));
         like.fold(0.0, f64::max)
+    };
+    // A catalog's prefix is easily left away: an id is as like as what follows its first group, where that is an id too.
+    let likeness = |id: &str| {
+        let rest = id.split_once(':').map(|(_, rest)| rest).filter(|rest| rest.contains(':'));
+        rest.map_or(0.0, &likeness).max(likeness(id))
     };
     let all = commands.search(indexes, "", |_| true);
     let mut near: Vec<(f64, &str)> = all

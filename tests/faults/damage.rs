@@ -48,6 +48,19 @@ fn f08_a_file_with_a_wrong_header_or_cut_in_half_is_refused_and_untouched() {
 }
 
 #[test]
+fn a_backup_that_was_cut_is_named_and_the_database_is_not_called_damaged() {
+    let (scratch, whole) = at_rest();
+    let cut = scratch.path().join("cut.db");
+    for size in [whole.len() / 2, 5000] {
+        fs::write(&cut, &whole[..size]).expect("a cut backup");
+        let ran = scratch.run(&["restore", cut.to_str().expect("a path"), "--yes"]);
+        assert_eq!(ran.status, 1, "{ran}");
+        assert!(ran.stderr.contains("cut.db") && !ran.stderr.contains("The database is damaged"), "{ran}");
+    }
+    scratch.ok(&["check", "--deep"]);
+}
+
+#[test]
 fn f08_a_zeroed_page_is_reported_and_never_served_as_good() {
     let (scratch, whole) = at_rest();
     let pages = whole.len() / 4096;

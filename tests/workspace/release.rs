@@ -83,6 +83,19 @@ fn x38_a_taken_tag_and_a_bad_version_are_refused_first() {
     assert_eq!(shop.state(), before);
 }
 
+/// A version that is tagged is refused before there is a branch: its release could never be finished.
+#[test]
+fn a_release_of_a_version_that_is_tagged_is_not_started() {
+    let shop = Shop::new();
+    shop.git(&shop.repo("web"), &["tag", "v1.0.0", "main"]);
+    let before = shop.state();
+    let (error, exit) = shop.refused(&["flow", "release", "start", "1.0.0"]);
+    assert_eq!((error["code"].as_str(), exit), (Some("E_TAG_EXISTS"), 1));
+    assert_eq!((&error["details"]["tag"], &error["details"]["repos"][0]), (&"v1.0.0".into(), &"web".into()));
+    assert_eq!(shop.state(), before);
+    shop.ok(&["flow", "release", "start", "1.0.1"]);
+}
+
 /// X39: a hotfix has one tag over repositories with different last ones.
 #[test]
 fn x39_a_hotfix_has_one_tag_over_all() {

@@ -13,6 +13,8 @@ pub struct Query {
     pub limit: u32,
     /// Whether no other host is asked: what was kept of earlier answers has to do.
     pub offline: bool,
+    /// Whether each registry is asked anew, also where an answer of its that was kept still holds.
+    pub refresh: bool,
 }
 
 impl Query {

@@ -119,7 +119,7 @@ impl Ground {
 
     fn found(&self, text: &str, tags: &[&str], limit: u32) -> (Vec<String>, u64) {
         let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
-        let query = Query { text: text.to_owned(), tags, limit, offline: false };
+        let query = Query { text: text.to_owned(), tags, limit, offline: false, refresh: false };
         let found = search(&self.context, &query, None).unwrap();
         (
             found.hits.into_iter().map(|(registry, hit)| format!("{registry}:{}@{}", hit.name, hit.version)).collect(),
@@ -283,7 +283,7 @@ fn a_registry_that_a_stranger_named_is_not_asked() {
     let token = format!("command:touch {}", flag.display());
     ground.stranger("host", Kind::Http, "http://127.0.0.1:1", Some(&token));
     assert_eq!(ground.resolved("a/one"), Err(Code::Unapproved));
-    let query = Query { text: "x".to_owned(), tags: Vec::new(), limit: 10, offline: false };
+    let query = Query { text: "x".to_owned(), tags: Vec::new(), limit: 10, offline: false, refresh: false };
     let states: Vec<&str> =
         search(&ground.context, &query, None).unwrap().asked.iter().map(|asked| asked.state.word()).collect();
     assert_eq!(states, ["ok", "unapproved", "unapproved"]);
@@ -377,7 +377,7 @@ fn one_registry_that_cannot_be_asked_costs_its_line_alone() {
     let broken = ground.directory("broken");
     std::fs::rename(&path, path.with_extension("away")).unwrap();
     std::fs::write(broken.join("index.json"), "<html>").unwrap();
-    let query = Query { text: "pdf".to_owned(), tags: Vec::new(), limit: 10, offline: false };
+    let query = Query { text: "pdf".to_owned(), tags: Vec::new(), limit: 10, offline: false, refresh: false };
     let found = search(&ground.context, &query, None).unwrap();
     assert_eq!(found.hits.len(), 1);
     let states: Vec<&str> = found.asked.iter().map(|asked| asked.state.word()).collect();
@@ -469,7 +469,7 @@ fn who_may_only_read_searches_what_is_listed_and_changes_nothing() {
     ground.directory("team");
     ground.publish("team", "a/one@1.0.0", b"1").unwrap();
     let reading = Context { store: ground.context.store.reading(), ..ground.context.clone() };
-    let query = Query { text: "one".to_owned(), tags: Vec::new(), limit: 10, offline: false };
+    let query = Query { text: "one".to_owned(), tags: Vec::new(), limit: 10, offline: false, refresh: false };
     let stale = |context: &Context| {
         let found = search(context, &query, None).unwrap();
         (found.hits.len(), matches!(found.asked[1].state, State::Stale))

@@ -152,7 +152,13 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     let why = format!("The arguments do not fit: {place}{}", first.message);
     let errors: Vec<Value> =
         misfits.iter().map(|misfit| json!({ "path": misfit.path, "message": misfit.message })).collect();
-    Err(Error::new(Code::ToolInput, why).with_details(json!({ "errors": errors })))
+    let error = Error::new(Code::ToolInput, why).with_details(json!({ "errors": errors }));
+    let takes = schema::listed(schema).filter(|takes| input.keys().any(|given| !takes.contains(&given.as_str())));
+    Err(match takes.as_deref() {
+        None => error,
+        Some([]) => error.hint("it takes none"),
+        Some(takes) => error.hint(format!("it takes {}", takes.join(", "))),
+    })
 }
 
 /// Returns the arguments with the paths that files of the user's have for the tool, and adds those files to `given`.

@@ -116,7 +116,7 @@ pub(super) fn may_be_missing(schema: Option<&Value>, name: &str) -> bool {
 }
 
 /// Returns the names of the properties that a schema lists; `None` where it may take others that are not listed there.
-pub(super) fn listed(schema: &Value) -> Option<Vec<&str>> {
+pub fn listed(schema: &Value) -> Option<Vec<&str>> {
     const ELSEWHERE: [&str; 9] = [
         "$ref",
         "$dynamicRef",

@@ -38,7 +38,8 @@ pub fn search(context: &Context, head: &Head) -> Result<Answer, Failure> {
     let offset = parameters.number("offset", 0, MOST_PASSED)?;
     let tags = parameters.text("tags").split(',').map(str::trim).filter(|tag| !tag.is_empty());
     let text = parameters.text("q").to_owned();
-    let query = Query { text, tags: tags.map(str::to_owned).collect(), limit: limit + offset, offline: true };
+    let query =
+        Query { text, tags: tags.map(str::to_owned).collect(), limit: limit + offset, offline: true, refresh: false };
     let found = Local::new(context).search(&query)?;
     let hits = found.hits.iter().skip(offset as usize);
     let tools = context.store.read(|db| {

@@ -148,6 +148,7 @@ impl Start<'_> {
             }))
     }
 
+    /// Refuses a release that is tagged: it could never be finished.
     fn warnings(&self, seen: &[Seen<'_>], prefix: &str) -> Vec<String> {
         let Kind::Release = self.kind else { return Vec::new() };
         let Ok(version) = version::read(self.name) else { return Vec::new() };

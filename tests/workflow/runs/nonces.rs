@@ -21,7 +21,8 @@ fn a_nonce_is_good_once() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let asked = execute(&mut client, create());
-    assert!(asked.to_string().contains("at a terminal; then call again with the nonce"), "{asked}");
+    let hint = asked["error"]["hint"].as_str().expect("what to do");
+    assert!(hint.contains("call again with `nonce`") && !hint.contains("the same call"), "{asked}");
     ground.approve(&asked);
     assert_eq!(code(&execute(&mut client, with_nonce(&create(), &asked))), "ok");
     let again = execute(&mut client, with_nonce(&create(), &asked));

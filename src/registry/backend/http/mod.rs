@@ -121,7 +121,7 @@ impl<'c> Http<'c> {
             self.context.store.read(|db| Ok((kept::get(db, registry, &request)?, config::answers_hold(db)?)))?;
         let stored = stored.and_then(|stored| Some((self.json(stored.body.as_bytes()).ok()?, stored)));
         if let Some((value, stored)) = &stored
-            && (query.offline || (0..holds).contains(&now.saturating_sub(stored.fetched_at)))
+            && (query.offline || !query.refresh && (0..holds).contains(&now.saturating_sub(stored.fetched_at)))
         {
             let is_old = now.saturating_sub(stored.fetched_at) >= holds;
             return Ok((value.clone(), stored.fetched_at, is_old));
@@ -163,13 +163,6 @@ impl<'c> Http<'c> {
         let kept = kept::Answer { etag: answer.etag, body, fetched_at: now };
         if let Err(error) = self.context.store.write(|db| kept::put(db, self.client.registry(), request, &kept)) {
             tracing::info!(%error, "the answer of a registry is not kept");
-        }
-    }
-
-    /// Forgets what is kept of the registry: it answers something else from now on.
-    fn forget(&self) {
-        if let Err(error) = self.context.store.write(|db| kept::remove_all(db, self.client.registry())) {
-            tracing::warn!(%error, "searches of a registry may answer as they did before it was written to");
         }
     }
 
@@ -291,7 +284,6 @@ impl Registry for Http<'_> {
         let is_new = match answer.status {
             // 200 says that it was there, with the same files.
             StatusCode::CREATED | StatusCode::OK => {
-                self.forget();
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);
                 if stored.as_ref() != Some(*sha256) {
@@ -327,10 +319,7 @@ impl Registry for Http<'_> {
             None => self.tell(&format!("{release}/unyank"), &json!({}))?,
         };
         match answer.status {
-            StatusCode::OK => {
-                self.forget();
-                Ok(())
-            }
+            StatusCode::OK => Ok(()),
             StatusCode::NOT_FOUND => Err(self.version(name, version).err().unwrap_or_else(|| self.refused(&answer))),
             _ => Err(self.refused(&answer)),
         }

@@ -20,6 +20,7 @@ use crate::registry::backend::registry::Registry;
 use crate::registry::backend::resolve::release;
 use crate::registry::backend::{Known, Publication};
 use crate::registry::package::archive::{self, Opened, Packed};
+use crate::store::tools::answers;
 use crate::store::tools::packages::{self, Visibility};
 use crate::store::tools::registries::LOCAL;
 
@@ -165,6 +166,8 @@ fn note(context: &Context, registry: &str, backend: &dyn Registry, publication: 
     let author = context.author();
     context.store.write(|db| {
         packages::see(db, &there, author.now)?;
+        // What it answered before did not know of this.
+        answers::remove_all(db, registry)?;
         context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))
     })
 }

@@ -48,6 +48,10 @@ pub struct Search {
     #[arg(long)]
     #[serde(skip)]
     offline: bool,
+    /// Ask each registry anew, also where its last answer is younger than an hour
+    #[arg(long, conflicts_with = "offline")]
+    #[serde(skip)]
+    refresh: bool,
 }
 
 fn usual() -> u32 {
@@ -72,9 +76,9 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["tool", "search"];
     const TITLE: &'static str = "Search for tools";
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
-    const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, and stands \
-        in for it where \
-        it cannot be reached. Descriptions are their publishers' words: nobody checked them.";
+    const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, until \
+        something is published or taken back there from here, and stands in for it where it cannot be reached. \
+        Descriptions are their publishers' words: nobody checked them.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
     const EFFECT: Effect = Effect::Offer;
@@ -91,7 +95,7 @@ impl Operation for Search {
     fn run(self, context: &Context) -> Result<Reply> {
         let text = self.query.join(" ");
         let tags = self.tags.into_iter().filter(|tag| !tag.is_empty()).collect();
-        let query = Query { text, tags, limit: self.limit, offline: self.offline };
+        let query = Query { text, tags, limit: self.limit, offline: self.offline, refresh: self.refresh };
         let found = search(context, &query, self.registry.as_deref())?;
         let results = found.hits.iter().map(|(registry, hit)| result(context, registry, hit));
         let results = results.collect::<Result<Vec<Value>>>()?;

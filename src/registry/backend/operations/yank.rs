@@ -13,6 +13,7 @@ use crate::registry::alias;
 use crate::registry::backend::facts::one_line;
 use crate::registry::backend::{Known, wire};
 use crate::registry::package::{Name, Reference, Wanted};
+use crate::store::tools::answers;
 use crate::store::tools::packages::{self, Yank};
 use crate::store::tools::registries::LOCAL;
 
@@ -139,6 +140,7 @@ fn note(context: &Context, registry: &str, name: &Name, version: &Version, yank:
         if let Some(row) = packages::get(db, registry, name.as_str(), &version.to_string())? {
             packages::set_yank(db, row.id, yank)?;
         }
+        answers::remove_all(db, registry)?;
         context.event(db, author, None, kind, &format!("{name}@{version}"))
     })
 }

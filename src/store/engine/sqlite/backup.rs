@@ -137,6 +137,17 @@ impl Staged {
         carry: impl FnOnce(&Db<'_>) -> Result<()>,
         progress: &Progress<'_>,
     ) -> Result<Self> {
+        let (staged, scratch) = Self::copied(database, from, progress).map_err(|error| of_backup(from, error))?;
+        Db::in_transaction(Link::Sqlite(&staged), None, Intent::Write, |db| {
+            let sql = sqlite_sql!("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'");
+            db.run(sql, params![])?;
+            carry(db)
+        })?;
+        Ok(Self { connection: staged, _scratch: scratch })
+    }
+
+    /// Returns a copy of the backup at `from`, sound and of the newest schema, and the folder that it is in.
+    fn copied(database: &Path, from: &Path, progress: &Progress<'_>) -> Result<(Connection, Scratch)> {
         open::check_header(from)?;
         let source = connect::connect(from, Access::ReadOnly, READER_CACHE, true)?;
         let version = open::check_version(&source, from)?;
@@ -150,13 +161,20 @@ impl Staged {
             upgrade::to_newest(&mut staged, version, from)?;
         }
         refuse(check::inspect(Link::Sqlite(&staged), &progress.silent())?.faults().next(), from)?;
-        Db::in_transaction(Link::Sqlite(&staged), None, Intent::Write, |db| {
-            let sql = sqlite_sql!("UPDATE setting SET value = lower(hex(randomblob(16))) WHERE key = 'generation'");
-            db.run(sql, params![])?;
-            carry(db)
-        })?;
-        Ok(Self { connection: staged, _scratch: scratch })
+        Ok((staged, scratch))
     }
+}
+
+/// Returns the failure of a backup: damage that SQLite found in it is not the database's that it was to replace.
+fn of_backup(from: &Path, error: Error) -> Error {
+    let file = from.display().to_string();
+    if error.code() != Code::NotDatabase || error.message().contains(&file) {
+        return error;
+    }
+    let what = format!("The backup `{file}` is damaged; nothing was changed");
+    Error::new(Code::NotDatabase, what)
+        .hint("restore another one; `mcpkg --db FILE check --deep` says where a file is damaged")
+        .with_source(error)
 }
 
 /// Moves a finished copy to its place, where nothing is.
