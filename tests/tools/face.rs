@@ -32,7 +32,10 @@ fn published(home: &Scratch, key: &str) -> Value {
 #[test]
 fn a_second_mcpkg_publishes_finds_and_installs() {
     let (team, key, home, identity) = alice();
+    let search = ["tool", "search", "weather", "--registry", "team"];
+    assert_eq!(done(&home, &key, &search)["total"], 0);
     let made = published(&home, &key);
+    assert_eq!(done(&home, &key, &search)["total"], 1, "who published is not told what was answered before");
     assert_eq!((&made["published"], &made["attestations"]), (&json!(true), &json!(1)), "{made}");
     let again = done(&home, &key, &["tool", "publish", "packages/alice/utils/weather", "--to", "team"]);
     assert_eq!(again["published"], false);
