@@ -30,7 +30,6 @@ pub const USE_WITHIN: Millis = 10 * 60_000;
 /// Lines of what a request does that are kept; a last one counts the rest.
 const MAX_EFFECTS: usize = 100;
 
-
 /// What an operation would do, and needs a person's consent for.
 #[derive(Clone, Debug)]
 pub struct Need<'a> {

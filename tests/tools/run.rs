@@ -30,6 +30,14 @@ fn with_tool() -> Option<Scratch> {
 }
 
 #[test]
+fn what_a_tool_does_not_take_is_answered_with_what_it_takes() {
+    let scratch = Scratch::new();
+    scratch.ok(&["tool", "init", "alice/weather"]);
+    let ran = scratch.run(&["tool", "run", "./weather", "-i", "city=Bern"]);
+    assert!(ran.status == 1 && ran.stderr.contains("'city'") && ran.stderr.contains("it takes name"), "{ran}");
+}
+
+#[test]
 fn a_folder_is_run_with_what_it_declares_and_each_run_is_a_row() {
     let Some(scratch) = with_tool() else { return };
     let run = ["tool", "run", "./greet", "-i", "name=$(id) world"];

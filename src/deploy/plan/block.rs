@@ -63,11 +63,6 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     let mut text = found.bytes().map(<[u8]>::to_vec);
-    if let (Some(there), Some(last)) = (&text, touches.first())
-        && let Some(mended) = mended(db, &last.after, there)?
-    {
-        text = Some(mended);
-    }
     let mut mode = match found {
         Found::File { mode, .. } => *mode,
         Found::Absent | Found::Link(_) | Found::Other => disk::FILE,
@@ -76,6 +71,9 @@ pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     for touch in touches {
         let (before, after) = (bytes(db, &touch.before)?, bytes(db, &touch.after)?);
         link = None;
+        if let Some(mended) = text.as_deref().map_or(Ok(None), |text| mended(db, &touch.after, text))? {
+            text = Some(mended);
+        }
         if text == after {
             match &touch.before {
                 Image::File { mode: was, .. } => mode = *was,

@@ -172,9 +172,9 @@ fn failures_are_typed_in_both_eras() {
         );
         let near = unknown["details"]["nearest"].as_array().expect("the nearest");
         assert!((1..=3).contains(&near.len()), "{unknown}");
-        let unknown = failure(&mut client, "get_command_spec", json!({ "id": "prompt:create" }));
+        let unknown = failure(&mut client, "get_command_spec", json!({ "id": "command:search" }));
         let near = unknown["details"]["nearest"].as_array().expect("the nearest");
-        assert!(near.contains(&json!("mcpkg:prompt:create")), "{unknown}");
+        assert_eq!(near[0], "mcpkg:command:search", "the prefix was left away: {unknown}");
         let newer = failure(&mut client, "search_commands", json!({ "query": "x", "schema_version": "2.0" }));
         assert_eq!((&newer["code"], &newer["category"]), (&json!("E_SCHEMA_VERSION"), &json!("validation")));
         let wrong = failure(&mut client, "list_providers", json!({ "limit": 1_000 }));

@@ -14,8 +14,8 @@ use super::client::BlockingClient;
 use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::is_lost;
+use super::snapshot::{self, Told};
 use super::sql::translated;
-use super::version::{self, Told};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::Sql;
 
@@ -95,7 +95,7 @@ impl Connection {
             self.client.borrow_mut().with(|client| client.query(&statement, params))
         })?;
         if let (true, Some(row)) = (tells, rows.first()) {
-            self.told.set(Told::Version(version::of(row.get(row.len() - 1))));
+            self.told.set(Told::Version(snapshot::of(row.get(row.len() - 1))));
         }
         Ok(rows)
     }
@@ -106,11 +106,11 @@ impl Connection {
         if self.told.get() != Told::Asked {
             return self.run_text(begin);
         }
-        let text = format!("{begin}; {}", version::LOOK);
+        let text = format!("{begin}; {}", snapshot::LOOK);
         let told = self.again_where_lost(|| self.client.borrow_mut().with(|client| client.simple_query(&text)))?;
         for message in &told {
             if let SimpleQueryMessage::Row(row) = message {
-                self.told.set(row.get(0).map_or(Told::Unasked, |snapshot| Told::Version(version::of(snapshot))));
+                self.told.set(row.get(0).map_or(Told::Unasked, |seen| Told::Version(snapshot::of(seen))));
             }
         }
         Ok(())
@@ -174,7 +174,7 @@ impl Connection {
             return Ok(statement.clone());
         }
         let text = translated(sql.text());
-        let text = if tells { version::telling(&text) } else { text };
+        let text = if tells { snapshot::telling(&text) } else { text };
         let statement = self.client.borrow_mut().with(|client| client.prepare(&text))?;
         self.statements.borrow_mut().insert(key, statement.clone());
         Ok(statement)

@@ -18,6 +18,7 @@ mod passwords;
 mod pool;
 mod rows;
 mod schema;
+mod snapshot;
 mod sql;
 mod tls;
 mod transaction;

@@ -1,37 +1,16 @@
 //! Whether anything was committed.
 
-use xxhash_rust::xxh3::xxh3_64;
-
 use super::connection::Connection;
 use super::rows::single;
+use super::snapshot;
 use super::sql::postgres_sql;
 use crate::error::Result;
 use crate::store::engine::params;
 
-/// Looks which snapshot a transaction would see: one that differs after every commit.
-pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
-
-/// Whether a read tells which version of the database it saw: a look of its own is a round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    Unasked,
-    Asked,
-    Version(i64),
-}
-
 /// Returns a number that differs from the last one where anything was committed between, by anybody: that of what a
 /// transaction would see. What other databases of the server commit makes it differ too.
 pub(in crate::store::engine) fn version(connection: &Connection) -> Result<i64> {
-    single(connection, postgres_sql!("SELECT pg_current_snapshot()::text"), params![], |row| row.get(0).map(of))
-}
-
-/// Returns the version that a snapshot is of.
-pub(super) fn of(snapshot: &str) -> i64 {
-    xxh3_64(snapshot.as_bytes()).cast_signed()
-}
-
-/// Returns a query whose rows have one more column at their end: the snapshot that it saw. PostgreSQL looks once for all of
-/// them, and keeps their order.
-pub(super) fn telling(query: &str) -> String {
-    format!("SELECT found.*, ({LOOK}) FROM ({query}) AS found")
+    single(connection, postgres_sql!("SELECT pg_current_snapshot()::text"), params![], |row| {
+        row.get(0).map(snapshot::of)
+    })
 }
