@@ -45,6 +45,11 @@ fn a_read_only_folder_in_a_worktree_is_in_nobodys_way() {
         return skipped("another user needs root, runuser and a binary that it may run");
     }
     let shop = Shop::new();
+    for (repo, _) in REPOS {
+        // The other user has a home of their own, where git finds no name.
+        shop.git(&shop.repo(repo), &["config", "user.name", "nobody"]);
+        shop.git(&shop.repo(repo), &["config", "user.email", "nobody@example.com"]);
+    }
     shop.commit(&shop.repo("lib"), ".gitignore", "cache/\n");
     shop.git(&shop.repo("lib"), &["branch", "-f", "develop"]);
     shop.ok(&["worktree", "add", "login"]);
