@@ -131,7 +131,7 @@ impl Case {
 
 /// Starts the plain program that runs these statements and gives this answer.
 fn plain(data: &Data, address: &str, plan: &[Json], answer: &[u8]) -> Web {
-    let (of_plan, of_answer) = (data.path("plan"), data.path("plain-answer"));
+    let (of_plan, of_answer) = (data.path("plain-plan"), data.path("plain-answer"));
     std::fs::write(&of_plan, json!(plan).to_string()).expect("the statements can be kept");
     std::fs::write(&of_answer, answer).expect("the answer can be kept");
     let text = |path: &Path| path.to_str().expect("the scratch folder has a readable name").to_owned();
