@@ -51,6 +51,31 @@ fn d02_the_first_deploy_can_be_undone_and_adopted_originals_come_back() {
 }
 
 #[test]
+fn a_root_that_is_not_there_is_not_forgotten_unless_that_is_asked_for() {
+    let place = Place::with_project();
+    place.write("root/.claude/commands/review.md", "Written by hand.\n");
+    let before = place.tree();
+    place.deploy(&["--adopt"]);
+    let deployed = place.tree();
+    let (root, away) = (place.root(), place.scratch.path().join("away"));
+    let root_text = root.canonicalize().expect("a root").display().to_string();
+    std::fs::rename(&root, &away).expect("its disk goes");
+    let rollback = ["rollback", "--root", &root_text, "--to", "pristine", "--yes"];
+    let error = place.refused(&rollback, "E_INVALID_ARGUMENT");
+    assert!(error["details"]["hints"].to_string().contains("--forget"), "{error:#}");
+    std::fs::rename(&away, &root).expect("its disk comes back");
+    assert_eq!(place.tree(), deployed);
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before);
+    // Who knows that it is gone for good says so.
+    place.deploy(&["--adopt"]);
+    std::fs::remove_dir_all(&root).expect("it is gone");
+    place.refused(&["project", "delete", "p", "--yes"], "E_DEPLOYED_FILES");
+    place.data(&[&rollback[..], &["--forget"]].concat());
+    place.ok(&["project", "delete", "p", "--yes"]);
+}
+
+#[test]
 fn d06_a_rollback_keeps_what_it_overwrites_and_can_be_rolled_back() {
     let place = Place::with_project();
     let first = place.deploy(&[]);

@@ -433,6 +433,23 @@ fn for_the_user_servers_go_to_the_users_files() {
 }
 
 #[test]
+fn what_held_the_servers_stays_with_the_users_comments() {
+    const THEIRS: &str = "{\n  // mine\n  \"mcpServers\": {\n    // my servers go here\n  }\n}\n";
+    for theirs in [THEIRS, "{\n  \"mcpServers\": {}\n}\n"] {
+        let place = place();
+        place.write("home/.cursor/mcp.json", theirs);
+        place.ok(&["client", "add", "cursor"]);
+        let user = ["--target", "cursor", "--scope", "user"];
+        if deploy(&place, &user).is_none() {
+            return skipped("there is no script(1)");
+        }
+        place.ok(&["client", "remove", "cursor"]);
+        place.data(&[&["rollback", "--to", "pristine", "--yes"][..], &user].concat());
+        assert_eq!(place.read("home/.cursor/mcp.json"), theirs);
+    }
+}
+
+#[test]
 fn a_rollback_that_brings_a_server_back_takes_a_person() {
     let place = place();
     let Some(first) = deploy(&place, &["--target", "cursor"]) else { return skipped("there is no script(1)") };

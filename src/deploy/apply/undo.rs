@@ -86,7 +86,7 @@ pub fn after(
     let mut details = json!({ "cause": error.code().name(), "cause_details": error.details() });
     let mut hints = error.hints().to_vec();
     let mut said = match put_back(context, journal, begun, folders) {
-        Ok(kept) if kept.is_empty() => format!("{why}; everything was put back, nothing is deployed"),
+        Ok(kept) if kept.is_empty() => format!("{why}; everything was put back as it was before"),
         Ok(kept) => {
             let files: Vec<String> = kept.iter().map(|path| path.display().to_string()).collect();
             details["kept"] = json!(files);

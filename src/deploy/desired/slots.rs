@@ -72,11 +72,12 @@ pub enum Slot {
 }
 
 impl Slot {
-    /// Returns the file with this in the slot, or nothing in it.
+    /// Returns the file with this in the slot, or nothing in it; with `emptied`, what held an entry goes too where nothing else is
+    /// left there.
     ///
     /// # Errors
     /// Where the file cannot be edited without changing something else.
-    pub fn put(&self, dialect: &Dialect, text: &str, value: Option<&Value>) -> Result<String, Fault> {
+    pub fn put(&self, dialect: &Dialect, text: &str, value: Option<&Value>, emptied: bool) -> Result<String, Fault> {
         let document = dialect.document;
         match (self, value) {
             (Slot::Entry(name), Some(Value::Object(fields))) => {
@@ -86,7 +87,7 @@ impl Slot {
                 let decided = decided.map(|entry| entry.keys().cloned().collect()).unwrap_or_default();
                 document.set(text, name, &Change { fields, replaces: false, decided })
             }
-            (Slot::Entry(name), _) => document.remove(text, name, true),
+            (Slot::Entry(name), _) => document.remove(text, name, emptied),
             (Slot::Input(_), Some(value)) => document.put_listed(text, INPUTS, value),
             (Slot::Input(id), None) => document.take_listed(text, INPUTS, id),
         }

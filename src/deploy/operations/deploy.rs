@@ -293,10 +293,13 @@ impl Applying<'_> {
                     None => Ok(()),
                 }
             })?;
-            return Ok(Reply::sentence("Nothing to do: everything is as it shall be", data).warn(prepared.warnings));
+            let hint = left_out(&prepared);
+            let reply = Reply::sentence("Nothing to do: everything is as it shall be", data);
+            return Ok(hint.into_iter().fold(reply, Reply::hint).warn(prepared.warnings));
         }
         let mut data = applied_data(true, None, &prepared);
         let done = show::count_line(&prepared.plan.changes, true);
+        let left_out = left_out(&prepared);
         let plan = std::mem::take(&mut prepared.plan);
         let id = apply::apply(context, &right, Work::deploy(&prepared.site, plan, &prepared.hash, self.adopt), |db| {
             if prepared.site.fingerprint(db)? != prepared.fingerprint {
@@ -307,7 +310,8 @@ impl Applying<'_> {
         data["snapshot_id"] = json!(id.to_string());
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
         let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", prepared.site.arguments());
-        Ok(Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint))
+        let reply = Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint);
+        Ok(left_out.into_iter().fold(reply, Reply::hint))
     }
 
     /// Uses up the token and the consent.
@@ -381,6 +385,18 @@ fn check_adopt(changes: &[Change], adopt: bool) -> Result<()> {
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
     .hint("look at them with `mcpkg diff`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback"))
+}
+
+/// Returns the hint that the plan has more to say than an apply, which does not say it again.
+fn left_out(prepared: &Prepared) -> Option<String> {
+    let count = prepared.said_with_plan().len();
+    let remarks = plural::count(count, "remark");
+    (count > 0).then(|| {
+        format!(
+            "`mcpkg plan{}` has {remarks}: what is left out, or stands for several agents",
+            prepared.site.arguments()
+        )
+    })
 }
 
 fn applied_data(applied: bool, reason: Option<&str>, prepared: &Prepared) -> Value {

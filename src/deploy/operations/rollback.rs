@@ -1,7 +1,7 @@
 //! `mcpkg rollback`: back to what a snapshot left, or to what stood there before mcpkg came.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::deploy::rollback::goal::Goal;
 use crate::deploy::rollback::plan::RollbackPlan;
 use crate::deploy::source::{Choice, Site};
 use crate::disk;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::plural;
@@ -41,6 +41,10 @@ pub struct Rollback {
     #[arg(long)]
     #[serde(skip)]
     dry_run: bool,
+    /// Where the root is gone: let go of what was deployed below it, which cannot be taken back then
+    #[arg(long)]
+    #[serde(skip)]
+    forget: bool,
     /// Approve the write
     #[arg(skip)]
     #[serde(default)]
@@ -77,6 +81,9 @@ impl Operation for Rollback {
         }
         let goal = Goal::find(context, &self.to)?;
         let site = goal.site(context, &self.choice)?;
+        if !self.forget {
+            check_root(context, &site, &goal)?;
+        }
         let compare = || context.store.read(|db| RollbackPlan::compare(db, &site, &goal));
         if self.dry_run {
             let planned = compare()?;
@@ -167,6 +174,30 @@ fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, 
         effects: code.into_iter().chain(show::effects(&planned.changes)).collect(),
     };
     request::ask(context, &need).map(Some)
+}
+
+/// Refuses a root that is gone while something is deployed below it: it may come back, with its disk, and could not be rolled
+/// back any more.
+fn check_root(context: &Context, site: &Site, goal: &Goal) -> Result<()> {
+    let root = &site.place.root;
+    if Path::new(root).is_dir() {
+        return Ok(());
+    }
+    let count = context.store.read(|db| match deploys::place(db, &site.place)? {
+        Some(place) => Ok(deploys::of_place(db, place)?.len()),
+        None => Ok(0),
+    })?;
+    if count == 0 {
+        return Ok(());
+    }
+    let files = plural::count(count, "file");
+    Err(Error::new(
+        Code::InvalidArgument,
+        format!("The root `{root}` is not there, and {files} were deployed below it"),
+    )
+    .with_details(json!({ "root": root, "files": count }))
+    .hint("is its disk mounted? Nothing was changed")
+    .hint(format!("`mcpkg rollback --to {}{} --forget` lets go of them for good", goal.word, site.arguments())))
 }
 
 /// What a person is asked; folders that the user never deployed to are named.

@@ -101,9 +101,12 @@ pub fn undo_in(
     let (was, is) = (Slots::of(dialect, before.unwrap_or_default()), Slots::of(dialect, after.unwrap_or_default()));
     let text = text.unwrap_or_default();
     let Ok(mut edited) = String::from_utf8(text.clone()) else { return Some(text) };
+    // What held the entries before the change is the user's, though nothing may be left in it.
+    let held = before.and_then(|before| std::str::from_utf8(before).ok());
+    let held = held.is_some_and(|before| dialect.document.holds(before).unwrap_or(true));
     for (slot, value) in was.changed_from(&is) {
         // A file that cannot be edited any more is the user's to mend.
-        if let Ok(next) = slot.put(dialect, &edited, value.as_ref()) {
+        if let Ok(next) = slot.put(dialect, &edited, value.as_ref(), !held) {
             edited = next;
         }
     }
@@ -152,7 +155,7 @@ fn edit(
     };
     let mut edited = String::from_utf8_lossy(text).into_owned();
     for (slot, value) in changes {
-        edited = slot.put(dialect, &edited, value.as_ref()).map_err(failed)?;
+        edited = slot.put(dialect, &edited, value.as_ref(), true).map_err(failed)?;
     }
     if text.is_empty() && !edited.ends_with('\n') {
         edited.push('\n');

@@ -78,7 +78,7 @@ fn update(entry: &CstObject, change: &Change) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes the entry `name` out; with `emptied`, `key` too where nothing else is left in it.
+/// Takes the entry `name` out; with `emptied`, `key` too where nothing else is left in it, no comment either.
 pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
@@ -87,7 +87,8 @@ pub(super) fn remove(text: &str, key: &str, name: &str, emptied: bool) -> Result
     if let Some(entry) = only(&servers, name)? {
         entry.remove();
     }
-    if emptied && servers.properties().is_empty() {
+    let has_comment = || servers.children().iter().any(CstNode::is_comment);
+    if emptied && servers.properties().is_empty() && !has_comment() {
         property.remove();
     }
     Ok(root.to_string())
