@@ -67,14 +67,8 @@ fn given() -> Vec<u8> {
 
 fn alone(given: &[u8]) -> Duration {
     let begun = Instant::now();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
-    let mut worker = command
-        .arg("gate-worker")
-        .env_clear()
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a worker starts");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg-gate-worker"));
+    let mut worker = command.env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a worker starts");
     worker.stdin.take().expect("its input").write_all(given).expect("it reads");
     let output = worker.wait_with_output().expect("its end");
     assert!(output.stdout.starts_with(b"{\"ran\""), "{}", String::from_utf8_lossy(&output.stdout));

@@ -41,9 +41,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(status) = crate::process::starter::answer(&arguments) {
         return status;
     }
-    if let Some(status) = started(&arguments) {
-        return status;
-    }
     if complete::answer(&arguments) {
         return 0;
     }
@@ -73,13 +70,6 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             if output::is_closed_pipe(&error) { 0 } else { called.failed(&error) }
         }
     }
-}
-
-/// Does a domain's work where these are the arguments by which mcpkg starts itself for it, and returns the status to end with.
-fn started(arguments: &[OsString]) -> Option<u8> {
-    let [_, word] = arguments else { return None };
-    let mut starts = crate::DOMAINS.iter().flat_map(|domain| domain.starts);
-    starts.find(|start| word == start.word).map(|start| (start.work)())
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {

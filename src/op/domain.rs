@@ -28,8 +28,6 @@ pub struct Domain {
     pub served: Option<&'static Served>,
     /// Its tables that grow: `mcpkg limit` sets how far, `mcpkg prune` keeps them to it.
     pub growing: &'static [Growing],
-    /// The parts of its work that mcpkg does in a process of its own.
-    pub starts: &'static [Start],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
     /// Ends what it works on by itself, as a command or a server ends; waits a few seconds at most.
@@ -50,7 +48,6 @@ impl Domain {
         tools: None,
         served: None,
         growing: &[],
-        starts: &[],
         recover: |_| {},
         ending: || {},
         health: |_| Vec::new(),
@@ -60,14 +57,6 @@ impl Domain {
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
         self.operations.iter().copied().flatten()
     }
-}
-
-/// A part of a domain's work that mcpkg starts itself for.
-pub struct Start {
-    /// The word by which it is told so. No help shows it.
-    pub word: &'static str,
-    /// Reads standard input and does it; returns the status to end with.
-    pub work: fn() -> u8,
 }
 
 /// A group of tools: what `serve --groups` names.

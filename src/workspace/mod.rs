@@ -28,6 +28,8 @@ mod sync;
 mod watch;
 pub mod worktree;
 
+pub use gate::answer as gate_worker;
+
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
 use crate::op::{Domain, Entry, Group, Listed, Shape};
@@ -73,7 +75,6 @@ pub const DOMAIN: Domain = Domain {
     watch: Some(watch::watch),
     growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,
-    starts: &[gate::WORKER],
     health: |context| [watch::health(context), gate::health(context)].concat(),
     ..Domain::EMPTY
 };

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::gate::{RELU, fixtures};
 use super::shop::Shop;
-use crate::support::BINARY;
 
 fn shop() -> Shop {
     let shop = Shop::bare();
@@ -194,8 +193,7 @@ fn x43_a_broken_graph_is_told_and_the_worker_is_all_that_ends() {
 
 #[test]
 fn a_worker_opens_no_file_and_limits_itself_before_it_reads() {
-    let mut child = Command::new(BINARY)
-        .arg("gate-worker")
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mcpkg-gate-worker"))
         .env_clear()
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -8,7 +8,7 @@ use super::candidate::Candidate;
 use super::files::Files;
 use super::header::Header;
 use super::interface::{Gate, Line, Model, Route, Status, no_model, onnx};
-use super::worker::{Job, Worker};
+use super::worker::{self, Job, Worker};
 use super::{engine, input};
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
@@ -71,13 +71,13 @@ impl Gate for Local<'_> {
     fn status(&self) -> Result<Status> {
         let model_count = self.stored()?.len() as u64;
         Ok(Status {
-            status: if engine::NAME.is_some() { "healthy" } else { "degraded" }.to_owned(),
+            status: if worker::engine().is_some() { "healthy" } else { "degraded" }.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             uptime_secs: None,
             model_count,
             mode: "embedded".to_owned(),
             url: None,
-            engine: engine::NAME.map(str::to_owned),
+            engine: worker::engine().map(str::to_owned),
         })
     }
 

@@ -27,16 +27,14 @@ use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
 use crate::http::Url;
-use crate::op::{Context, Finding, Health, Name, Names, Start};
+use crate::op::{Context, Finding, Health, Name, Names};
 use crate::redact::redact;
 use crate::store::gate;
 use crate::workspace::root::{self, Workspace};
 use interface::Gate;
 
 pub use operations::OPS;
-
-/// The word by which mcpkg is told to be a worker, and what does its work.
-pub const WORKER: Start = Start { word: worker::WORD, work: worker::answer };
+pub use worker::answer;
 
 /// The variable that names the address of a gate.
 const VARIABLE: &str = "MODELGATE_URL";
@@ -95,11 +93,11 @@ pub fn health(context: &Context) -> Vec<Finding> {
     let found = root::find(&root::start(&context.selection)).and_then(|root| Workspace::read(&root).ok());
     let Some(workspace) = found.filter(|workspace| workspace.manifest.gate.url.is_none()) else { return Vec::new() };
     let local = local::Local { context, workspace: &workspace };
-    match (local.models().map(|models| models.len()), engine::NAME) {
+    match (local.models().map(|models| models.len()), worker::engine()) {
         (Ok(0) | Err(_), _) => Vec::new(),
         (Ok(_), Some(engine)) => vec![Finding::new("gate", Health::Ok, format!("models are run by {engine}"))],
         (Ok(_), None) => {
-            let what = "the workspace has models, and this mcpkg was built without the engine that runs them";
+            let what = "the workspace has models, and this mcpkg has no engine that runs them";
             vec![Finding::new("gate", Health::Note, what).action(format!("{} builds one with it", engine::BUILD))]
         }
     }

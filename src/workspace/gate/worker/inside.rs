@@ -1,4 +1,4 @@
-//! The worker itself: mcpkg's own program, in a process of its own.
+//! The worker itself, in a process of its own.
 
 use std::io::{self, ErrorKind, Read, Write};
 

@@ -25,7 +25,7 @@ use crate::process::{Capture, Environment, Failure, Feed, Limits, Program};
 use std::env::current_exe as program;
 
 pub use inside::run as answer;
-pub use protocol::{Job, WORD};
+pub use protocol::Job;
 
 use protocol::{Answer, Head, MEMORY, Ran, TIME};
 
@@ -41,6 +41,18 @@ const LONGEST: usize = 600;
 /// The words of a worker, or of its engine, that ran out of memory.
 const OUT_OF_MEMORY: [&str; 3] = ["memory allocation of", "failed to allocate", "capacity overflow"];
 
+/// The program that is a worker, which lies beside mcpkg.
+const PROGRAM: &str = "mcpkg-gate-worker";
+
+/// Returns the engine that runs models: `None` where this mcpkg was built without one, or its worker does not lie beside it.
+pub fn engine() -> Option<&'static str> {
+    engine::NAME.filter(|_| beside().is_ok_and(|worker| worker.is_file()))
+}
+
+fn beside() -> io::Result<PathBuf> {
+    Ok(program()?.with_file_name(PROGRAM).with_extension(std::env::consts::EXE_EXTENSION))
+}
+
 /// What runs jobs.
 pub struct Worker {
     program: PathBuf,
@@ -49,19 +61,26 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Returns the worker that this program is itself.
+    /// Returns the worker that belongs to this mcpkg.
     ///
     /// # Errors
-    /// `E_GATE_ENGINE_MISSING` where it was built without the engine.
+    /// `E_GATE_ENGINE_MISSING` where it was built without the engine, or the worker does not lie beside it.
     pub fn own() -> Result<Self> {
+        let missing = |message: String| {
+            Error::new(Code::GateEngineMissing, message)
+                .with_details(json!({ "kind": "engine_missing" }))
+                .hint(format!("{} builds an mcpkg with it", engine::BUILD))
+        };
         if engine::NAME.is_none() {
             let message = "This mcpkg was built without the engine that runs models (the cargo feature `gate-onnx`)";
-            return Err(Error::new(Code::GateEngineMissing, message)
-                .with_details(json!({ "kind": "engine_missing" }))
-                .hint(format!("{} builds an mcpkg with it", engine::BUILD)));
+            return Err(missing(message.to_owned()));
         }
-        let lost = |error| Error::internal("mcpkg does not find its own program").with_source(error);
-        Ok(Self { program: program().map_err(lost)?, arguments: vec![WORD.into()], time: TIME })
+        let program =
+            beside().map_err(|error| Error::internal("mcpkg does not find its own program").with_source(error))?;
+        if !program.is_file() {
+            return Err(missing(format!("The engine that runs models is missing: `{}`", program.display())));
+        }
+        Ok(Self { program, arguments: Vec::new(), time: TIME })
     }
 
     /// Runs a job to its end.

@@ -12,9 +12,6 @@ use crate::workspace::gate::given::Stopped;
 use crate::workspace::gate::input::Input;
 use crate::workspace::gate::tensor::{self, Dtype, Tensor};
 
-/// The word by which mcpkg is told to be a worker.
-pub const WORD: &str = "gate-worker";
-
 /// The most bytes that a worker addresses.
 pub const MEMORY: u64 = 2 << 30;
 
