@@ -16,6 +16,7 @@ const HELP: &str = "Examples:
 
 Environment:
   MCPKG_DB, MCPKG_PROJECT  as --db and --project
+  MCPKG_WORKSPACE          the workspace of `workspace`, `worktree`, `flow`, `spec`, `build` and `gate`
   MCPKG_LOG                what to log to stderr, such as info";
 
 /// Returns the whole command line of `mcpkg`.

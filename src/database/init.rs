@@ -20,7 +20,7 @@ impl Operation for Init {
     const TITLE: &'static str = "Create the database";
     const ABOUT: &'static str = "Create the database, say where it is and how to connect a client";
     const HELP: &'static str =
-        "Every other command creates the database too; this one says what to do next, but with --quiet.";
+        "Commands that write and servers create the database too; this one says what to do next, but with --quiet.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg init", "mcpkg init --db team.db"];
     const EFFECT: Effect = Effect::Create;
     const GROUP: &'static str = GROUP;
