@@ -10,7 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{Ground, code, create, execute, with_nonce};
-use crate::support::{Client, Http, Request, Scratch, http};
+use crate::support::{Client, Http, Request, Scratch, at_a_terminal, http, skipped};
 
 fn kind(object: &Value) -> &str {
     object["error"]["details"]["mismatch_kind"].as_str().unwrap_or("none")
@@ -67,6 +67,48 @@ fn an_unknown_nonce_and_one_that_was_denied_or_withdrawn_run_nothing() {
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);
     client.finish();
+}
+
+#[test]
+fn a_person_reads_all_that_they_consent_to() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let name = format!("{}and-the-payload", "a".repeat(2_000));
+    let asked =
+        execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "name": name, "region": "eu" } }));
+    let details = &asked["error"]["details"];
+    assert!(!details["effects"].to_string().contains("payload"), "{details}");
+    assert!(details["effects"].to_string().contains("… (2022 characters)"), "{details}");
+    let id = details["consent"].as_str().expect("a request");
+    assert!(ground.scratch.ok(&["consent", "show", id]).contains(&name));
+    let mut command = ground.scratch.command();
+    command.args(["consent", "approve", id]);
+    let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
+    let before = shown.split("Consent to it?").next().expect("a beginning").replace(['\r', '\n'], "");
+    assert!(!done && before.contains(&name), "{shown}");
+    client.finish();
+}
+
+#[test]
+fn of_many_uses_of_a_nonce_one_succeeds_and_the_others_hear_that_it_was_used() {
+    let ground = Ground::new();
+    let asked = execute(&mut Client::start(&ground.scratch, &[]).shake_hands("2025-06-18"), create());
+    ground.approve(&asked);
+    let mut clients: Vec<Client> =
+        (0..6).map(|_| Client::start(&ground.scratch, &[]).shake_hands("2025-06-18")).collect();
+    let answers: Vec<Value> = std::thread::scope(|scope| {
+        let asked = &asked;
+        let uses: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || execute(client, with_nonce(&create(), asked))))
+            .collect();
+        uses.into_iter().map(|answer| answer.join().expect("an answer")).collect()
+    });
+    let used = answers.iter().filter(|answer| code(answer) == "ok").count();
+    let refused =
+        answers.iter().filter(|answer| (code(answer), kind(answer)) == ("E_CONSENT_MISMATCH", "consumed")).count();
+    assert_eq!((used, refused), (1, 5), "{answers:#?}");
+    clients.into_iter().for_each(|client| drop(client.finish()));
 }
 
 #[test]
