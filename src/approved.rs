@@ -49,6 +49,8 @@ pub enum Kind {
     ToolSecret,
     /// Whom this user trusts, a policy, or an archive of a tool that they said yes to; the SHA-256 is of what it says.
     Trust,
+    /// Who published a tool that this user installed; the SHA-256 is of the tool's name. It stays when the tool goes.
+    ToolPublisher,
     /// A change of a workspace's repositories that this machine began; the SHA-256 is of its steps.
     Flow,
     /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
@@ -80,6 +82,7 @@ impl Kind {
             Kind::ToolSetting => "tool-settings",
             Kind::ToolSecret => "tool-secrets",
             Kind::Trust => "trust",
+            Kind::ToolPublisher => "tool-publishers",
             Kind::Flow => "flows",
             Kind::WorkspaceBuild => "workspace-builds",
             Kind::Workflow => "workflows",

@@ -68,6 +68,8 @@ pub enum Failure {
     Broken(String),
     /// It would have gone where it may not; the text names the host.
     Refused(String),
+    /// It was sent, and answered with a redirect to where it may not go; the text names both hosts.
+    Redirected(String),
 }
 
 impl fmt::Display for Failure {
@@ -82,7 +84,7 @@ impl fmt::Display for Failure {
             Failure::TimedOut => f.write_str("no answer in time"),
             Failure::Cancelled => f.write_str("cancelled"),
             Failure::Broken(why) => write!(f, "the connection broke: {why}"),
-            Failure::Refused(why) => f.write_str(why),
+            Failure::Refused(why) | Failure::Redirected(why) => f.write_str(why),
         }
     }
 }

@@ -23,8 +23,9 @@ pub(super) fn log(verbose: u8, identity: Identity) {
     use tracing_subscriber::EnvFilter;
     use tracing_subscriber::filter::LevelFilter;
     let default = match verbose {
-        // rmcp logs each protocol error at warn; the client is told of it anyway.
-        0 => "warn,rmcp=error",
+        // rmcp logs each protocol error at warn; the client is told of it anyway. Its service complains as an error of each client that
+        // was gone before its last answer, such as a stream that ends with the server.
+        0 => "warn,rmcp=error,rmcp::service=off",
         1 => "info",
         _ => "mcpkg=debug,info",
     };

@@ -1,5 +1,6 @@
 //! Writing to the terminal: data on stdout, everything else on stderr, and a closed pipe is no failure.
 
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -14,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::globals::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply};
+use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply, cell, visible};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -22,6 +23,9 @@ const GREEN: Style = AnsiColor::Green.on_default();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const CYAN: Style = AnsiColor::Cyan.on_default();
 const BOLD: Style = Style::new().bold();
+
+/// Columns of a line of progress beside what is done: the bar, and how far it is.
+const BESIDE: usize = 48;
 
 /// The time between two looks at whether the person gave up in place of an answer.
 const LOOK: Duration = Duration::from_millis(50);
@@ -47,7 +51,7 @@ impl Output {
             self.warning(warning);
         }
         for line in reply.details.iter().filter(|_| self.verbose) {
-            self.note(&format!("{line}\n"));
+            self.note(&format!("{}\n", visible(line)));
         }
         for hint in &reply.hints {
             let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };
@@ -58,12 +62,17 @@ impl Output {
 
     fn body(&self, body: Body) -> Result<()> {
         let terminal = std::io::stdout().is_terminal();
+        // A text may be a stranger's: it moves nobody's cursor. In a pipe it goes out as it is.
+        let shown = |text: String| match visible(&text) {
+            Cow::Owned(shown) if terminal => shown,
+            _ => text,
+        };
         match body {
-            Body::Sentence(text) => self.print(&format!("{text}\n"))?,
+            Body::Sentence(text) => self.print(&format!("{}\n", shown(text)))?,
             Body::Text(text) => {
                 // A prompt goes out byte for byte; on a terminal the shell's next line wants one of its own.
                 let end = if terminal && !text.ends_with('\n') { "\n" } else { "" };
-                write_raw(format!("{text}{end}").as_bytes())?;
+                write_raw(format!("{}{end}", shown(text)).as_bytes())?;
             }
             Body::Media(media) if terminal => {
                 return Err(Error::new(
@@ -89,12 +98,12 @@ impl Output {
                 self.print(&format!("{BOLD}{heading}{BOLD:#}\n{rows}"))?;
             }
             Body::Table(table) => self.print(&present::separated(&table, false))?,
-            Body::Diff(text) => self.print(&colored_diff(&text))?,
+            Body::Diff(text) => self.print(&colored_diff(&shown(text)))?,
             Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.body(body))?,
             Body::Below(_, body) if !terminal => self.body(*body)?,
             Body::Below(folder, body) => {
                 if !present::is_empty(&body) {
-                    self.print(&format!("Below {}:\n", crate::op::cell(&folder)))?;
+                    self.print(&format!("Below {}:\n", cell(&folder)))?;
                 }
                 self.body(present::relative(*body, &folder))?;
             }
@@ -110,16 +119,16 @@ impl Output {
         if self.json {
             return json_to_stderr(&present::error(error));
         }
-        let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
+        let mut text = format!("{RED}error:{RED:#} {}\n", visible(error.message()));
         if self.verbose {
             let mut source = std::error::Error::source(error);
             while let Some(cause) = source {
-                text.push_str(&format!("  caused by: {cause}\n"));
+                text.push_str(&format!("  caused by: {}\n", visible(&cause.to_string())));
                 source = cause.source();
             }
         }
         for hint in error.hints() {
-            text.push_str(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
+            text.push_str(&format!("{CYAN}hint:{CYAN:#} {}\n", visible(hint)));
         }
         if error.code() == Code::Internal {
             text.push_str(&format!(
@@ -142,12 +151,12 @@ impl Output {
 
     /// Writes a warning to stderr.
     pub(super) fn warning(&self, warning: &str) {
-        self.note(&format!("{YELLOW}warning:{YELLOW:#} {warning}\n"));
+        self.note(&format!("{YELLOW}warning:{YELLOW:#} {}\n", visible(warning)));
     }
 
     fn hint(&self, hint: &str) {
         if !self.quiet {
-            self.note(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
+            self.note(&format!("{CYAN}hint:{CYAN:#} {}\n", visible(hint)));
         }
     }
 
@@ -175,11 +184,11 @@ impl Output {
             // Standard output is for the data; the question still needs its preview.
             true => {
                 if let present::Content::Text(text) = present::content(preview) {
-                    self.note(&text);
+                    self.note(&visible(&text));
                 }
             }
         }
-        self.note(&format!("{question} [y/N] "));
+        self.note(&format!("{} [y/N] ", visible(question)));
         let answer = match typed(cancelled) {
             None => return Err(self.given_up()),
             Some(answer) => answer.map_err(|error| refused(format!("No answer could be read: {error}")))?,
@@ -206,15 +215,19 @@ impl Output {
             let Ok(mut bar) = bar.lock() else { return };
             let bar = bar.get_or_insert_with(|| {
                 let style = ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len}");
-                ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+                let bar = ProgressBar::new(total).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+                bar.with_message(beginning(what)).with_position(done)
             });
             if bar.is_finished() {
                 // The next part of the work.
                 bar.reset();
             }
-            bar.set_message(what.to_owned());
-            bar.set_length(total);
-            bar.set_position(done);
+            // How far it is comes first: each call draws, and what was done would stand beside how far it was before.
+            bar.update(|state| {
+                state.set_len(total);
+                state.set_pos(done);
+            });
+            bar.set_message(beginning(what));
             if done >= total {
                 bar.finish_and_clear();
             }
@@ -236,9 +249,9 @@ impl Output {
                 return Err(refused(format!("There is nobody to answer: {question}")));
             }
             if let present::Content::Text(text) = present::content(shown) {
-                output.note(&text);
+                output.note(&visible(&text));
             }
-            output.note(&format!("{question} "));
+            output.note(&format!("{} ", visible(question)));
             let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
             match answer.map_err(|error| refused(format!("No answer could be read: {error}")))?.as_str() {
                 "" => Err(refused("The input ended before an answer".to_owned())),
@@ -361,6 +374,12 @@ fn stream(color: ColorChoice) -> Stream {
         ColorChoice::Always => Stream::AlwaysAnsi,
         ColorChoice::Never => Stream::Never,
     }
+}
+
+/// Returns as much of what is done as stands before a bar in one line of the terminal.
+fn beginning(what: &str) -> String {
+    let columns = console::Term::stderr().size_checked().map_or(80, |(_, columns)| usize::from(columns));
+    console::truncate_str(&cell(what), columns.saturating_sub(BESIDE).max(8), "…").into_owned()
 }
 
 fn terminal_width() -> Option<u16> {

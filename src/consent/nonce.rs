@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::in_time;
-use super::request::{Consent, Need, at_terminal, denied, ended, has_record, has_terminal, required, store};
+use super::request::{Consent, Need, at_terminal, denied, ended, has_record, has_terminal, mismatch, required, store};
 use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::{Code, Error, Result};
@@ -123,14 +123,25 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     }
     match request.state {
         State::Denied => Err(denied(&request)),
-        State::Approved if has_record(context, &request)? => Ok(Consent::to(request)),
-        // The record is written before the row and goes after it: nobody will bring it back.
+        State::Approved if has_record(context, &request)? => Ok(Consent::of_nonce(request)),
+        // The record goes in the transaction that uses the row up, which may not have ended yet.
+        State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was used already")),
+        // Else nobody will bring it back.
         State::Approved => {
             let lost = ended(request.uuid, "was approved, and this machine has no record of that");
             Err(lost.hint("call again without a nonce: a person decides anew"))
         }
         State::Pending | State::Consumed => Err(pending(&request)),
     }
+}
+
+/// Whether a request is used once whoever writes just now has ended.
+fn is_used(context: &Context, id: Uuid) -> Result<bool> {
+    let found = match context.store.may_write() {
+        true => context.store.write(|db| consents::get(db, id))?,
+        false => context.store.read(|db| consents::get(db, id))?,
+    };
+    Ok(found.is_some_and(|request| request.state == State::Consumed))
 }
 
 fn known(context: &Context, id: Uuid) -> Result<Request> {
@@ -146,12 +157,6 @@ fn pending(request: &Request) -> Error {
             "command": command,
         }))
         .hint(format!("the user runs `{command}` at a terminal; then call again with the same nonce"))
-}
-
-fn mismatch(kind: &str, why: &str) -> Error {
-    Error::new(Code::ConsentMismatch, format!("The nonce {why}; nothing was changed"))
-        .with_details(json!({ "mismatch_kind": kind }))
-        .hint("call again without a nonce to ask anew")
 }
 
 fn sha256(secret: &str) -> String {

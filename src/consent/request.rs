@@ -27,8 +27,11 @@ pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 /// How long an approved request may be used: ten minutes, as a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
-/// Lines of what a request does that are kept; a last one counts the rest.
-const MAX_EFFECTS: usize = 100;
+/// Lines of what a request does that an agent is told; a last one counts the rest.
+const TOLD: usize = 100;
+
+/// Characters of such a line that are shown where not all of it is.
+const SHOWN: usize = 200;
 
 /// What an operation would do, and needs a person's consent for.
 #[derive(Clone, Debug)]
@@ -58,6 +61,8 @@ enum Given {
     AtTerminal,
     /// To a request that was stored.
     Stored(Box<Request>),
+    /// To one whose nonce the caller holds.
+    Nonce(Box<Request>),
     /// To all reads of a catalog.
     Reads(Box<Reads>),
 }
@@ -100,7 +105,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
 /// # Errors
 /// `E_CONFIRM_REQUIRED` where they say no.
 pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent> {
-    (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", need.summary))?;
+    (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", plain(&need.summary)))?;
     Ok(Consent(Given::AtTerminal))
 }
 
@@ -109,7 +114,8 @@ pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent>
 /// # Errors
 /// `E_TOO_MANY`, `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub(super) fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
-    let effects = json!(shortened(&need.effects)).to_string();
+    let effects: Vec<String> = need.effects.iter().map(|line| plain(line)).collect();
+    let effects = json!(effects).to_string();
     let new = New {
         uuid: context.clock.uuid(),
         sha256: None,
@@ -140,25 +146,32 @@ impl Consent {
         Self(Given::Reads(Box::new(reads)))
     }
 
-    /// Returns the consent that an approved request is.
-    pub(super) fn to(request: Request) -> Self {
-        Self(Given::Stored(Box::new(request)))
+    /// Returns the consent that an approved request is to who holds its nonce.
+    pub(super) fn of_nonce(request: Request) -> Self {
+        Self(Given::Nonce(Box::new(request)))
     }
 
     /// Uses the consent up; in the transaction of what it allows.
     ///
     /// # Errors
-    /// `E_CONSENT_EXPIRED` where it was used, withdrawn or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`,
-    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_CONSENT_EXPIRED` where it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` where a nonce was used
+    /// meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn consume(&self, context: &Context, db: &Db<'_>) -> Result<()> {
         let request = match &self.0 {
             Given::AtTerminal => return Ok(()),
             Given::Reads(reads) => return reads.used(context, db),
-            Given::Stored(request) => request,
+            Given::Stored(request) | Given::Nonce(request) => request,
         };
-        let now = context.clock.now();
-        if !has_record(context, request)? || !consents::consume(db, request.uuid, now)? {
-            return Err(ended(request.uuid, "was used, withdrawn, or ran out meanwhile"));
+        // The row comes first: whoever was faster has committed once it is known whether it is this one's.
+        if !consents::consume(db, request.uuid, context.clock.now())? {
+            let is_used = consents::get(db, request.uuid)?.is_some_and(|request| request.state == State::Consumed);
+            return Err(match &self.0 {
+                Given::Nonce(_) if is_used => mismatch("consumed", "was used already"),
+                _ => ended(request.uuid, "was used, withdrawn, or ran out meanwhile"),
+            });
+        }
+        if !has_record(context, request)? {
+            return Err(ended(request.uuid, "was withdrawn, or ran out meanwhile"));
         }
         // Before the commit: an older copy of the database brings no consent back.
         context.approved.withdraw(Kind::Consent, &digest(request))?;
@@ -311,7 +324,7 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
         "consent": request.uuid.to_string(),
         "operation": request.operation,
         "expires_at": rfc3339(request.expires_at),
-        "effects": effects(request),
+        "effects": shortened(&effects(request), TOLD),
         "command": command,
     }))
     .hint(format!("the user runs `{command}` at a terminal; then {then}"))
@@ -329,23 +342,37 @@ pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
         .hint("the operation asks anew when it is called again")
 }
 
-/// Returns the lines as they are stored, a few too many being counted.
-fn shortened(effects: &[String]) -> Vec<String> {
-    let mut lines: Vec<String> = effects.iter().take(MAX_EFFECTS).map(|line| plain(line)).collect();
-    if effects.len() > MAX_EFFECTS {
-        lines.push(format!("and {} more", effects.len() - MAX_EFFECTS));
+/// Returns lines for who is not shown all of them: `most` at most, a last one counting the rest, and of a long one how long it is.
+pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
+    let mut short: Vec<String> = lines.iter().take(most).map(|line| beginning(line)).collect();
+    if lines.len() > most {
+        short.push(format!("and {} more", lines.len() - most));
     }
-    lines
+    short
+}
+
+fn beginning(line: &str) -> String {
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}… ({} characters)", &line[..end], line.chars().count()),
+        None => line.to_owned(),
+    }
+}
+
+/// Returns the failure of a nonce that is not good for what is asked.
+pub(super) fn mismatch(kind: &str, why: &str) -> Error {
+    Error::new(Code::ConsentMismatch, format!("The nonce {why}; nothing was changed"))
+        .with_details(json!({ "mismatch_kind": kind }))
+        .hint("call again without a nonce to ask anew")
 }
 
 /// Returns a line of what a person is shown: without characters that move a terminal's cursor or turn a line around.
 pub fn plain(line: &str) -> String {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    line.chars().take(1_000).map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
+    line.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
 }
 
 fn text_of(effects: &[String]) -> String {
-    shortened(effects).iter().map(|line| format!("{line}\n")).collect()
+    effects.iter().map(|line| plain(line) + "\n").collect()
 }
 
 #[cfg(test)]
@@ -355,8 +382,15 @@ mod tests {
     #[test]
     fn what_a_person_reads_moves_no_cursor() {
         assert_eq!(plain("a\u{1b}[2Jb\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
-        let many: Vec<String> = (0..MAX_EFFECTS + 7).map(|n| n.to_string()).collect();
-        assert_eq!(shortened(&many).last().map(String::as_str), Some("and 7 more"));
-        assert_eq!(shortened(&many).len(), MAX_EFFECTS + 1);
+    }
+
+    #[test]
+    fn what_is_cut_for_an_agent_says_how_much_it_was_and_a_person_reads_all() {
+        let mut many: Vec<String> = (0..TOLD + 7).map(|n| n.to_string()).collect();
+        many[0] = "é".repeat(SHOWN + 1);
+        let told = shortened(&many, TOLD);
+        assert_eq!((told.len(), told.last().map(String::as_str)), (TOLD + 1, Some("and 7 more")));
+        assert_eq!(told[0], format!("{}… (201 characters)", "é".repeat(SHOWN)));
+        assert_eq!(text_of(&many).lines().collect::<Vec<_>>(), many);
     }
 }

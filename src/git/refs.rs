@@ -85,6 +85,16 @@ pub fn commit(git: &Git<'_>, name: &str) -> Result<Option<String>> {
     Ok(found.map(|id| text(id.trim_ascii())))
 }
 
+/// Returns the id of the tree of a commit, or `None`.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn tree(git: &Git<'_>, commit: &str) -> Result<Option<String>> {
+    let tree = format!("{commit}^{{tree}}");
+    let found = git.ask(&["rev-parse", "--verify", "--quiet", "--end-of-options", &tree])?;
+    Ok(found.map(|id| text(id.trim_ascii())))
+}
+
 /// Whether every commit of `older` is one of `newer`.
 ///
 /// # Errors

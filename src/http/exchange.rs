@@ -73,7 +73,7 @@ pub struct Answer {
 /// calls of a host begin in a second, twenty after a pause; further ones wait.
 ///
 /// # Errors
-/// See [`Failure`]; [`Failure::Refused`] where the request, or a redirect, would go where it may not.
+/// See [`Failure`]; [`Failure::Refused`] and [`Failure::Redirected`] where the request, or a redirect, would go where it may not.
 pub fn exchange(outgoing: &Outgoing, rules: &Rules) -> Result<Answer, Failure> {
     let client = super::client()?;
     let mut attempts = 0;
@@ -106,20 +106,20 @@ fn follow(client: &'static Client, outgoing: &Outgoing, rules: &Rules) -> Result
         };
         let Some(location) = location else { return Ok(answer) };
         let Some(next) = url.join(location) else {
-            return Err(Failure::Refused(format!("{} redirects to what is no address", url.host())));
+            return Err(Failure::Redirected(format!("{} redirects to what is no address", url.host())));
         };
         if !matches!(outgoing.method, Method::GET | Method::HEAD) {
             let why =
                 format!("{} redirects a {} to {}, which is not followed", url.host(), outgoing.method, next.host());
-            return Err(Failure::Refused(why));
+            return Err(Failure::Redirected(why));
         }
         if !next.has_origin_of(&outgoing.url) {
             let why = format!("{} redirects to {}, which is another host, port or scheme", url.host(), next.host());
-            return Err(Failure::Refused(why));
+            return Err(Failure::Redirected(why));
         }
         url = next;
     }
-    Err(Failure::Refused(format!("{} redirects more than {REDIRECTS} times", url.host())))
+    Err(Failure::Redirected(format!("{} redirects more than {REDIRECTS} times", url.host())))
 }
 
 fn once(client: &'static Client, outgoing: &Outgoing, url: &Url, rules: &Rules) -> Result<Answer, Failure> {

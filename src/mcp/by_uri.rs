@@ -59,6 +59,19 @@ pub(super) fn read(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut 
     Err(not_found(db, &config.selection, "Resource", "uri", uri))
 }
 
+/// Fails as a read does where nothing can ever have a URI: it is of a domain's scheme, and fits none of its resources. Anything else
+/// may come yet.
+///
+/// # Errors
+/// `E_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn may_come(db: &Db<'_>, config: &Config, uri: &str) -> Result<()> {
+    let fits = |uri: &str| config.providers.resources().any(|resource| resource.values(uri).is_some());
+    if !may_be_of_domain(uri) || fits(uri) || validators::resource(db, &config.selection, Key::Uri(uri))?.is_some() {
+        return Ok(());
+    }
+    Err(not_found(db, &config.selection, "Resource", "uri", uri))
+}
+
 /// Appends the result of resources/read where a domain has the URI and there is such a thing; returns whether it did.
 fn of_domain(db: &Db<'_>, config: &Config, uri: &str, era: Era, out: &mut Vec<u8>) -> Result<bool> {
     for resource in of_rows(config) {

@@ -6,7 +6,7 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 
 use super::Config;
-use crate::consent::request::effects;
+use crate::consent::request::{effects, shortened};
 use crate::store::consents::Request;
 
 /// The one field of the form.
@@ -37,14 +37,14 @@ pub(super) fn is_trusted(config: &Config, request: &RequestContext<RoleServer>) 
 
 /// Returns the form that asks for consent.
 pub(super) fn question(request: &Request) -> ElicitRequestParams {
-    let lines = effects(request);
+    let all = effects(request);
+    let shown = shortened(&all, MAX_LINES);
     let mut message = format!("{}?\n", request.summary);
-    for line in lines.iter().take(MAX_LINES) {
+    for line in &shown {
         message.push_str(&format!("\n- {line}"));
     }
-    if lines.len() > MAX_LINES {
-        let (more, id) = (lines.len() - MAX_LINES, request.uuid);
-        message.push_str(&format!("\n- and {more} more: `mcpkg consent show {id}`"));
+    if shown != all {
+        message.push_str(&format!("\n\nNot all of it is shown here; `mcpkg consent show {}` does", request.uuid));
     }
     let approve = BooleanSchema::new()
         .title("Consent")

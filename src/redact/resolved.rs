@@ -89,6 +89,11 @@ impl Secrets {
         })
     }
 
+    /// Whether any of them stands in bytes, in one of its forms.
+    pub fn are_in(&self, bytes: &[u8]) -> bool {
+        self.forms.iter().any(|form| memchr::memmem::find(bytes, form.as_bytes()).is_some())
+    }
+
     /// Takes the values out of each text of `value`, the names of its fields among them.
     pub fn hide_in(&self, value: &mut Value) {
         match value {

@@ -33,8 +33,8 @@ const SUMMARY: usize = 72;
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Words, or an id
-    #[arg(required = true, value_name = "QUERY")]
+    /// Words, or an id; all commands of a filter where there are none
+    #[arg(required_unless_present_any = ["group", "source", "effect"], value_name = "QUERY")]
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
     query: Vec<String>,
@@ -145,8 +145,11 @@ impl Operation for Search {
     const ABOUT: &'static str = "Find commands of every source by words, the best first";
     const HELP: &'static str = "Commands are mcpkg's own operations, those of imported API descriptions, and installed \
         tools. Plurals, synonyms (add, remove, get) and mistyped words are met too; a whole id is one result.";
-    const EXAMPLES: &'static [&'static str] =
-        &["mcpkg command search create prompt", "mcpkg command search list --group mcpkg --effect read"];
+    const EXAMPLES: &'static [&'static str] = &[
+        "mcpkg command search create prompt",
+        "mcpkg command search --group memory",
+        "mcpkg command search list --group mcpkg --effect read",
+    ];
     const EFFECT: Effect = Effect::Read;
     const ALWAYS_LISTED: bool = true;
     const RATE: Option<Rate> = Some(Rate::OFTEN);
@@ -193,7 +196,10 @@ impl Operation for Search {
         let table = Table {
             columns: &["COMMAND", "EFFECT", "SUMMARY"],
             rows: hits.results.iter().map(row).collect(),
-            empty: format!("No command has a word of '{}'", cell(&query)),
+            empty: match query.trim() {
+                "" => "There is no such command".to_owned(),
+                query => format!("No command has a word of '{}'", cell(query)),
+            },
         };
         let mut reply = Reply::written(context, Body::Table(table), &hits)?;
         if let Some(group) = self.group.as_deref().filter(|_| hits.results.is_empty())

@@ -121,6 +121,15 @@ impl CommandSpec {
         }
     }
 
+    /// Returns the flags that have to be given beside those that are: what goes into a body that may be left out, where it is not.
+    pub fn needed(&self, is_given: impl Fn(&str) -> bool) -> impl Iterator<Item = &Flag> {
+        let goes_there = |flag: &Flag| flag.r#in == Some(Place::Body);
+        let has_body = self.flags.iter().any(|flag| goes_there(flag) && is_given(&flag.name));
+        let needs = self.body.as_ref().filter(|_| has_body).map_or(&[][..], |body| &body.needs);
+        let is_needed = move |flag: &&Flag| flag.required || (goes_there(flag) && needs.contains(&flag.name));
+        self.flags.iter().filter(is_needed).filter(|flag| flag.default.is_none())
+    }
+
     /// Whether its answers are values for arguments: it reads, and answers a list.
     pub fn is_provider(&self) -> bool {
         self.output_contract.list.is_some() && self.effect == CommandEffect::Read && self.runnable
@@ -310,6 +319,9 @@ pub struct Body {
     /// Whether there has to be one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
+    /// Arguments that have to be given once another one goes there, where there need not be one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
 }
 
 /// What a command answers.

@@ -211,12 +211,12 @@ pub(super) fn wanted(context: &Context, root: &Path, repos: &[RepoArg]) -> Resul
             None => origin.name()?,
         };
         let path = repo.path.as_deref().unwrap_or(&name).trim_end_matches('/').to_owned();
-        if !names::is_path(&path) || !names::is_name(&name) {
+        if !names::is_repo_path(&path) || !names::is_name(&name) {
             return Err(Error::new(
                 Code::InvalidArgument,
                 format!("`{}` is no path of a repository", path.escape_debug()),
             )
-            .hint("name a path below the workspace, without `..`"));
+            .hint("name a path below the workspace, without `..`, `.git` and `.smctl`"));
         }
         let folder = super::root::below(root, &path)?;
         if let Some(other) = all.iter().find(|other| other.name == name || other.path == path) {

@@ -49,6 +49,11 @@ pub fn is_branch(name: &str) -> bool {
         && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
 }
 
+/// Whether a relative path may be a repository's: as [`is_path`], and not in the folder that is the workspace's own.
+pub fn is_repo_path(path: &str) -> bool {
+    is_path(path) && !path.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(super::root::OWN))
+}
+
 /// Whether a relative path stays below the folder that it is relative to, as text: parts with `/` between them, none of
 /// which is `.`, `..` or git's own folder.
 pub fn is_path(path: &str) -> bool {
@@ -95,7 +100,10 @@ mod tests {
             assert!(is_path(good), "{good}");
         }
         for bad in ["", "/a", "../a", "a/../b", "./a", ".git", "a/.GIT/x", "a\\b", "-a"] {
-            assert!(!is_path(bad), "{bad}");
+            assert!(!is_path(bad) && !is_repo_path(bad), "{bad}");
+        }
+        for own in [".smctl", ".smctl/x", ".SMCTL/specs"] {
+            assert!(is_path(own) && !is_repo_path(own), "{own}");
         }
     }
 }

@@ -109,7 +109,8 @@ impl Operation for Sync {
         let mut reply = Reply::new(Body::Table(table), data);
         reply.failed = failed > 0;
         if failed > 0 {
-            reply = reply.hint(format!("{} could not be synced; the others were", plural::count(failed, "repository")));
+            let others = if failed < rows.len() { "; the others were" } else { "" };
+            reply = reply.hint(format!("{} could not be synced{others}", plural::count(failed, "repository")));
         }
         Ok(reply)
     }

@@ -98,6 +98,7 @@ fn wrong_parameters_name_the_parameter_and_unknown_methods_say_so() {
         ("skills/get", json!({ "uri": 5 }), -32602, "uri"),
         ("resources/directory/read", json!({}), -32602, "uri"),
         ("resources/subscribe", json!({}), -32602, "uri"),
+        ("resources/subscribe", json!({ "uri": "smctl://nope" }), -32602, "smctl://nope"),
         ("resources/unsubscribe", json!({ "uri": 5 }), -32602, "uri"),
         ("logging/setLevel", json!({}), -32602, "level"),
         ("logging/setLevel", json!({ "level": "loud" }), -32602, "logging/setLevel"),

@@ -91,6 +91,66 @@ fn no_form_of_a_secret_is_left_in_what_a_tool_printed() {
     assert!(!ran.to_string().contains("tail") && !ran.to_string().contains("ss-word"), "{ran}");
 }
 
+/// A tool with a secret, which prints it nowhere but into files.
+fn with_leak(scratch: &Scratch, script: &str) {
+    scratch.file(
+        "files/enact.yaml",
+        "name: test/files\nversion: 1.0.0\ndescription: Leaves files\nscripts: {main: [sh, files.sh]}\nenv: {KEY: {secret: true}}\n",
+    );
+    scratch.file("files/files.sh", script);
+    let file = scratch.file("KEY", "hunter2222-in-files");
+    crate::support::set_mode(&file, 0o600);
+    scratch.ok(&["tool", "env", "set", "KEY", &format!("file:{}", file.display()), "--for", "test/*"]);
+}
+
+#[test]
+fn no_secret_leaves_a_run_in_a_file() {
+    let Some(scratch) = with_tool() else { return };
+    let script =
+        r#"echo "key=$KEY" > /output/k.md; printf '\377%s' "$KEY" > /output/k.bin; printf '\377' > /output/ok.bin"#;
+    with_leak(&scratch, script);
+    let ran = scratch.json(&["tool", "run", "./files", "-o", "left"]);
+    let names: Vec<_> = ran["files"].as_array().expect("files").iter().map(|file| file["path"].clone()).collect();
+    assert_eq!(names, [json!("k.md"), json!("ok.bin")], "{ran}");
+    assert!(ran["warnings"].to_string().contains("k.bin (a secret is in it)"), "{ran}");
+    assert_eq!(std::fs::read_to_string(scratch.path().join("left/k.md")).expect("a file"), "key=***\n");
+    // What an agent gets of a tool that is installed: text as text, and the same taken out.
+    scratch.ok(&["tool", "publish", "./files", "--to", "local"]);
+    super::installed::signed(&scratch, "test/files");
+    scratch.ok(&["tool", "install", "test/files"]);
+    let mut client = super::installed::enact(&scratch);
+    let result = client.result("tools/call", json!({ "name": "test__files", "arguments": {} }));
+    let contents: Vec<_> =
+        result["content"].as_array().expect("blocks").iter().map(|block| &block["resource"]).collect();
+    assert_eq!((&contents[1]["text"], &contents[1]["mimeType"]), (&json!("key=***\n"), &json!("text/markdown")));
+    assert_eq!(contents[2]["blob"], "/w==", "{result}");
+    assert_eq!(result["_meta"]["mcpkg/run"]["left_out"], json!(["k.bin (a secret is in it)"]), "{result}");
+    client.finish();
+    // No folder can be where a file is: that is known before anything runs.
+    let runs = || scratch.json(&["tool", "runs", "--tool", "test/files"])["runs"].as_array().expect("rows").len();
+    let before = runs();
+    let refused = scratch.run(&["tool", "run", "./files", "-o", "KEY"]);
+    assert!(refused.status == 2 && refused.stderr.contains("nothing was run"), "{refused}");
+    assert_eq!(runs(), before);
+    let refused = scratch.run(&["tool", "run", "./files", "-t", "99h"]);
+    assert!(refused.status == 2 && refused.stderr.contains("longer than 1h"), "{refused}");
+}
+
+#[test]
+fn what_a_tool_prints_moves_nobodys_cursor() {
+    let Some(scratch) = with_tool() else { return };
+    with_leak(&scratch, r#"printf '\033]0;owned\007 gone\n' >&2; exit 3"#);
+    let ran = scratch.run(&["tool", "run", "./files"]);
+    assert!(ran.status == 1 && !ran.stderr.contains('\u{1b}'), "{ran}");
+    assert!(ran.stderr.contains(r"\u{1b}]0;owned\u{7} gone"), "{ran}");
+    scratch.file("files/files.sh", r"printf '\033]0;owned\007\tgone\n'");
+    assert_eq!(scratch.ok(&["tool", "run", "./files"]), "\u{1b}]0;owned\u{7}\tgone\n", "a pipe has it as it is");
+    let mut command = scratch.command();
+    command.args(["tool", "run", "./files"]);
+    let Some((shown, _)) = at_a_terminal(&command, "") else { return skipped("there is no script") };
+    assert!(shown.contains(r"\u{1b}]0;owned\u{7}") && !shown.contains("\u{1b}]0;"), "{shown}");
+}
+
 #[test]
 fn a_dry_run_shows_what_would_be_and_runs_nothing() {
     let scratch = Scratch::new();

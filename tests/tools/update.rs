@@ -158,6 +158,105 @@ fn another_publisher_is_accepted_at_a_terminal_alone() {
 }
 
 #[test]
+fn whose_a_tool_is_stays_known_when_it_is_gone() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    let mallory = key(&homes.author, "mallory");
+    trusting(user, &mallory);
+    homes.publish_as(TOOL, "1.1.0", "", "mallory", "team");
+    let newer = "alice/weather@1.1.0";
+    assert_eq!(code(user, &["tool", "run", newer]), "E_PUBLISHER_CHANGED");
+    let ran = user.run(&["tool", "run", newer]);
+    assert!(ran.stderr.contains("`mcpkg tool install alice/weather@1.1.0 --accept-publisher` at a terminal"), "{ran}");
+    user.ok(&["tool", "run", "alice/weather@1.0.0"]);
+    user.ok(&["tool", "uninstall", TOOL]);
+    for verb in ["run", "install"] {
+        assert_eq!(code(user, &["tool", verb, newer]), "E_PUBLISHER_CHANGED");
+        assert_eq!(code(user, &["tool", verb, TOOL]), "E_PUBLISHER_CHANGED");
+    }
+    user.ok(&["tool", "install", "alice/weather@1.0.0"]);
+    let at = |arguments: &[&str]| {
+        let mut command = user.command();
+        command.args(arguments);
+        at_a_terminal(&command, "y\n")
+    };
+    let Some((shown, done)) = at(&["tool", "update", TOOL, "--accept-publisher"]) else {
+        return skipped("there is no script");
+    };
+    let back = ["tool", "install", "alice/weather@1.0.0", "--accept-publisher"];
+    assert!(done && shown.contains(&format!("`mcpkg {}` at a terminal goes back", back.join(" "))), "{shown}");
+    assert_eq!(homes.installed(), one("1.1.0"));
+    user.ok(&["tool", "run", newer]);
+    let (shown, done) = at(&back).expect("there is a script");
+    assert!(done, "{shown}");
+    assert_eq!(code(user, &["tool", "install", newer]), "E_PUBLISHER_CHANGED");
+}
+
+#[test]
+fn verify_asks_the_registry_what_is_said_by_now() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["tool", "install", TOOL]);
+    let verified = |tool: &str| user.run(&["tool", "verify", tool]);
+    assert_eq!(verified(TOOL).status, 0);
+    homes.author.ok(&[
+        "tool",
+        "audit",
+        TOOL,
+        "--registry",
+        "team",
+        "--result",
+        "failed",
+        "--key",
+        "alice",
+        "--to",
+        "team",
+    ]);
+    let ran = verified(TOOL);
+    assert!(ran.status == 1 && ran.stdout.contains("is refused"), "{ran}");
+    // What is seen and not here: an archive that is not the one that was signed is told as that, each time.
+    homes.publish(TOOL, "1.1.0");
+    let archive = std::path::Path::new(&homes.folder("team")).join("tools/alice/weather/1.1.0/bundle.tar.gz");
+    let whole = std::fs::read(&archive).expect("an archive");
+    std::fs::write(&archive, b"evil").expect("written");
+    let newer = "alice/weather@1.1.0";
+    for verb in ["install", "verify", "verify"] {
+        assert_eq!(code(user, &["tool", verb, newer]), "E_DIGEST_MISMATCH");
+    }
+    std::fs::write(&archive, whole).expect("written");
+    assert_eq!(verified(newer).status, 0);
+    // With its registry gone, what is known is said, and that more may be.
+    std::fs::rename(homes.folder("team"), homes.author.path().join("away")).expect("moved");
+    let ran = verified(newer);
+    assert!(ran.status == 0 && ran.stderr.contains("what registry 'team' says by now is not known"), "{ran}");
+}
+
+#[test]
+fn a_registry_without_its_token_is_one_that_cannot_be_asked() {
+    let homes = Homes::new();
+    let user = &homes.user;
+    homes.publish(TOOL, "1.0.0");
+    user.ok(&["registry", "add", "locked", "http://127.0.0.1:1", "--token", "env:MCPKG_NO_SUCH", "--priority", "-9"]);
+    let learned = user.run(&["tool", "learn", TOOL]);
+    assert_eq!(learned.status, 0, "{learned}");
+    let ran = user.run(&["tool", "learn", "alice/weather@9.9.9"]);
+    assert!(ran.status == 1 && ran.stderr.contains("has no version 9.9.9"), "{ran}");
+    let why = "Registry 'locked' cannot be asked: There is no secret at `env:MCPKG_NO_SUCH`";
+    assert!(ran.stderr.contains(&format!("not known: {why}")), "{ran}");
+    let ran = user.run(&["tool", "install", "nobody/none"]);
+    let unknown = format!("No registry that could be asked has a tool 'nobody/none'. {why}");
+    assert!(ran.status == 1 && ran.stderr.contains(&unknown) && ran.stderr.contains("put its token there"), "{ran}");
+    user.ok(&["tool", "install", TOOL]);
+    // A search of which nothing came back failed.
+    assert_eq!(user.run(&["tool", "search", "x", "--registry", "locked"]).status, 1);
+    assert_eq!(user.run(&["tool", "search", "weather"]).status, 0);
+    assert_eq!(user.run(&["tool", "search", "nosuchword"]).status, 0, "another one answered");
+}
+
+#[test]
 fn a_tool_that_two_publish_stays_with_the_one_it_had() {
     let homes = Homes::new();
     let user = &homes.user;

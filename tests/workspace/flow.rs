@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::shop::{REPOS, Shop};
 use super::worktrees::place;
@@ -155,6 +155,42 @@ fn x16_a_branch_that_nobody_has_is_the_contracts_example() {
     assert_eq!(error["data"]["branch"], "feature/foo");
     assert_eq!(error["data"]["suggestion"], "Run smctl_flow_feature_start first");
     client.finish();
+}
+
+/// What is squashed already is not squashed again: there is no empty commit.
+#[test]
+fn a_squash_of_what_is_there_already_makes_no_commit() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    shop.ok(&["flow", "feature", "finish", "login", "--squash", "--no-delete"]);
+    let before: Vec<_> = REPOS.iter().map(|(repo, _)| shop.id(repo, "develop")).collect();
+    let done = shop.data(&["flow", "feature", "finish", "login", "--squash"]);
+    let after: Vec<_> = REPOS.iter().map(|(repo, _)| shop.id(repo, "develop")).collect();
+    assert_eq!(before, after, "{done}");
+    assert!(done.to_string().contains("nothing to merge: develop has all of it"), "{done}");
+}
+
+/// What keeps a flow from beginning names the repository, and the command that helps.
+#[test]
+fn what_is_wrong_with_a_repository_names_it() {
+    let shop = Shop::new();
+    shop.ok(&["flow", "feature", "start", "login"]);
+    shop.work("login.txt");
+    shop.git(&shop.repo("web"), &["switch", "-q", "feature/login"]);
+    std::fs::write(shop.repo("web").join("login.txt"), "changed").expect("a file");
+    let hint = |error: &Value| error["hints"].to_string();
+    let (error, _) = shop.refused(&["flow", "feature", "finish", "login"]);
+    assert!(error["code"] == "E_FLOW_DIRTY" && hint(&error).contains("`git stash`"), "{error}");
+    shop.git(&shop.repo("web"), &["checkout", "-q", "login.txt"]);
+    shop.git(&shop.repo("web"), &["switch", "-q", "develop"]);
+    std::fs::write(shop.repo("web").join("login.txt"), "in the way").expect("a file");
+    let (error, _) = shop.refused(&["flow", "feature", "finish", "login"]);
+    assert!(error["code"] == "E_FLOW_DIRTY" && hint(&error).contains("`git stash -u`"), "{error}");
+    std::fs::write(shop.repo("api").join(".git/HEAD"), "garbage").expect("written");
+    let (error, _) = shop.refused(&["flow", "feature", "start", "other"]);
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.starts_with("api: ") && hint(&error).contains("git -C "), "{error}");
 }
 
 /// X17: a squash has one parent, the branch is gone, and its commits survive a garbage collection.

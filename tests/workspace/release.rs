@@ -45,6 +45,22 @@ fn x1_a_release_and_a_hotfix_reach_both_branches() {
     shop.assert_tidy();
 }
 
+/// A release that main has already is tagged, and says that there was nothing to merge.
+#[test]
+fn a_release_without_anything_new_says_so() {
+    let shop = Shop::new();
+    let manifest = shop.root().join(".smctl/workspace.toml");
+    let text = std::fs::read_to_string(&manifest).expect("a manifest");
+    std::fs::write(&manifest, format!("{text}\n[flow]\nchangelog = \"CHANGELOG.md\"\n")).expect("written");
+    shop.ok(&["flow", "release", "start", "1.0.0"]);
+    let ran = shop.run(&["flow", "release", "finish", "1.0.0"]);
+    assert!(
+        ran.status == 0 && ran.stdout.contains("nothing to merge: main and develop have all of it; tagged v1.0.0"),
+        "{ran}"
+    );
+    assert!(ran.stderr.contains("CHANGELOG.md has no section for v1.0.0"), "{ran}");
+}
+
 #[test]
 fn a_changelog_file_is_written_within_the_merge() {
     let shop = Shop::new();

@@ -144,10 +144,19 @@ fn what_was_moved_since_is_not_taken_back() {
     shop.work("login.txt");
     shop.ok(&["flow", "feature", "finish", "login"]);
     shop.commit(&shop.repo("web"), "more.txt", "more");
-    let before = shop.state();
-    let (error, _) = shop.refused(&["flow", "undo"]);
-    assert_eq!(error["code"], "E_FLOW_MOVED", "{error}");
-    assert_eq!(shop.state(), before);
+    let (before, log) = (shop.state(), shop.ok(&["flow", "log"]));
+    for line in [&["flow", "undo"][..], &["flow", "undo", "--dry-run"]] {
+        let (error, _) = shop.refused(line);
+        assert_eq!(error["code"], "E_FLOW_MOVED", "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.starts_with("web: develop was moved since: it is at "), "{error}");
+        assert!(
+            message.ends_with("after `feature finish feature/login`, which cannot be taken back any more"),
+            "{error}"
+        );
+        assert!(!error["hints"].to_string().contains("try again"), "{error}");
+    }
+    assert_eq!((shop.state(), shop.ok(&["flow", "log"])), (before, log), "nothing was begun");
     shop.assert_tidy();
 }
 

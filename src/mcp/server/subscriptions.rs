@@ -6,12 +6,13 @@ use rmcp::model::{SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequest
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 
-use super::Server;
 use super::read::blocking;
+use super::{Server, era};
 use crate::error::{Code, Error};
 use crate::mcp::error::error_data;
 use crate::mcp::subscriptions::{LONGEST_URI, MAX_URIS, accepted};
 use crate::mcp::tasks::TaskIds;
+use crate::mcp::{by_uri, live};
 
 /// Returns what of a filter this server tells of.
 pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -37,6 +38,13 @@ pub(super) async fn subscribe(
 ) -> Result<(), ErrorData> {
     let (subscriber, hub) = (Arc::clone(server.subscriber(&request.extensions)), Arc::clone(&server.hub));
     let (config, uri) = (server.config(&request.extensions), params.uri.clone());
+    if live::find(&config, &uri).is_none() {
+        if live::only(&config) {
+            return Err(live::failure(&live::not_found(&uri), era(request)));
+        }
+        let asked = uri.clone();
+        server.read(request, move |db, config| by_uri::may_come(db, config, &asked)).await?;
+    }
     if blocking(move || hub.subscribe_one(&subscriber, &config, &uri)).await? {
         return Ok(());
     }

@@ -20,7 +20,7 @@ use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
-use crate::op::{Body, Context, Entry, Reply, Shape};
+use crate::op::{Body, Context, Entry, Media, Reply, Shape};
 use crate::present;
 use crate::redact::redact;
 use crate::store::{Store, projects};
@@ -244,12 +244,27 @@ fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
     result
 }
 
-/// Returns a body as blocks, one for each of several.
+/// Returns a body as blocks, one for each of several. A file that is text is a resource of text, whatever its type says.
 fn blocks(body: Body) -> Vec<ContentBlock> {
     match body {
         Body::Several(bodies) => bodies.into_iter().flat_map(blocks).collect(),
+        Body::Media(media) if !is_image(media.mime_type.as_deref()) => match String::from_utf8(media.bytes) {
+            Ok(text) => vec![resource(ResourceContents::text(text, media.uri), media.mime_type)],
+            Err(error) => vec![block(Body::Media(Media { bytes: error.into_bytes(), ..media }))],
+        },
         body => vec![block(body)],
     }
+}
+
+fn is_image(mime_type: Option<&str>) -> bool {
+    mime_type.is_some_and(|mime_type| mime_type.starts_with("image/"))
+}
+
+fn resource(contents: ResourceContents, mime_type: Option<String>) -> ContentBlock {
+    ContentBlock::resource(match mime_type {
+        Some(mime_type) => contents.with_mime_type(mime_type),
+        None => contents,
+    })
 }
 
 fn block(body: Body) -> ContentBlock {
@@ -258,14 +273,8 @@ fn block(body: Body) -> ContentBlock {
         present::Content::Media(media) => {
             let data = base64::engine::general_purpose::STANDARD.encode(&media.bytes);
             match media.mime_type {
-                Some(mime_type) if mime_type.starts_with("image/") => ContentBlock::image(data, mime_type),
-                mime_type => {
-                    let mut contents = ResourceContents::blob(data, media.uri);
-                    if let Some(mime_type) = mime_type {
-                        contents = contents.with_mime_type(mime_type);
-                    }
-                    ContentBlock::resource(contents)
-                }
+                Some(mime_type) if is_image(Some(&mime_type)) => ContentBlock::image(data, mime_type),
+                mime_type => resource(ResourceContents::blob(data, media.uri), mime_type),
             }
         }
     }

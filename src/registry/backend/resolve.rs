@@ -60,7 +60,7 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
             Err(error) if matches!(error.code(), Code::VersionNotFound | Code::VersionYanked) => {
                 missing.get_or_insert(error);
             }
-            Err(error) if matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved) => {
+            Err(error) if cannot_be_asked(&error) => {
                 if !context.store.read(|db| packages::versions(db, &known.name, name.as_str()))?.is_empty() {
                     return Err(error);
                 }
@@ -70,14 +70,35 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
         }
     }
     // What a registry has that cannot be asked is not known.
-    if let Some(error) = missing.or_else(|| passed.into_iter().next()) {
-        return Err(error);
+    if let Some(error) = missing {
+        return Err(passed.iter().fold(error, |error, passed| error.hint(format!("not known: {}", passed.message()))));
+    }
+    if !passed.is_empty() {
+        return Err(nowhere_else(name, passed, choice));
     }
     let whose = choice.registry.map_or("No registry".to_owned(), |registry| format!("Registry '{registry}'"));
     let has = if choice.registry.is_some() { "has no tool" } else { "has a tool" };
     Err(Error::new(Code::ToolNotFound, format!("{whose} {has} '{name}'"))
         .with_details(json!({ "tool": name }))
         .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` says where it looks"))
+}
+
+/// Whether a registry cannot be asked by this user as things are.
+fn cannot_be_asked(error: &Error) -> bool {
+    matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved | Code::SecretMissing)
+}
+
+/// Returns the failure of a tool that may be in registries that could not be asked, for these reasons.
+fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
+    let mut passed = passed.into_iter();
+    let Some(first) = passed.next() else { return Error::internal("every registry was asked") };
+    if choice.registry.is_some() {
+        return first;
+    }
+    let message = format!("No registry that could be asked has a tool '{name}'. {}", first.message());
+    let error = Error::new(first.code(), message).with_details(json!({ "tool": name }));
+    let error = first.hints().iter().fold(error, |error, hint| error.hint(hint.clone()));
+    passed.fold(error, |error, passed| error.hint(format!("not known either: {}", passed.message())))
 }
 
 /// Returns the version of a registry that a reference means.

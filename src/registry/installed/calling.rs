@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
+use super::publisher;
 use crate::deploy::known_root;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
@@ -14,7 +15,7 @@ use crate::registry::package::schema;
 use crate::registry::package::template;
 use crate::registry::run::{self, Call, Content, Given, Outcome, Tree, Variable, Wished};
 use crate::registry::run::{grants, record};
-use crate::registry::trust::{self, Subject, Verb, Verdict};
+use crate::registry::trust::{Subject, Verb, Verdict};
 
 /// What came of a call.
 #[derive(Debug)]
@@ -35,18 +36,19 @@ pub struct Called<'c> {
     pub verdict: &'c Verdict,
 }
 
-/// Asks whether a tool may be run with these arguments; where it may not, the refused run is noted.
+/// Asks whether a tool may be run with these arguments, which `before` published where it is not installed; where it may not, the
+/// refused run is noted.
 ///
 /// # Errors
-/// As [`trust::require`].
+/// As [`publisher::require`].
 pub fn require(
     context: &Context,
     verb: Verb,
-    subject: &Subject,
+    (subject, before): (&Subject, Option<&str>),
     action: &str,
     input: &Map<String, Value>,
 ) -> Result<Verdict> {
-    let verdict = trust::require(context, verb, subject);
+    let verdict = publisher::require(context, verb, subject, before, false);
     verdict.inspect_err(|error| note(context, &tool_of(subject, None), action, input, "refused", error))
 }
 

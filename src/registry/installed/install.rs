@@ -106,7 +106,8 @@ impl Operation for Install {
         let (package, release, warnings) = self.package(context)?;
         let Package { subject, opened } = &package;
         let before = context.store.read(|db| installs::active(db, &scope, &subject.name))?;
-        let verdict = publisher::require(context, Verb::Install, subject, before.as_ref(), self.accept_publisher)?;
+        let before = publisher::before(context, &subject.name, before.as_ref())?;
+        let verdict = publisher::require(context, Verb::Install, subject, before.as_deref(), self.accept_publisher)?;
         package.build(context, &verdict)?;
         let arrival = Arrival {
             subject,
@@ -114,7 +115,7 @@ impl Operation for Install {
             raw_manifest: &opened.raw_manifest,
             archive: Bytes::Here(&opened.content),
             release: &release,
-            publisher: publisher::kept(before.as_ref(), &verdict),
+            publisher: publisher::kept(before.as_deref(), &verdict),
         };
         let done = write(context, &scope, &arrival)?;
         let Subject { name, version, .. } = subject;
@@ -189,5 +190,6 @@ fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done
         }
         Ok(Done { placed, exposed, border: border.name().map(str::to_owned) })
     };
+    publisher::remember(context, scope, &arrival.subject.name, arrival.publisher)?;
     scope.change(|| context.store.write(transaction))
 }

@@ -64,6 +64,9 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) 
     }
     // The version that agents see comes last: each that is installed is the one that they see.
     ready.sort_by_key(|ready| ready.active);
+    for ready in &ready {
+        publisher::remember(context, scope, &ready.subject.name, ready.publisher.as_deref())?;
+    }
     let author = context.author();
     let (placed, others) = context.store.write(|db| {
         let mut placed = Vec::new();
@@ -90,7 +93,8 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
     require_identities(locked, &package.subject, &verdict)?;
     let before = context.store.read(|db| installs::active(db, scope, &package.subject.name))?;
     let accept = allowed.another_publisher;
-    let verdict = publisher::require(context, Verb::Install, &package.subject, before.as_ref(), accept)?;
+    let before = publisher::before(context, &package.subject.name, before.as_ref())?;
+    let verdict = publisher::require(context, Verb::Install, &package.subject, before.as_deref(), accept)?;
     package.build(context, &verdict)?;
     let Package { subject, opened } = package;
     let (manifest, raw_manifest) = (opened.manifest.clone(), opened.raw_manifest.clone());
@@ -101,7 +105,7 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
         subject,
         manifest,
         raw_manifest,
-        publisher: publisher::kept(before.as_ref(), &verdict).map(str::to_owned),
+        publisher: publisher::kept(before.as_deref(), &verdict).map(str::to_owned),
         verdict,
         active: locked.active,
     };

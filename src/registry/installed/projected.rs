@@ -168,7 +168,7 @@ fn call(context: &Context, tool: &str, action: &str, wraps: bool, arguments: Val
         _ => Map::new(),
     };
     let action = if action.is_empty() { MAIN } else { action };
-    let verdict = require(context, Verb::Call, &subject, action, &input)?;
+    let verdict = require(context, Verb::Call, (&subject, None), action, &input)?;
     let called = Called { subject: &subject, manifest: &manifest, verdict: &verdict };
     let verification = verdict.verification();
     match called.call(context, Some(action), input)? {
@@ -195,6 +195,9 @@ fn reply(install: &Install, verdict: &Verdict, wraps: bool, outcome: Outcome) ->
     });
     if let Some(image) = outcome.image {
         facts["image"] = image.into();
+    }
+    if !outcome.left_out.is_empty() {
+        facts["left_out"] = json!(outcome.left_out);
     }
     let data = match outcome.output {
         Some(output) if wraps => json!({ "result": output }),

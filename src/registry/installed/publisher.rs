@@ -1,13 +1,19 @@
-//! Who published the version of a tool that is installed, and who publishes the one that comes.
+//! Who published a tool before, and who publishes the version that comes.
+//!
+//! The first publisher of a name is remembered outside of every database, so that neither an uninstall nor a restore has a tool
+//! forget whose it is; a person at a terminal accepts another one.
 
 use serde_json::json;
 
+use crate::approved::Kind;
+use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::{Body, Confirmation, Context};
 use crate::registry::trust::{self, Policy, Status, Subject, Verb, Verdict};
-use crate::store::tools::installs::Install;
+use crate::store::tools::installs::{Install, Scope};
 
-/// Returns the verdict on an archive that comes in the place of `before`, where it may be used and is published by the same
+/// Returns the verdict on an archive of a tool that `before` published, where it may be used and is published by the same
 /// identity. With `accept` a person at a terminal is asked whether another publisher may take the tool over.
 ///
 /// # Errors
@@ -17,7 +23,7 @@ pub fn require(
     context: &Context,
     verb: Verb,
     subject: &Subject,
-    before: Option<&Install>,
+    before: Option<&str>,
     accept: bool,
 ) -> Result<Verdict> {
     let verdict = context.store.read(|db| trust::judge(db, context, subject))?;
@@ -27,15 +33,62 @@ pub fn require(
         Status::Unverified => verdict.policy == Policy::RequireAttestation,
         Status::Verified | Status::Approved => false,
     };
-    let before = before.and_then(|install| install.publisher.as_deref());
     if let Some(before) = before.filter(|before| !is_refused && is_another(before, &verdict)) {
         let now: Vec<&str> = verdict.publishers.iter().map(|identity| identity.as_str()).collect();
         if !accept {
-            return Err(changed(subject, before, &now));
+            return Err(changed(verb, subject, before, &now));
         }
         ask(context, subject, before, &now)?;
     }
     trust::require(context, verb, subject)
+}
+
+/// Returns who published a tool before: as this user remembers it, else as the version says that is installed.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn before(context: &Context, name: &str, install: Option<&Install>) -> Result<Option<String>> {
+    Ok(remembered(context, name)?.or_else(|| install.and_then(|install| install.publisher.clone())))
+}
+
+fn remembered(context: &Context, name: &str) -> Result<Option<String>> {
+    let note = context.approved.get(Kind::ToolPublisher, &key(name))?;
+    Ok(note.as_ref().and_then(|note| note["publisher"].as_str()).map(str::to_owned))
+}
+
+/// Remembers who publishes a tool that is about to be installed for a scope: `None` where a person accepted that nobody vouches for it. What a
+/// session has installed ends with it, and is not remembered.
+///
+/// # Errors
+/// `E_UNAPPROVED` where the user has no home; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn remember(context: &Context, scope: &Scope, name: &str, publisher: Option<&str>) -> Result<()> {
+    if matches!(scope, Scope::Session(_)) || remembered(context, name)?.as_deref() == publisher {
+        return Ok(());
+    }
+    match publisher {
+        Some(publisher) => {
+            let note = json!({ "tool": name, "publisher": publisher });
+            context.approved.put(Kind::ToolPublisher, &key(name), &note)
+        }
+        None => context.approved.withdraw(Kind::ToolPublisher, &key(name)),
+    }
+}
+
+/// As [`remember`], of installs that go, where nobody is remembered yet.
+///
+/// # Errors
+/// As [`remember`].
+pub fn remember_gone(context: &Context, scope: &Scope, gone: &[Install]) -> Result<()> {
+    for install in gone {
+        if let (Some(publisher), None) = (&install.publisher, remembered(context, &install.name)?) {
+            remember(context, scope, &install.name, Some(publisher))?;
+        }
+    }
+    Ok(())
+}
+
+fn key(name: &str) -> String {
+    hex::encode(&disk::sha256(name.as_bytes()))
 }
 
 /// Whether none of those who count as publishers is the one before.
@@ -43,15 +96,21 @@ pub fn is_another(before: &str, verdict: &Verdict) -> bool {
     !verdict.publishers.iter().any(|publisher| publisher.as_str() == before)
 }
 
-/// Returns who is kept as the publisher of what comes in the place of `before`: the one it had, where they count still, else the
-/// first who counts.
-pub fn kept<'v>(before: Option<&Install>, verdict: &'v Verdict) -> Option<&'v str> {
-    let before = before.and_then(|install| install.publisher.as_deref());
+/// Returns who is kept as the publisher of what comes after `before`: the same one, where they count still, else the first who
+/// counts.
+pub fn kept<'v>(before: Option<&str>, verdict: &'v Verdict) -> Option<&'v str> {
     let same = verdict.publishers.iter().find(|publisher| Some(publisher.as_str()) == before);
     same.or(verdict.publisher()).map(|identity| identity.as_str())
 }
 
-fn changed(subject: &Subject, before: &str, now: &[&str]) -> Error {
+fn changed(verb: Verb, subject: &Subject, before: &str, now: &[&str]) -> Error {
+    let takes = match verb {
+        Verb::Install | Verb::Update => "--accept-publisher at a terminal takes it all the same".to_owned(),
+        _ => format!(
+            "`mcpkg tool install {} --accept-publisher` at a terminal takes it all the same",
+            subject.reference()
+        ),
+    };
     let what = format!(
         "{} was published by {before} before, whose word for {} does not count",
         subject.name,
@@ -59,7 +118,7 @@ fn changed(subject: &Subject, before: &str, now: &[&str]) -> Error {
     );
     Error::new(Code::PublisherChanged, what)
         .with_details(json!({ "tool": subject.name, "version": subject.version, "before": before, "now": now }))
-        .hint("ask the publisher; --accept-publisher at a terminal takes it all the same")
+        .hint(format!("ask the publisher; {takes}"))
 }
 
 fn ask(context: &Context, subject: &Subject, before: &str, now: &[&str]) -> Result<()> {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::calling::{Called, require};
-use super::{TOOLS, checked, dry, named, schemas, visible};
+use super::{TOOLS, checked, dry, named, publisher, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
@@ -19,6 +19,7 @@ use crate::registry::alias;
 use crate::registry::backend::{Choice, download, resolve};
 use crate::registry::package::manifest::{self, MAIN, Manifest};
 use crate::registry::package::{Reference, Wanted};
+use crate::registry::run::limits::LONGEST;
 use crate::registry::run::operations::subject;
 use crate::registry::run::plan::Plan;
 use crate::registry::run::{self, Call, Outcome, RunnerKind, Tool, Tree};
@@ -88,7 +89,11 @@ impl FromStr for Span {
             _ => return Err("say a whole number and a unit: 30s, 10m or 1h".to_owned()),
         };
         let seconds = text[..digits].parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
-        seconds.filter(|seconds| *seconds > 0).map(Self).ok_or_else(|| "it is no span of time".to_owned())
+        match seconds {
+            Some(seconds) if seconds > LONGEST.as_secs() => Err("no run takes longer than 1h".to_owned()),
+            Some(seconds) if seconds > 0 => Ok(Self(seconds)),
+            _ => Err("it is no span of time".to_owned()),
+        }
     }
 }
 
@@ -133,7 +138,10 @@ impl Operation for Run {
         let action = chosen.action.as_deref().unwrap_or(MAIN);
         let verdict = match &chosen.folder {
             Some(_) => unverified(),
-            None => require(context, Verb::Run, &chosen.subject, action, &input)?,
+            None => {
+                let (subject, before) = (&chosen.subject, chosen.published_before.as_deref());
+                require(context, Verb::Run, (subject, before), action, &input)?
+            }
         };
         let called = Called { subject: &chosen.subject, manifest: &chosen.manifest, verdict: &verdict };
         let Some(mut call) = called.prepare(context, chosen.action.as_deref(), input)? else {
@@ -151,6 +159,7 @@ impl Operation for Run {
         if self.dry_run {
             return planned(context, &call);
         }
+        self.output.as_deref().map_or(Ok(()), require_folder)?;
         let outcome = run::run(context, &call)?;
         let written = self.output.as_deref().map(|folder| write(folder, &outcome)).transpose()?;
         Ok(reply(&chosen, &call, &verdict, outcome, written))
@@ -195,6 +204,8 @@ struct Chosen {
     action: Option<String>,
     tree: Tree,
     folder: Option<PathBuf>,
+    /// Who published the tool before, where this version is not the one that is installed.
+    published_before: Option<String>,
 }
 
 /// Returns the tool in a folder, which nobody signed.
@@ -203,26 +214,30 @@ fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
     let version = manifest.version.as_ref().map(ToString::to_string).unwrap_or_default();
     let subject = Subject { name: manifest.name.to_string(), version, sha256: [0; 32] };
     let (tree, folder) = (Tree::Folder(folder.clone()), Some(folder));
-    Ok(Chosen { subject, manifest: Arc::new(manifest), action, tree, folder })
+    Ok(Chosen { subject, manifest: Arc::new(manifest), action, tree, folder, published_before: None })
 }
 
 /// Returns the tool of a name: as it is installed, else as a registry has it, where no toolset keeps it out.
 fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let audience = context.audience();
     let action = reference.action.clone();
-    let installed = context.store.read(|db| {
+    let (installed, install) = context.store.read(|db| {
         visible::Border::of(db, &audience)?.require(db, reference.name.as_str())?;
-        let Some(install) = visible::active(db, &audience, reference.name.as_str())? else { return Ok(None) };
+        let Some(install) = visible::active(db, &audience, reference.name.as_str())? else { return Ok((None, None)) };
         let is_meant = match &reference.version {
             Wanted::Latest => true,
             wanted => install.version.parse().is_ok_and(|version| wanted.choose([&version], true).is_some()),
         };
-        is_meant.then(|| Ok((checked::subject(&install), checked::manifest(db, &install)?))).transpose()
+        match is_meant {
+            true => Ok((Some((checked::subject(&install), checked::manifest(db, &install)?)), None)),
+            false => Ok((None, Some(install))),
+        }
     })?;
     if let Some((subject, manifest)) = installed {
         let tree = Tree::Archive(subject.sha256);
-        return Ok(Chosen { subject, manifest, action, tree, folder: None });
+        return Ok(Chosen { subject, manifest, action, tree, folder: None, published_before: None });
     }
+    let published_before = publisher::before(context, reference.name.as_str(), install.as_ref())?;
     (context.step_aside)();
     let resolved = resolve(context, reference, Choice::default()).map_err(|error| {
         let name = reference.name.as_str();
@@ -234,7 +249,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let archive = download(context, &resolved)?.archive;
     let manifest = checked::of_archive(&archive.sha256(), || Ok(archive.clone()))?;
     let subject = checked::subject_of(&resolved, &manifest, archive.sha256())?;
-    Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(archive), folder: None })
+    Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(archive), folder: None, published_before })
 }
 
 /// What is thought of a folder that is used by its path: nobody signed it, and its user named it.
@@ -269,6 +284,17 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
     };
     let data = plan.data(context, call, &tree);
     Ok(Reply::new(Body::Text(dry::text(&data)), data))
+}
+
+/// Refuses a place for files where no folder can be, before anything is run.
+fn require_folder(folder: &Path) -> Result<()> {
+    match folder.ancestors().find(|path| path.symlink_metadata().is_ok()) {
+        Some(there) if !there.is_dir() => {
+            let why = format!("`{}` is a file, and the tool's files go into a folder", there.display());
+            Err(Error::new(Code::InvalidArgument, why).hint("nothing was run; name another place with `-o DIR`"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes the files that a run left below `folder`, none over what is there.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{CHANGES, TOOLS, checked, named, names, schemas, visible};
+use super::{CHANGES, TOOLS, checked, named, names, publisher, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::op::{Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
@@ -53,6 +53,7 @@ impl Operation for Uninstall {
         let author = context.author();
         let remove = |db: &Db<'_>| {
             let gone = meant(db, context, &scope, reference.name.as_str(), &reference.version)?;
+            publisher::remember_gone(context, &scope, &gone)?;
             let mut mcp_tools = seen(db, &scope, reference.name.as_str())?;
             for install in &gone {
                 installs::remove(db, &scope, install.id)?;

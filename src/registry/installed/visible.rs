@@ -119,8 +119,12 @@ impl Border {
             return Ok(());
         }
         let name = self.name().unwrap_or_default();
+        let first = match installs::names(db)?.iter().any(|installed| installed == tool) {
+            true => String::new(),
+            false => format!(" once `mcpkg tool install {tool}` has installed it"),
+        };
         Err(Error::new(Code::NotInToolset, format!("Tool '{tool}' is not in the toolset '{name}'")).hint(format!(
-            "a person adds it with `mcpkg toolset add {name} {tool}`, or shows all with `mcpkg toolset use --all`"
+            "a person adds it with `mcpkg toolset add {name} {tool}`{first}, or shows all with `mcpkg toolset use --all`"
         )))
     }
 }

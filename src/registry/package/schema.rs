@@ -32,7 +32,7 @@ pub fn check_input(schema: &Value, value: &Value) -> Vec<Misfit> {
             errors.map(|error| Misfit::new(error.instance_path().as_str(), error.to_string())).collect()
         }
         // The manifest was refused for it, so that no caller comes here with one.
-        Err(why) => vec![Misfit::new("", format!("the schema cannot be used: {why}"))],
+        Err(why) => vec![Misfit::new("", format!("the schema cannot be used: {}", why.message))],
     }
 }
 
@@ -47,16 +47,31 @@ impl Misfit {
     }
 }
 
-/// Returns the first thing that keeps a schema from being used.
-pub(super) fn wrong(schema: &Value) -> Option<String> {
+/// Returns the first thing that keeps a schema from being used, and where in the schema that stands.
+pub(super) fn wrong(schema: &Value) -> Option<Misfit> {
     compile(schema).err()
 }
 
-fn compile(schema: &Value) -> Result<Validator, String> {
-    cost::check(schema)?;
+fn compile(schema: &Value) -> Result<Validator, Misfit> {
+    cost::check(schema).map_err(|why| Misfit::new("", why))?;
     // A pattern is a stranger's text: this engine never backtracks.
     let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
-    options.build(schema).map_err(|error| Misfit::new("", error.to_string()).message)
+    options.build(schema).map_err(|error| {
+        let path = error.instance_path().as_str();
+        match schema.pointer(path) {
+            Some(named) if is_type_keyword(path) => Misfit::new(path, format!("{named} is no type; {TYPES}")),
+            _ => Misfit::new(path, error.to_string()),
+        }
+    })
+}
+
+/// What `type` takes.
+const TYPES: &str = "a type is array, boolean, integer, null, number, object or string, or a list of them";
+
+/// Whether a pointer leads to what the keyword `type` says, and not to a property that is called so.
+fn is_type_keyword(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    matches!(parts.as_slice(), [.., above, "type"] if *above != "properties") || path == "/type"
 }
 
 /// A property of a schema's, through references inside of it.
@@ -137,6 +152,11 @@ pub fn listed(schema: &Value) -> Option<Vec<&str>> {
     Some(properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect())
 }
 
+/// Returns the names of the properties that a schema lists itself, whatever else it may take.
+pub(super) fn properties(schema: &Value) -> Option<Vec<&str>> {
+    Some(schema.get("properties")?.as_object()?.keys().map(String::as_str).collect())
+}
+
 /// Returns the parameters that name files of the user's: properties with `format: path`.
 pub fn path_inputs(schema: &Value) -> Vec<&str> {
     let properties = schema.get("properties").and_then(Value::as_object);
@@ -175,7 +195,9 @@ mod tests {
         for remote in ["https://example.com/s.json", "file:///etc/passwd", "http://127.0.0.1/x", "other.json"] {
             assert!(wrong(&json!({ "properties": { "a": { "$ref": remote } } })).is_some(), "{remote}");
         }
-        assert!(wrong(&json!({ "type": "strin" })).is_some());
+        let misfit = wrong(&json!({ "properties": { "a": { "type": "strin" } } })).expect("no type");
+        assert_eq!(misfit.path, "/properties/a/type");
+        assert!(misfit.message.starts_with("\"strin\" is no type; a type is array, boolean"), "{}", misfit.message);
         assert!(wrong(&json!({ "pattern": "(" })).is_some());
         assert!(wrong(&json!({ "pattern": "(?<=a)b" })).is_some(), "no engine that backtracks");
         assert!(wrong(&json!({ "$defs": { "a": { "type": "string" } }, "$ref": "#/$defs/a" })).is_none());

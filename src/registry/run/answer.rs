@@ -1,8 +1,10 @@
 //! What a run's end means: an outcome, or the failure that it is.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
-use super::call::Tool;
+use super::call::{OutputFile, Tool};
 use super::limits::Limits;
 use super::runner::NotRun;
 use crate::error::{Code, Error, Result};
@@ -104,6 +106,35 @@ pub fn output(tool: &Tool, schema: Option<&Value>, stdout: Option<&str>, secrets
     }
 }
 
+/// Returns the files that a run left, and what is not taken of them, without the secrets: a text has them hidden as what is printed
+/// has, and a file that is no text, or whose path names one, is not taken.
+pub fn without_secrets(
+    files: impl Iterator<Item = OutputFile>,
+    left_out: Vec<String>,
+    secrets: &Secrets,
+) -> (Vec<OutputFile>, Vec<String>) {
+    let mut taken = Vec::new();
+    let mut left_out: Vec<String> = left_out.iter().map(|path| secrets.hidden_in(path).into_owned()).collect();
+    for OutputFile { path, bytes } in files {
+        if secrets.are_in(path.as_bytes()) {
+            left_out.push(format!("{} (a secret is in its name)", secrets.hidden_in(&path)));
+            continue;
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => {
+                let hidden = match secrets.hidden_in(&text) {
+                    Cow::Owned(hidden) => Some(hidden),
+                    Cow::Borrowed(_) => None,
+                };
+                taken.push(OutputFile { path, bytes: hidden.unwrap_or(text).into_bytes() });
+            }
+            Err(error) if secrets.are_in(error.as_bytes()) => left_out.push(format!("{path} (a secret is in it)")),
+            Err(error) => taken.push(OutputFile { path, bytes: error.into_bytes() }),
+        }
+    }
+    (taken, left_out)
+}
+
 /// Returns the last [`TAIL`] bytes of a text, from the beginning of a character.
 fn tail(text: &str) -> &str {
     let begin = text.len().saturating_sub(TAIL);
@@ -156,6 +187,23 @@ mod tests {
         // Without one it is data where it is JSON.
         assert_eq!(output(&tool(), None, Some("[1]"), &Secrets::new()).expect("any"), Some(json!([1])));
         assert_eq!(output(&tool(), None, Some("text"), &Secrets::new()).expect("any"), None);
+    }
+
+    #[test]
+    fn no_secret_is_in_a_file_that_is_taken() {
+        let mut secrets = Secrets::new();
+        secrets.learn("hunter2222");
+        let file = |path: &str, bytes: &[u8]| OutputFile { path: path.to_owned(), bytes: bytes.to_vec() };
+        let left = [
+            file("a.txt", b"is hunter2222, in base64 aHVudGVyMjIyMg=="),
+            file("b.bin", b"\xff\x00hunter2222"),
+            file("c.bin", b"\xff\x00hunter"),
+            file("hunter2222.txt", b"x"),
+        ];
+        let (taken, left_out) = without_secrets(left.into_iter(), vec!["link-hunter2222".to_owned()], &secrets);
+        assert_eq!(taken, [file("a.txt", b"is ***, in base64 ***"), file("c.bin", b"\xff\x00hunter")]);
+        let named = ["link-***", "b.bin (a secret is in it)", "***.txt (a secret is in its name)"];
+        assert_eq!(left_out, named);
     }
 
     #[test]

@@ -93,10 +93,11 @@ fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &Secrets, begun:
     let is_cut = ran.stdout.is_cut();
     let printed = (!is_cut).then_some(&*stdout);
     let output = answer::output(&call.tool, call.output_schema.as_ref(), printed, secrets)?;
-    let file = |left| match left {
+    let files = ran.files.into_iter().filter_map(|left| match left {
         Left::File { path, bytes, .. } => Some(OutputFile { path, bytes }),
         Left::Link { .. } => None,
-    };
+    });
+    let (files, left_out) = answer::without_secrets(files, ran.left_out, secrets);
     Ok(Outcome {
         run: uuid::Uuid::nil(),
         runner: runner.kind(),
@@ -108,7 +109,7 @@ fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &Secrets, begun:
         stderr,
         exit_code: 0,
         duration_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-        files: ran.files.into_iter().filter_map(file).collect(),
-        left_out: ran.left_out,
+        files,
+        left_out,
     })
 }

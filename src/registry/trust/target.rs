@@ -13,12 +13,14 @@ use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::op::{Context, Names};
 use crate::registry::alias;
-use crate::registry::backend::{Choice, download, resolve};
+use crate::registry::backend::download::claims;
+use crate::registry::backend::{Choice, Known, download, resolve};
 use crate::registry::package::archive::{self, Opened};
 use crate::registry::package::manifest::FILES;
-use crate::registry::package::{Reference, Wanted, missing};
+use crate::registry::package::{Name, Reference, Wanted, missing};
 use crate::store::tools::attestations::{self, Archive};
 use crate::store::tools::packages;
+use crate::store::tools::registries::{LOCAL, PATH};
 
 /// The tools of which an archive is known, as a shell completes them.
 pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(attestations::names(typed.db)?)));
@@ -51,9 +53,37 @@ impl Target {
             Some(opened) => Found::of(&opened).map(|found| found.subject),
             None => match self.in_store(context, false) {
                 Err(error) if is_missing(&error) => Ok(self.fetched(context)?.subject),
-                found => found,
+                found => Ok(found?.0),
             },
         }
+    }
+
+    /// As [`Target::find`], after each registry that an archive came from was asked what is said of it by now, and for the archive
+    /// itself where it is not here. A registry that cannot be asked is a warning.
+    ///
+    /// # Errors
+    /// As [`Target::find`]; `E_DIGEST_CHANGED`, `E_DIGEST_MISMATCH` where a registry has another archive.
+    pub fn ask(&self, context: &Context) -> Result<(Subject, Vec<String>)> {
+        if let Some(opened) = at_path(&self.tool)? {
+            return Ok((Found::of(&opened)?.subject, Vec::new()));
+        }
+        let (subject, archives) = match self.in_store(context, false) {
+            Err(error) if is_missing(&error) => return Ok((self.fetched(context)?.subject, Vec::new())),
+            found => found?,
+        };
+        (context.step_aside)();
+        let mut warnings = Vec::new();
+        for archive in archives.iter().filter(|archive| !matches!(archive.registry.as_str(), LOCAL | PATH)) {
+            if let Err(error) = ask(context, &subject, archive) {
+                if matches!(error.code(), Code::DigestChanged | Code::DigestMismatch | Code::Cancelled) {
+                    return Err(error);
+                }
+                let registry = &archive.registry;
+                warnings
+                    .push(format!("what registry '{registry}' says by now is not known: {}", error.public_message()));
+            }
+        }
+        Ok((subject, warnings))
     }
 
     /// As [`Target::find`], with the archive's manifest: nobody signs an archive that is not here to be looked at.
@@ -66,7 +96,7 @@ impl Target {
         }
         let subject = match self.in_store(context, true) {
             Err(error) if is_missing(&error) => return self.fetched(context),
-            found => found?,
+            found => found?.0,
         };
         let stored = context.store.read(|db| {
             let row = packages::kept(db, &subject.sha256)?;
@@ -101,7 +131,8 @@ impl Target {
         Err(Error::new(Code::ArchiveInvalid, message).hint("tell those who keep the registry"))
     }
 
-    fn in_store(&self, context: &Context, kept: bool) -> Result<Subject> {
+    /// Returns the archive that the database knows by the name, and under which registries.
+    fn in_store(&self, context: &Context, kept: bool) -> Result<(Subject, Vec<Archive>)> {
         let reference = Reference::parse(&alias::expanded(context, &self.tool)?)?;
         if reference.action.is_some() {
             return Err(Error::new(Code::InvalidArgument, "A signature is of a whole tool, not of one of its actions")
@@ -117,16 +148,34 @@ impl Target {
                 .hint("a tool is here once it is published to this database, or installed; a folder is named by its path, such as ./my-tool"));
         }
         let version = choose(&reference.version, &found).ok_or_else(|| no_version(&reference, &found))?;
-        let mut of_version = found.iter().filter(|archive| archive.version == version.to_string());
-        let Some(archive) = of_version.next() else { return Err(no_version(&reference, &found)) };
-        if let Some(other) = of_version.find(|other| other.sha256 != archive.sha256) {
+        let version = version.to_string();
+        let of_version: Vec<&Archive> = found.iter().filter(|archive| archive.version == version).collect();
+        let Some(archive) = of_version.first() else { return Err(no_version(&reference, &found)) };
+        if let Some(other) = of_version.iter().find(|other| other.sha256 != archive.sha256) {
             let message = format!(
                 "The registries '{}' and '{}' have different archives as {name}@{version}",
                 archive.registry, other.registry
             );
             return Err(Error::new(Code::InvalidArgument, message).hint("name one of them with `--registry`"));
         }
-        Ok(Subject { name: name.to_owned(), version: archive.version.clone(), sha256: archive.sha256 })
+        let subject = Subject { name: name.to_owned(), version, sha256: archive.sha256 };
+        found.retain(|archive| archive.version == subject.version);
+        Ok((subject, found))
+    }
+}
+
+/// Asks the registry of an archive what is said of it, and for the archive where it is not here.
+fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
+    let reference = Reference {
+        name: Name::parse(&subject.name)?,
+        version: Wanted::Exact(subject.version.parse().map_err(|_| Error::internal("a package has no version"))?),
+        action: None,
+    };
+    let choice = Choice { registry: Some(&archive.registry), pre: true, allow_yanked: true };
+    let resolved = resolve(context, &reference, choice)?;
+    match archive.kept {
+        true => claims(context, Known::named(context, &resolved.registry)?.open(context), &resolved).map(drop),
+        false => download(context, &resolved).map(drop),
     }
 }
 

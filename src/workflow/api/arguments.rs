@@ -173,7 +173,8 @@ impl Arguments {
         let schema = media.get("schema").unwrap_or(nothing);
         let shape = Shape::of(references, schema)?;
         let content_type = if name.contains('*') { kind.stands_for() } else { name.as_str() };
-        let mut body = Body { content_type: content_type.to_owned(), whole: true, required };
+        let (content_type, needs) = (content_type.to_owned(), Vec::new());
+        let mut body = Body { content_type, whole: true, required, needs };
         match kind {
             Media::Multipart => self.cannot("its body is multipart".to_owned()),
             Media::Json | Media::Form if !shape.properties.is_empty() => {
@@ -181,8 +182,11 @@ impl Arguments {
                 for (name, property) in &shape.properties {
                     let of = Shape::of(references, property)?;
                     if !of.read_only {
-                        let required = required && shape.required.contains(name);
-                        self.flags.push(flag(name, &of, Place::Body, required));
+                        let is_needed = shape.required.contains(name);
+                        if is_needed && !required {
+                            body.needs.push(name.to_string());
+                        }
+                        self.flags.push(flag(name, &of, Place::Body, required && is_needed));
                     }
                 }
             }
@@ -229,6 +233,10 @@ impl Arguments {
                 name.push_str(place);
             }
             used.push(name.clone());
+            let needs = self.body.iter_mut().flat_map(|body| &mut body.needs);
+            if place == "_body" {
+                needs.filter(|need| **need == key).for_each(|need| need.clone_from(&name));
+            }
             (flag.name, flag.key) = (name, Some(key));
         }
     }
@@ -409,7 +417,10 @@ mod tests {
             let made = body(content);
             let found: Vec<_> = made.flags.iter().map(|flag| (flag.name.as_str(), flag.r#type.as_str())).collect();
             assert_eq!(found, flags);
-            assert_eq!(made.body, Some(Body { content_type: media.to_owned(), whole, required: false }));
+            assert_eq!(
+                made.body,
+                Some(Body { content_type: media.to_owned(), whole, required: false, needs: Vec::new() })
+            );
         }
     }
 

@@ -227,6 +227,11 @@ pub fn failed(what: &str, url: &Url, failure: &Failure) -> Error {
         Failure::Refused(why) => Error::new(Code::HttpRefused, format!("'{what}' was not asked: {why}"))
             .with_details(json!({ "host": host }))
             .hint("--private allows addresses that are not public; other hosts and plain http are never followed"),
+        Failure::Redirected(why) => {
+            Error::new(Code::HttpRefused, format!("'{what}' was asked, and not elsewhere: {why}"))
+                .with_details(json!({ "host": host, "sent": true }))
+                .hint("redirects are followed within one host, and of reads alone")
+        }
         Failure::TimedOut => Error::new(Code::Timeout, format!("{host} did not answer '{what}' in time")),
         Failure::Cancelled => Error::new(Code::Cancelled, format!("'{what}' was given up before {host} answered")),
         Failure::TooLarge(_) => Error::new(Code::HttpFailed, format!("{host} answered '{what}', but {failure}"))

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::book::Book;
 use super::known::Known;
-use super::shape::kind_of;
+use super::shape::{a, kind_of};
 use super::templates::{Slot, Use};
 use crate::error::nearest;
 use crate::workflow::binding::Contracts;
@@ -78,7 +78,7 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
             continue;
         }
         if !fits(wanted, value) {
-            let message = format!("`{arg}` of {} is {wanted}, not {}", spec.id, kind_of(value));
+            let message = format!("`{arg}` of {} has to be {}, and is {}", spec.id, a(wanted), a(kind_of(value)));
             book.at(Kind::LiteralTypeMismatch, &pointer, message);
             continue;
         }
@@ -107,7 +107,8 @@ fn of_flag(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value, 
     let (Some(items), Value::Array(values)) = (&flag.items, value) else { return };
     for (index, value) in values.iter().enumerate() {
         if !value.as_str().is_some_and(Template::may_be) && !fits(items, value) {
-            let message = format!("an element of `{}` of {} is {items}, not {}", flag.name, spec.id, kind_of(value));
+            let is = a(kind_of(value));
+            let message = format!("an element of `{}` of {} has to be {}, and is {is}", flag.name, spec.id, a(items));
             book.at(Kind::LiteralTypeMismatch, &below(pointer, index), message);
         }
     }
@@ -122,7 +123,7 @@ fn missing(
     with: &str,
 ) {
     let goes_with_body = |flag: &&Flag| has_body && flag.r#in == Some(Place::Body);
-    let flags = spec.flags.iter().filter(|flag| flag.required && flag.default.is_none() && !goes_with_body(flag));
+    let flags = spec.needed(|name| given.contains_key(name)).filter(|flag| !goes_with_body(flag));
     let needed = spec.positionals.iter().map(|arg| &arg.name).chain(flags.map(|flag| &flag.name));
     for name in needed.filter(|name| !given.contains_key(*name)) {
         let message = format!("{} has to be given `{name}`", spec.id);

@@ -78,8 +78,9 @@ impl Shape<'_, '_> {
             true => "a workflow".to_owned(),
             false => format!("`{name}`"),
         };
-        let is = kind_of(value);
-        let found = self.book.at(Kind::WrongType, &self.pointer, format!("{what} is {wanted}, not {is}"));
+        let is = a(kind_of(value));
+        let found =
+            self.book.at(Kind::WrongType, &self.pointer, format!("{what} has to be {}, and is {is}", a(wanted)));
         if wanted.starts_with("string") && matches!(value, Value::Number(_) | Value::Bool(_)) {
             let span = found.span;
             found.hint("put it in quotes").fix(span, json!(value.to_string()).to_string());
@@ -249,6 +250,16 @@ fn blank(schema: &Value) -> Value {
         Some(&("number" | "integer")) => json!(0),
         _ => Value::Null,
     }
+}
+
+/// Returns types, which `or` stands between, each with its article.
+pub(super) fn a(types: &str) -> String {
+    let one = |name: &str| match name {
+        "null" | "any" => name.to_owned(),
+        name if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {name}"),
+        name => format!("a {name}"),
+    };
+    types.split(" or ").map(one).collect::<Vec<_>>().join(" or ")
 }
 
 /// Returns what a value is, in words.

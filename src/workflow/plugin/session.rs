@@ -48,7 +48,8 @@ impl Session {
             })?;
             keeping.tools(&listing)?;
             for left_out in &listing.left_out {
-                tracing::warn!(plugin = plugin.name(), "a tool is left out: {left_out}");
+                // `plugin check` and `plugin add` tell it; a call would repeat it each time.
+                tracing::info!(plugin = plugin.name(), "a tool is left out: {left_out}");
             }
             Ok(connection)
         });

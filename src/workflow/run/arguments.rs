@@ -74,9 +74,9 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
         }
     }
     let placeholders = spec.positionals.iter().map(|positional| positional.name.as_str());
-    let required =
-        spec.flags.iter().filter(|flag| flag.required && flag.default.is_none()).map(|flag| flag.name.as_str());
-    match placeholders.chain(required).find(|name| with.get(*name).is_none_or(Value::is_null)) {
+    let is_given = |name: &str| with.get(name).is_some_and(|value| !value.is_null());
+    let required = spec.needed(is_given).map(|flag| flag.name.as_str());
+    match placeholders.chain(required).find(|name| !is_given(name)) {
         Some(name) => Err(wrong(name, "it has to be given").hint(match context.is_shell() {
             true => format!("`--arg {name}=VALUE` gives it; `mcpkg command show {}` says what there is", spec.id),
             false => format!("get_command_spec of '{}' says what it takes", spec.id),
@@ -153,7 +153,28 @@ mod tests {
     use super::*;
     use crate::store::Store;
     use crate::store::projects::Selection;
-    use crate::workflow::spec::{Flag, SourceKind};
+    use crate::workflow::spec::{Body, Flag, Place, SourceKind};
+
+    #[test]
+    fn a_body_that_may_be_left_out_is_whole_where_it_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let context = Context::shell(Store::open(&folder.path().join("a.db")).unwrap(), Selection::default());
+        let key = |name| Flag { r#in: Some(Place::Body), ..Flag::new(name, "string") };
+        let body = Body {
+            content_type: "application/json".to_owned(),
+            whole: false,
+            required: false,
+            needs: vec!["name".to_owned()],
+        };
+        let flags = vec![key("name"), key("note"), Flag::new("page", "integer")];
+        let spec = CommandSpec { flags, body: Some(body), ..CommandSpec::new("apps:create", SourceKind::Catalogs) };
+        let checked =
+            |with: Value| check(&context, &spec, with.as_object().unwrap()).map_err(|error| error.to_string());
+        assert_eq!((checked(json!({})), checked(json!({ "page": 2 }))), (Ok(()), Ok(())));
+        assert_eq!(checked(json!({ "name": "a", "note": "b" })), Ok(()));
+        let missing = Err("Argument 'name': it has to be given".to_owned());
+        assert_eq!(checked(json!({ "note": "b" })), missing);
+    }
 
     fn spec() -> CommandSpec {
         let required = Flag { required: true, ..Flag::new("name", "string") };

@@ -7,6 +7,7 @@ use super::wanted::Wanted;
 use crate::consent::request::plain;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context};
+use crate::workflow::answer::cut;
 use crate::workflow::check::{Sound, checked};
 use crate::workflow::commands::reachable;
 use crate::workflow::definition::{Input, InputType, Mode};
@@ -18,6 +19,9 @@ const TRIES: usize = 5;
 
 /// The most values that are shown.
 const SHOWN: usize = 50;
+
+/// Bytes of a line that are shown.
+const LONGEST: usize = 1_000;
 
 /// Plans what is wanted, and asks the person at the terminal for what is missing. With `--json`, and where there is none, nobody is
 /// asked.
@@ -56,7 +60,7 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
     let definition = &sound.definition;
     let input = definition.inputs.get(name).ok_or_else(|| Error::internal("an input is missing that is none"))?;
     let (lines, choices) = offered(input, provider::offer(context, sound, name, inputs)?);
-    let mut shown = lines.iter().map(|line| plain(line) + "\n").collect::<String>();
+    let mut shown = lines.iter().map(|line| cut(&plain(line), LONGEST) + "\n").collect::<String>();
     let question = question(name, input, choices.len());
     let mut last = None;
     for _ in 0..TRIES {

@@ -40,9 +40,18 @@ pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
                 .with_details(json!({ "name": name }))),
         }
     })?;
-    let plan = Wanted::of_text(text, inputs).plan(context)?;
+    let plan = Wanted::of_text(text, inputs).plan(context).map_err(as_arguments)?;
     let left = until.saturating_duration_since(Instant::now());
     start(context, plan, nonce.as_deref().map_or(Held::Nothing, |nonce| Held::Nonce(nonce, left)), until)
+}
+
+/// Says of inputs that are missing that they are arguments here.
+fn as_arguments(error: Error) -> Error {
+    if error.code() != Code::InputsRequired {
+        return error;
+    }
+    let details = error.details().cloned().unwrap_or_default();
+    Error::new(Code::InputsRequired, error.message()).with_details(details).hint("give them as arguments of this tool")
 }
 
 /// Takes an argument that is not the workflow's own out of the others.

@@ -7,10 +7,7 @@ use crate::redact::redact;
 use crate::workflow::engine::program::{Arguments, Planned, Program};
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 
-/// Characters of an argument that are shown.
-const SHOWN: usize = 200;
-
-/// Returns the lines.
+/// Returns the lines, with all of each argument: what stood behind a cut would be consented to unread.
 pub fn of(program: &Program) -> Vec<String> {
     let mut lines = Vec::new();
     if program.steps.len() > 1 {
@@ -83,12 +80,8 @@ fn line(spec: &CommandSpec) -> String {
 }
 
 fn shown(value: &Value) -> String {
-    let text = redact(&match value {
+    redact(&match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
-    });
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
-        None => text,
-    }
+    })
 }

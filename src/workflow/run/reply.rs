@@ -62,6 +62,13 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
         }
         state => {
             let reply = Reply::new(body(context, &run, &data), data);
+            // At a shell it ended for now without having done all that was asked.
+            let failed = context.is_shell() && matches!(state, State::Canceled | State::Paused | State::Interrupted);
+            let reply = Reply { failed, ..reply };
+            let reply = match first(context, &run, StepState::Uncertain)? {
+                Some((step, _)) => reply.warn([format!("whether step '{step}' did its work is not known")]),
+                None => reply,
+            };
             Ok(match state {
                 State::Succeeded | State::Canceled => reply,
                 State::Paused | State::Interrupted => reply.hint(format!("`mcpkg workflow resume {id}` carries it on")),

@@ -16,6 +16,9 @@ use crate::store::builds;
 /// Bytes of the end of an output that a failure's message carries: many clients show nothing else.
 const TAIL: usize = 2 << 10;
 
+/// The last line that is kept of a command that was given up.
+const GIVEN_UP: &str = "(the build was cancelled here)";
+
 /// A build that has ended.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -64,7 +67,7 @@ impl Report {
             skipped: row.outcome.is_none(),
             exit_code: row.outcome.as_ref().and_then(|outcome| outcome.ended.exit_code()).map(i64::from),
             duration_ms: row.outcome.as_ref().map_or(0, |outcome| millis(outcome.took)),
-            output: row.outcome.as_ref().map_or_else(String::new, |outcome| outcome.output.clone()),
+            output: row.outcome.as_ref().map_or_else(String::new, kept),
         };
         self.rows.iter().map(stored).collect()
     }
@@ -90,6 +93,13 @@ impl Report {
             0 => format!("{passed} of {} passed", count(self.rows.len(), "command")),
             _ => format!("{passed} of {} passed, {skipped} skipped", count(self.rows.len(), "command")),
         };
+        let also: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|other| other.is_failure() && !is_cancelled(other) && *other != row)
+            .map(|other| format!("{} ({})", other.repo, other.step.word()))
+            .collect();
+        let also = if also.is_empty() { String::new() } else { format!("; failed too: {}", also.join(", ")) };
         let code = if is_cancelled(row) { Code::Cancelled } else { Code::BuildFailed };
         let said = if tail.trim().is_empty() { String::new() } else { format!("\n{}", tail.trim_end()) };
         let show = format!("mcpkg builds show {}", self.run);
@@ -103,9 +113,19 @@ impl Report {
         if let (Some(details), Value::Object(data)) = (details.as_object_mut(), self.data()) {
             details.extend(data);
         }
-        Error::new(code, format!("{repo}: {step} {} ({others}){said}", ended.said()))
+        Error::new(code, format!("{repo}: {step} {}{also} ({others}){said}", ended.said()))
             .with_details(details)
             .hint(format!("`{show}` has all of the output"))
+    }
+}
+
+/// Returns an output as it is kept. What was given up has no column of its own, and no status either.
+fn kept(outcome: &Outcome) -> String {
+    let Outcome { ended, output, .. } = outcome;
+    match ended {
+        Ended::Cancelled if output.is_empty() || output.ends_with('\n') => format!("{output}{GIVEN_UP}\n"),
+        Ended::Cancelled => format!("{output}\n{GIVEN_UP}\n"),
+        _ => output.clone(),
     }
 }
 
@@ -231,7 +251,15 @@ mod tests {
         assert_eq!(details["results"].as_array().expect("rows").len(), 3);
         assert_eq!(details["results"][2]["skipped"], true);
         assert!(details["stderr_tail"].is_string() && details["suggestion"].is_string(), "{details}");
-        let given_up = report(vec![row("lib", Step::Build, Some((Ended::Cancelled, "")))]);
+        let several = report(vec![
+            row("api", Step::Build, Some((Ended::Exited(2), ""))),
+            row("lib", Step::Build, Some((Ended::Exited(0), ""))),
+            row("web", Step::Test, Some((Ended::Exited(1), ""))),
+        ]);
+        let error = several.answer().expect_err("it failed");
+        assert_eq!(error.message(), "api: build failed with status 2; failed too: web (test) (1 of 3 commands passed)");
+        let given_up = report(vec![row("lib", Step::Build, Some((Ended::Cancelled, "half")))]);
+        assert_eq!(given_up.stored()[0].output, format!("half\n{GIVEN_UP}\n"));
         assert_eq!(given_up.answer().expect_err("given up").code(), Code::Cancelled);
     }
 

@@ -263,8 +263,18 @@ impl Finish<'_> {
                 if main.name != develop.name {
                     self.move_target(workspace, seen, develop, on_develop.as_deref(), run, &mut part, cancelled)?;
                 }
+                if let (None, Some(file)) = (&on_main, &flow.changelog) {
+                    let why = format!("{repo}: {name} has all of {branch}, so that {file} has no section for {tag}");
+                    part.warnings.push(why);
+                }
                 part.changelog = Some(section);
-                format!("merged into {name} and {target}, tagged {tag} ({})", rows::at(&tagged))
+                let did = match (&on_main, &on_develop) {
+                    (Some(_), Some(_)) => format!("merged into {name} and {target}"),
+                    (Some(_), None) => format!("merged into {name}; {target} has all of it"),
+                    (None, Some(_)) => format!("merged into {target}; {name} has all of it"),
+                    (None, None) => format!("nothing to merge: {name} and {target} have all of it"),
+                };
+                format!("{did}; tagged {tag} ({})", rows::at(&tagged))
             }
         };
         for target in [develop.name.as_str(), &format!("refs/heads/{}", seen.repo.default_branch)] {
@@ -306,6 +316,10 @@ impl Finish<'_> {
         let merged = trees::merge(git, &target.id, tip)?;
         if !merged.conflicts.is_empty() {
             part.conflicts.push((name.to_owned(), merged.conflicts));
+            return Ok(None);
+        }
+        // What is squashed has no parent here that says it: the same files are the same content.
+        if self.squash && file.is_none() && refs::tree(git, &target.id)?.as_deref() == Some(merged.tree.as_str()) {
             return Ok(None);
         }
         let tree = match file {

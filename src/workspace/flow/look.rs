@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
 use crate::git::status::{self, Extra, State};
 use crate::git::{self, Git};
+use crate::shell::quote;
 use crate::workspace::carry;
 use crate::workspace::manifest::Repo;
 use crate::workspace::root::Workspace;
@@ -42,6 +43,10 @@ impl<'w> Seen<'w> {
     /// where it has no commit; `E_GIT_FAILED`, `E_GIT_NOT_FOUND`.
     pub fn look(workspace: &Workspace, repo: &'w Repo, cancelled: &CancellationToken) -> Result<Self> {
         let folder = workspace.folder(repo)?;
+        Self::at(repo, folder.clone(), cancelled).map_err(|error| unreadable(repo, &folder, error))
+    }
+
+    fn at(repo: &'w Repo, folder: PathBuf, cancelled: &CancellationToken) -> Result<Self> {
         let Some(own) = git::own_folder(&folder) else {
             return Err(Error::new(
                 Code::NotFound,
@@ -110,6 +115,20 @@ impl<'w> Seen<'w> {
     }
 }
 
+/// Says of what git failed at in which repository it was.
+fn unreadable(repo: &Repo, folder: &Path, error: Error) -> Error {
+    if error.code() != Code::GitFailed {
+        return error;
+    }
+    let details = error.details().cloned().unwrap_or_default();
+    let named = Error::new(Code::GitFailed, format!("{}: {}", repo.name, error.message())).with_details(details);
+    let named = error.hints().iter().fold(named, |named, hint| named.hint(hint.clone()));
+    named.hint(format!(
+        "nothing was changed; `git -C {} status` says what is wrong there",
+        quote(&folder.display().to_string())
+    ))
+}
+
 /// Refuses a work tree that another git works in, or that has an operation in progress.
 fn refuse_busy(repo: &Repo, worktree: &Path, cancelled: &CancellationToken) -> Result<()> {
     if let Some(operation) = git::own_folder(worktree).and_then(|own| git::operation(&own)) {
@@ -147,16 +166,12 @@ pub fn refuse_changes(repo: &Repo, worktree: &Path, goes: bool, cancelled: &Canc
         State::Untracked => goes,
         State::Ignored => false,
     };
-    let paths: Vec<String> = status
-        .entries
-        .iter()
-        .filter(|entry| counts(entry.state))
-        .map(|entry| entry.path.display().to_string())
-        .collect();
-    if paths.is_empty() {
+    let found: Vec<_> = status.entries.iter().filter(|entry| counts(entry.state)).collect();
+    if found.is_empty() {
         return Ok(());
     }
-    Err(dirty(repo, worktree, &paths))
+    let paths: Vec<String> = found.iter().map(|entry| entry.path.display().to_string()).collect();
+    Err(dirty(repo, worktree, &paths, stash(found.iter().map(|entry| entry.state))))
 }
 
 /// Refuses changes that are not committed in files that a merge changes, and files with conflicts anywhere.
@@ -179,16 +194,28 @@ pub fn refuse_overlap(
     let in_the_way = |path: &Path| {
         changed.iter().any(|changed| changed == path || changed.starts_with(path) || path.starts_with(changed))
     };
-    let mut paths: Vec<String> = Vec::new();
+    let (mut paths, mut states): (Vec<String>, Vec<State>) = (Vec::new(), Vec::new());
     for entry in &status.entries {
         let both = std::iter::once(entry.path.as_path()).chain(entry.from.as_deref());
         let is_refused = |path: &Path| entry.state == State::Conflicted || in_the_way(path);
-        paths.extend(both.filter(|path| is_refused(path)).map(|path| path.display().to_string()));
+        for path in both.filter(|path| is_refused(path)) {
+            paths.push(path.display().to_string());
+            states.push(entry.state);
+        }
     }
-    if paths.is_empty() { Ok(()) } else { Err(dirty(repo, worktree, &paths)) }
+    if paths.is_empty() { Ok(()) } else { Err(dirty(repo, worktree, &paths, stash(states.into_iter()))) }
 }
 
-fn dirty(repo: &Repo, worktree: &Path, paths: &[String]) -> Error {
+/// Returns the command that puts files in these states aside: by itself git takes those alone that it knows.
+fn stash(mut states: impl Iterator<Item = State> + Clone) -> &'static str {
+    match (states.clone().any(|state| state == State::Ignored), states.any(|state| state == State::Untracked)) {
+        (true, _) => "git stash -a",
+        (false, true) => "git stash -u",
+        (false, false) => "git stash",
+    }
+}
+
+fn dirty(repo: &Repo, worktree: &Path, paths: &[String], stash: &str) -> Error {
     let shown = paths.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
     let more = if paths.len() > 10 { format!(" and {} more", paths.len() - 10) } else { String::new() };
     Error::new(
@@ -196,5 +223,5 @@ fn dirty(repo: &Repo, worktree: &Path, paths: &[String]) -> Error {
         format!("{}: `{}` has what is not committed: {shown}{more}", repo.name, worktree.display()),
     )
     .with_details(serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string(), "paths": paths }))
-    .hint("commit it, or put it aside with `git stash`")
+    .hint(format!("commit it, or put it aside with `{stash}`"))
 }

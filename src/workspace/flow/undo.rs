@@ -1,5 +1,7 @@
 //! `mcpkg flow undo`: takes a run back, all of it or nothing. What takes an undo back does the run again, and is a redo.
 
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -8,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::named;
 use super::rows::{self, More, Row};
 use crate::error::{Code, Error, Result};
+use crate::git::{Git, refs};
 use crate::op::{Context, Effect, Faces, Operation, Reply, Shape};
 use crate::store::flow_runs::{self, FlowRun, State, StepRow};
 use crate::workspace::carry::{self, Carrier};
@@ -16,7 +19,7 @@ use crate::workspace::keep;
 use crate::workspace::lock::Lock;
 use crate::workspace::manifest::Repo;
 use crate::workspace::root::Workspace;
-use crate::workspace::step::Step;
+use crate::workspace::step::{Step, plain, short, whole};
 
 /// What undos are called among the operations of runs, and what takes them back.
 pub const OPERATIONS: [&str; 2] = ["undo", "redo"];
@@ -63,6 +66,7 @@ impl Operation for Undo {
         refuse(context, &run, &steps)?;
         let done = Done::by(context, &workspace, run)?;
         let plan = plan(context, &workspace, &done, steps, lock.as_ref())?;
+        refuse_moved(context, &workspace, &done, &plan)?;
         let warnings = match &lock {
             Some(lock) => journal::carry_out(context, &workspace.root, lock, &plan)?,
             None => Vec::new(),
@@ -183,6 +187,39 @@ fn refuse(context: &Context, run: &FlowRun, steps: &[StepRow]) -> Result<()> {
             ),
         )
         .hint("move the branches by hand where it is so"));
+    }
+    Ok(())
+}
+
+/// Refuses what was moved since: it is where the run left it no more, and never will be.
+fn refuse_moved(context: &Context, workspace: &Workspace, done: &Done, plan: &Plan) -> Result<()> {
+    let mut seen = HashSet::new();
+    for step in &plan.land {
+        let (repo, folder, name, left) = match step {
+            Step::Ref { name, .. } if keep::keeps(name) => continue,
+            Step::Ref { repo, folder, name, old, .. } => (repo, folder, name.clone(), old.as_deref()),
+            Step::Forward { repo, folder, branch, old, .. } | Step::Back { repo, folder, branch, old, .. } => {
+                (repo, folder, format!("refs/heads/{branch}"), Some(old.as_str()))
+            }
+            _ => continue,
+        };
+        if !seen.insert((repo, name.clone())) {
+            continue;
+        }
+        let folder = whole(&workspace.root, folder);
+        let is = refs::find(&Git::of(&folder, &context.cancelled), &name)?.map(|found| found.id);
+        if is.as_deref() == left {
+            continue;
+        }
+        let at = |id: Option<&str>| id.map_or("gone".to_owned(), |id| format!("at {}", short(id)));
+        let (name, is, left) = (plain(&name), at(is.as_deref()), at(left));
+        let what = done.what();
+        return Err(Error::new(
+            Code::FlowMoved,
+            format!("{repo}: {name} was moved since: it is {is}, and was {left} after `{what}`, which cannot be taken back any more"),
+        )
+        .with_details(json!({ "repo": repo, "ref": name, "run": done.run.uuid.to_string() }))
+        .hint("nothing was changed; undo its commits with `git revert`"));
     }
     Ok(())
 }

@@ -156,7 +156,7 @@ impl Remote<'_> {
             Failure::Tls(_) => "tls",
             Failure::TimedOut => "timeout",
             Failure::NotHttp | Failure::TooLarge(_) => "parse",
-            Failure::Unavailable(_) | Failure::Broken(_) | Failure::Refused(_) => "http",
+            Failure::Unavailable(_) | Failure::Broken(_) | Failure::Refused(_) | Failure::Redirected(_) => "http",
         };
         self.unreachable(kind, None, &failure.to_string())
     }

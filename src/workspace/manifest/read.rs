@@ -9,6 +9,7 @@ use super::check::{self, Placed};
 use super::{COMMAND, Fault, Flow, Gate, Manifest, Repo, Specs, Worktrees, invalid};
 use crate::error::{Result, nearest};
 use crate::redact::redact;
+use crate::workspace::names;
 
 /// The tables, and the keys of each.
 const TABLES: [(&str, &[&str]); 7] = [
@@ -160,7 +161,7 @@ impl Reader<'_> {
                 return usual.to_owned();
             };
             let whole = if key.ends_with("_prefix") { format!("{word}x") } else { word.clone() };
-            if !super::super::names::is_branch(&whole) {
+            if !names::is_branch(&whole) {
                 self.fault(place, format!("`{key}` is no part of a branch's or tag's name: \"{word}\""));
             }
             word
@@ -197,7 +198,7 @@ impl Reader<'_> {
             }
         }
         let name = self.required(table, "name", place.clone(), "[[repos]]");
-        if !name.is_empty() && !super::super::names::is_repo(&name) {
+        if !name.is_empty() && !names::is_repo(&name) {
             let (_, place) = self.placed_text(table, "name").unwrap_or_default();
             self.fault(place, format!("\"{name}\" is no name of a repository: letters, digits, `.`, `_`, `-` and `/`"));
         }
@@ -205,7 +206,11 @@ impl Reader<'_> {
         let path = match self.placed_text(table, "path") {
             Some((path, place)) => {
                 if path != "." {
-                    self.inside(&path, place, "path");
+                    self.inside(&path, place.clone(), "path");
+                    if names::is_path(&path) && !names::is_repo_path(&path) {
+                        let why = format!("`path` of a repository is not in the workspace's own folder: \"{path}\"");
+                        self.fault(place, why);
+                    }
                 }
                 path
             }
@@ -213,7 +218,7 @@ impl Reader<'_> {
         };
         let default_branch = match self.placed_text(table, "default_branch") {
             Some((branch, place)) => {
-                if !super::super::names::is_branch(&branch) {
+                if !names::is_branch(&branch) {
                     self.fault(place, format!("`default_branch` is no name of a branch: \"{branch}\""));
                 }
                 branch
@@ -381,7 +386,7 @@ impl Reader<'_> {
     }
 
     fn inside(&mut self, path: &str, place: Option<Range<usize>>, key: &str) {
-        if !super::super::names::is_path(path) {
+        if !names::is_path(path) {
             self.fault(place, format!("`{key}` has to stay below the folder it is relative to: \"{path}\""));
         }
     }

@@ -1,5 +1,6 @@
 //! Pause and cancel, from another process.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -57,6 +58,30 @@ fn a_run_is_canceled_inside_of_a_request() {
     assert!(refused.status == 1 && refused.stderr.contains("has ended"), "{refused}");
     client.finish();
     assert_eq!(ground.changes(), 1);
+}
+
+#[test]
+fn a_run_that_stopped_short_is_no_success_at_a_shell() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = stalled(&ground, &mut client);
+    for (verb, state_after, requests) in [("pause", "paused", 2), ("cancel", "canceled", 3)] {
+        if verb == "pause" {
+            ground.scratch.ok(&["workflow", "pause", &id]);
+            eventually("it is paused", || (state(&ground) == "paused").then_some(()));
+        }
+        ground.api.trouble([Trouble::Stall]);
+        let mut command = ground.scratch.command();
+        command.args(["workflow", "resume", &id]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let resuming = command.spawn().expect("it starts");
+        eventually("the request came again", || (ground.api.seen().len() == requests).then_some(()));
+        ground.scratch.ok(&["workflow", verb, &id]);
+        let output = resuming.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(&format!("is {state_after}")), "{said}");
+    }
+    client.finish();
 }
 
 #[test]

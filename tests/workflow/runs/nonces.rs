@@ -10,7 +10,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{Ground, code, create, execute, with_nonce};
-use crate::support::{Client, Http, Request, Scratch, http};
+use crate::support::{Client, Http, Request, Scratch, at_a_terminal, http, skipped};
 
 fn kind(object: &Value) -> &str {
     object["error"]["details"]["mismatch_kind"].as_str().unwrap_or("none")
@@ -66,6 +66,26 @@ fn an_unknown_nonce_and_one_that_was_denied_or_withdrawn_run_nothing() {
     // Who said no is not asked again.
     assert_eq!(code(&execute(&mut client, create())), "E_CONSENT_DENIED");
     assert_eq!(ground.changes(), 0);
+    client.finish();
+}
+
+#[test]
+fn a_person_reads_all_that_they_consent_to() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let name = format!("{}and-the-payload", "a".repeat(2_000));
+    let asked =
+        execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "name": name, "region": "eu" } }));
+    let details = &asked["error"]["details"];
+    assert!(!details["effects"].to_string().contains("payload"), "{details}");
+    assert!(details["effects"].to_string().contains("… (2022 characters)"), "{details}");
+    let id = details["consent"].as_str().expect("a request");
+    assert!(ground.scratch.ok(&["consent", "show", id]).contains(&name));
+    let mut command = ground.scratch.command();
+    command.args(["consent", "approve", id]);
+    let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
+    let before = shown.split("Consent to it?").next().expect("a beginning").replace(['\r', '\n'], "");
+    assert!(!done && before.contains(&name), "{shown}");
     client.finish();
 }
 
@@ -139,8 +159,12 @@ fn of_32_uses_at_once_one_wins() {
             })
         })
         .collect();
-    let won = uses.into_iter().map(|used| used.join().expect("no panic")).filter(Result::is_ok).count();
-    assert_eq!(won, 1);
+    let ended: Vec<_> = uses.into_iter().map(|used| used.join().expect("no panic")).collect();
+    assert_eq!(ended.iter().filter(|used| used.is_ok()).count(), 1);
+    for error in ended.into_iter().filter_map(Result::err) {
+        let kind = error.details().expect("details")["mismatch_kind"].clone();
+        assert_eq!((error.code().name(), &kind), ("E_CONSENT_MISMATCH", &json!("consumed")), "{error}");
+    }
 }
 
 #[test]

@@ -206,8 +206,21 @@ impl<'c> Client<'c> {
         if let Some(secret) = self.secret.get() {
             return Ok(Some(secret));
         }
-        let secret = token.resolve(&self.context.cancelled)?;
+        let secret = token.resolve(&self.context.cancelled).map_err(|error| match error.code() {
+            Code::SecretMissing => self.without_token(&error),
+            _ => error,
+        })?;
         Ok(Some(self.secret.get_or_init(|| secret)))
+    }
+
+    fn without_token(&self, why: &Error) -> Error {
+        let Self { registry, .. } = self;
+        let error =
+            Error::new(Code::SecretMissing, format!("Registry '{registry}' cannot be asked: {}", why.message()))
+                .with_details(serde_json::json!({ "registry": registry }));
+        why.hints().iter().fold(error, |error, hint| error.hint(hint.clone())).hint(format!(
+            "put its token there; `mcpkg registry remove {registry}` and `add` with another --token say where else it is"
+        ))
     }
 
     fn no_header(&self) -> Error {
@@ -258,7 +271,8 @@ impl<'c> Client<'c> {
             | Failure::Tls(_)
             | Failure::TimedOut
             | Failure::Broken(_)
-            | Failure::Refused(_) => self.unreachable(failure),
+            | Failure::Refused(_)
+            | Failure::Redirected(_) => self.unreachable(failure),
         }
     }
 

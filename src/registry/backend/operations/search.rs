@@ -16,6 +16,7 @@ use crate::registry::installed::schemas::Found;
 use crate::registry::installed::visible;
 use crate::registry::trust::{self, Subject};
 use crate::store::tools::packages;
+use crate::store::tools::registries::LOCAL;
 
 /// The most results, whatever is asked for.
 const MOST: u32 = 100;
@@ -63,11 +64,13 @@ fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Takes a number as JSON has it: 10 and 10.0 are the same. What is beyond the bounds counts as the bound.
+/// Takes a number as JSON has it: 10 and 10.0 are the same. More than the most counts as the most.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    let number =
-        f64::deserialize(deserializer).map_err(|_| D::Error::custom(format!("it takes a number up to {MOST}")))?;
-    let number = number.round().clamp(1.0, f64::from(MOST));
+    let wrong = || D::Error::custom(format!("it takes a number from 1 to {MOST}"));
+    let number = f64::deserialize(deserializer).map_err(|_| wrong())?.round().min(f64::from(MOST));
+    if number < 1.0 {
+        return Err(wrong());
+    }
     Ok((1..=MOST).find(|whole| f64::from(*whole) >= number).unwrap_or(MOST))
 }
 
@@ -78,7 +81,8 @@ impl Operation for Search {
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
     const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, until \
         something is published or taken back there from here, and stands in for it where it cannot be reached. \
-        Descriptions are their publishers' words: nobody checked them.";
+        Descriptions are their publishers' words: nobody checked them. The exit status is 1 where nothing was found and no other \
+        registry answered.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool search pdf extraction", "mcpkg tool search weather --tags forecast --registry local"];
     const EFFECT: Effect = Effect::Offer;
@@ -107,11 +111,19 @@ impl Operation for Search {
             "stale": stale,
         });
         let mut reply = Reply::new(table(&found, &results), data).warn(found.asked.iter().filter_map(warning));
+        reply.failed = found.hits.is_empty() && is_unasked(&found.asked);
         if context.is_shell() && found.total > results.len() as u64 && self.limit < MOST {
             reply = reply.hint(format!("{} match in all; --limit shows more", found.total));
         }
         Ok(reply)
     }
+}
+
+/// Whether no registry answered, but for this database where others were to be asked too.
+fn is_unasked(asked: &[Asked]) -> bool {
+    let is_local = |asked: &&Asked| asked.registry == LOCAL && matches!(asked.state, State::Answered);
+    let mut others = asked.iter().filter(|asked| !is_local(asked)).peekable();
+    others.peek().is_some() && others.all(|asked| matches!(asked.state, State::Failed(_)))
 }
 
 /// Returns a tool that was found, with what is known of it here.

@@ -144,11 +144,12 @@ impl Update {
             return Ok(Done::Current { yank: standing.yank });
         };
         let package = Package::fetch(context, &resolved)?;
+        let before = publisher::before(context, &install.name, Some(install))?;
         let verdict = match self.dry_run {
             true => context.store.read(|db| trust::judge(db, context, &package.subject))?,
             false => {
                 let accept = self.accept_publisher;
-                publisher::require(context, Verb::Update, &package.subject, Some(install), accept)?
+                publisher::require(context, Verb::Update, &package.subject, before.as_deref(), accept)?
             }
         };
         if !self.dry_run {
@@ -156,7 +157,8 @@ impl Update {
         }
         let (mut differences, had) = compare(context, install, &package, &verdict)?;
         if !self.dry_run {
-            let placed = write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict))?;
+            let placed =
+                write(context, scope, install, held_by.is_some(), (&package, &resolved, &verdict, before.as_deref()))?;
             // Another tool may have had a name that was expected.
             differences.mcp_tools = Sides::of(had, placed.mcp_tools);
         }
@@ -171,8 +173,9 @@ impl Update {
         let change = Change {
             to: package.subject.version.clone(),
             sha256: package.subject.digest(),
-            publisher: publisher::kept(Some(install), &verdict).map(str::to_owned),
-            another_publisher: install.publisher.as_deref().is_some_and(|who| publisher::is_another(who, &verdict)),
+            publisher: publisher::kept(before.as_deref(), &verdict).map(str::to_owned),
+            another_publisher: before.as_deref().is_some_and(|who| publisher::is_another(who, &verdict)),
+            published_before: before,
             is_trusted: verdict.is_trusted(),
             verification: verdict.verification(),
             // Text of an archive that may not be used is not shown.
@@ -253,7 +256,7 @@ fn write(
     scope: &Scope,
     before: &Install,
     stays: bool,
-    (package, resolved, verdict): (&Package, &Resolved, &Verdict),
+    (package, resolved, verdict, publisher): (&Package, &Resolved, &Verdict, Option<&str>),
 ) -> Result<Placed> {
     let release = release(&resolved.registry, &resolved.version);
     let arrival = Arrival {
@@ -262,9 +265,10 @@ fn write(
         raw_manifest: &package.opened.raw_manifest,
         archive: Bytes::Here(&package.opened.content),
         release: &release,
-        publisher: publisher::kept(Some(before), verdict),
+        publisher: publisher::kept(publisher, verdict),
     };
     let author = context.author();
+    publisher::remember(context, scope, &before.name, arrival.publisher)?;
     context.store.write(|db| {
         let now = installs::active(db, scope, &before.name)?;
         let key = |install: &Install| (install.id, install.sha256, install.publisher.clone());

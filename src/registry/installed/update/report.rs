@@ -43,7 +43,9 @@ pub struct Change {
     pub sha256: String,
     /// Who published it, where somebody trusted did.
     pub publisher: Option<String>,
-    /// Whether that is not who published the version before.
+    /// Who published it before.
+    pub published_before: Option<String>,
+    /// Whether that is not who publishes it now.
     pub another_publisher: bool,
     /// Whether it is used without a word about it.
     pub is_trusted: bool,
@@ -73,8 +75,13 @@ pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     reply = reply.warn(reports.iter().flat_map(Report::warnings));
     reply = hinted(reply, reports.iter().filter_map(|report| report.result.as_ref().err()));
     let updated = |report: &&Report| matches!(report.result, Ok(Done::Updated(_)));
-    if let Some(Report { install, .. }) = reports.iter().find(updated) {
-        reply = reply.hint(format!("`mcpkg tool install {}@{}` goes back", install.name, install.version));
+    if let Some(report) = reports.iter().find(updated) {
+        let Install { name, version, .. } = &report.install;
+        // Back is to another publisher once more.
+        reply = reply.hint(match report.change().is_some_and(|change| change.another_publisher) {
+            true => format!("`mcpkg tool install {name}@{version} --accept-publisher` at a terminal goes back"),
+            false => format!("`mcpkg tool install {name}@{version}` goes back"),
+        });
     }
     if let Some(Report { install, .. }) = reports.iter().find(|report| matches!(report.result, Ok(Done::Held { .. }))) {
         reply = reply.hint(format!("`mcpkg tool update {}` moves on from the version that was chosen", install.name));
@@ -135,7 +142,7 @@ impl Report {
         let Some(change) = self.change() else { return Vec::new() };
         let mut warnings = change.warnings.clone();
         if change.another_publisher {
-            let before = self.install.publisher.as_deref().unwrap_or_default();
+            let before = change.published_before.as_deref().unwrap_or_default();
             let now = change.publisher.as_deref().unwrap_or("nobody whom you trust");
             warnings.push(format!("{name} was published by {before} before, and is by {now} now"));
         }
@@ -146,7 +153,7 @@ impl Report {
     }
 
     fn data(&self) -> Value {
-        let Install { name, version, registry, scope, publisher, .. } = &self.install;
+        let Install { name, version, registry, scope, .. } = &self.install;
         let mut data = json!({
             "name": name,
             "state": self.state(),
@@ -158,7 +165,7 @@ impl Report {
             Ok(Done::Updated(change) | Done::WouldUpdate(change)) => {
                 data["to"] = json!(change.to);
                 data["sha256"] = json!(change.sha256);
-                data["publisher"] = json!({ "before": publisher, "now": change.publisher });
+                data["publisher"] = json!({ "before": change.published_before, "now": change.publisher });
                 data["verification"] = change.verification.clone();
                 data["differences"] = change.differences.as_ref().map(Differences::data).unwrap_or_default();
                 data["beside"] = json!(change.beside);

@@ -62,7 +62,8 @@ fn timeout(fields: &Fields<'_>, problems: &mut Problems) -> Option<Duration> {
 fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Value> {
     let node = &fields.get(key)?.node;
     let mut read = node.to_json();
-    let mut wrong = |why: String| problems.error(&fields.path(key), node.at, Kind::Schema, why);
+    let whole = fields.path(key);
+    let mut wrong = |why: String| problems.error(&whole, node.at, Kind::Schema, why);
     let Some(map) = read.as_object_mut() else {
         wrong("it has to be a JSON Schema: a mapping".to_owned());
         return None;
@@ -77,8 +78,8 @@ fn schema(fields: &Fields<'_>, key: &str, problems: &mut Problems) -> Option<Val
             }
         }
     }
-    if let Some(why) = schema::wrong(&read) {
-        wrong(why);
+    if let Some(schema::Misfit { path, message }) = schema::wrong(&read) {
+        problems.error(&format!("{whole}{path}"), node.below(&path).at, Kind::Schema, message);
         return None;
     }
     Some(read)
@@ -105,8 +106,16 @@ pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Probl
             }
         }
     }
-    let Some(scripts) = fields.get("scripts") else { return actions };
-    let Some(scripts) = Fields::of(&scripts.node, fields.path("scripts"), problems) else { return actions };
+    if let Some(pair) = fields.get("scripts") {
+        scripts(&pair.node, fields, common, &mut actions, problems);
+    }
+    advise_unused(fields, &actions, problems);
+    actions
+}
+
+/// Reads `scripts`.
+fn scripts(node: &Node, fields: &Fields<'_>, common: &Common, actions: &mut Vec<Action>, problems: &mut Problems) {
+    let Some(scripts) = Fields::of(node, fields.path("scripts"), problems) else { return };
     for pair in scripts.pairs {
         let path = scripts.path(&pair.key);
         if !is_action(&pair.key) {
@@ -118,7 +127,22 @@ pub(super) fn actions(fields: &Fields<'_>, common: &Common, problems: &mut Probl
             actions.extend(script(&pair.key, &pair.node, path, common, problems));
         }
     }
-    actions
+}
+
+/// Tells which arguments a caller may give that no command has anywhere.
+fn advise_unused(fields: &Fields<'_>, actions: &[Action], problems: &mut Problems) {
+    let mut unused: Vec<&str> = Vec::new();
+    for listed in actions.iter().filter_map(|action| schema::properties(action.input_schema.as_ref()?)) {
+        unused.extend(listed);
+    }
+    let used: Vec<&str> = actions.iter().flat_map(|action| action.command.parameters()).collect();
+    unused.retain(|name| !used.contains(name));
+    unused.sort_unstable();
+    unused.dedup();
+    for name in unused {
+        let message = format!("no command has the argument '{name}': what is given for it goes nowhere");
+        problems.warn(&fields.path("inputSchema"), fields.at, Kind::Advice, message);
+    }
 }
 
 /// Reads one of `scripts`: a command line, or a mapping with one.
@@ -202,6 +226,12 @@ fn advise(action: &Action, path: &str, at: Place, problems: &mut Problems) {
             for option in argv.lone_options(|name| schema::may_be_missing(schema, name)) {
                 let message =
                     format!("`{option}` stays behind where its value is missing; put both in a list of their own");
+                problems.warn(path, at, Kind::Advice, message);
+            }
+            let declared = schema.and_then(schema::properties).unwrap_or_default();
+            for name in action.command.literal_names().into_iter().filter(|name| declared.contains(name)) {
+                let message =
+                    format!("`${{{name}}}` stands as it is here, since no shell runs this; write `{{{{{name}}}}}`");
                 problems.warn(path, at, Kind::Advice, message);
             }
             if let Some(word) = argv.shell_word() {

@@ -45,9 +45,9 @@ impl Checked {
     /// Returns the manifest.
     ///
     /// # Errors
-    /// `E_MANIFEST_INVALID` with every error.
+    /// `E_MANIFEST_INVALID` with every error, and what is to say besides.
     pub fn manifest(self) -> Result<Manifest> {
-        self.manifest.ok_or_else(|| problem::refusal(&self.errors))
+        self.manifest.ok_or_else(|| problem::refusal(&self.errors, &self.warnings))
     }
 }
 
@@ -111,7 +111,7 @@ impl Manifest {
         let at = Place { file: FILE, line: 0, column: 0 };
         let sources = files::Sources { file: FILE, raw: String::new(), fields, at, doc: None };
         let manifest = read::manifest(sources, &mut problems);
-        manifest.ok_or_else(|| problem::refusal(&problems.errors))
+        manifest.ok_or_else(|| problem::refusal(&problems.errors, &[]))
     }
 
     /// Whether there is nothing to run: a call answers its documentation.

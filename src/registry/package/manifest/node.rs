@@ -95,6 +95,19 @@ impl Node {
         }
     }
 
+    /// Returns what a JSON Pointer leads to; as far as there is something on its way.
+    pub(super) fn below(&self, pointer: &str) -> &Self {
+        pointer.split('/').skip(1).fold(self, |node, part| {
+            let key = part.replace("~1", "/").replace("~0", "~");
+            let next = match &node.value {
+                Tree::Mapping(pairs) => pairs.iter().find(|pair| pair.key == key).map(|pair| &pair.node),
+                Tree::List(list) => key.parse::<usize>().ok().and_then(|index| list.get(index)),
+                Tree::Scalar(_) => None,
+            };
+            next.unwrap_or(node)
+        })
+    }
+
     pub(super) fn is_null(&self) -> bool {
         matches!(self.value, Tree::Scalar(Value::Null))
     }

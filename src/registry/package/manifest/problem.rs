@@ -78,8 +78,12 @@ impl Problem {
     }
 }
 
-/// Returns the refusal of a manifest with these errors.
-pub(super) fn refusal(errors: &[Problem]) -> Error {
+/// The most fields that nobody reads which a refusal names.
+const NAMED: usize = 5;
+
+/// Returns the refusal of a manifest with these errors: what is missing is often there under another name, so that fields which
+/// nobody reads are told too.
+pub(super) fn refusal(errors: &[Problem], warnings: &[Problem]) -> Error {
     let message = match errors {
         [only] => format!("The manifest is invalid: {}", only.shown()),
         _ => {
@@ -87,5 +91,10 @@ pub(super) fn refusal(errors: &[Problem]) -> Error {
             format!("The manifest has {} errors:\n  {}", errors.len(), lines.join("\n  "))
         }
     };
-    Error::new(Code::ManifestInvalid, message).with_details(json!({ "errors": errors }))
+    let details = match warnings {
+        [] => json!({ "errors": errors }),
+        _ => json!({ "errors": errors, "advice": warnings }),
+    };
+    let unknown = warnings.iter().filter(|warning| warning.code == Kind::Unknown).take(NAMED);
+    unknown.fold(Error::new(Code::ManifestInvalid, message).with_details(details), |error, one| error.hint(one.shown()))
 }

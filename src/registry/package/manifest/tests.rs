@@ -251,6 +251,29 @@ fn what_could_be_better_is_a_warning() {
 }
 
 #[test]
+fn a_parameter_that_goes_nowhere_is_told() {
+    let yaml = format!(
+        "{BARE}inputSchema: {{ properties: {{ city: {{}}, days: {{}} }} }}\nscripts: {{ a: 'w ${{city}} {{{{city}}}}' }}\n"
+    );
+    let found = warnings(&yaml);
+    let told = |says: &str| found.iter().any(|line| line.contains(says));
+    assert!(told("`${city}` stands as it is here, since no shell runs this; write `{{city}}`"), "{found:#?}");
+    assert!(told("no command has the argument 'days'") && !told("no command has the argument 'city'"), "{found:#?}");
+}
+
+#[test]
+fn what_a_schema_is_refused_for_has_its_line_and_errors_hide_no_warning() {
+    let yaml =
+        format!("{BARE}descripton: y\ninputSchema:\n  properties:\n    a:\n      type: strin\nscripts: {{ a: w }}\n");
+    let found = errors(&yaml);
+    let told = "enact.yaml:7:13: `inputSchema.properties.a.type`: \"strin\" is no type; a type is array, boolean";
+    assert!(found[0].starts_with(told), "{found:?}");
+    let refused = of(&[("enact.yaml", &yaml)]).manifest().expect_err("a type");
+    assert!(refused.hints()[0].contains("did you mean `description`?"), "{:?}", refused.hints());
+    assert!(refused.details().expect("details")["advice"].as_array().is_some_and(|advice| !advice.is_empty()));
+}
+
+#[test]
 fn x16_what_is_published_has_a_version_and_a_publisher() {
     assert!(good(&[("enact.yaml", BARE)]).published("packed").unwrap_err().message().contains("no version"));
     let one = good(&[("enact.yaml", "name: b\ndescription: x\nversion: 1.0.0\n")]);

@@ -44,8 +44,8 @@ impl Operation for Validate {
     }
 
     fn run(self, _context: &Context) -> Result<Reply> {
-        let mut checked = manifest::of_folder(&self.folder)?;
-        let (file, advice) = (checked.file, std::mem::take(&mut checked.warnings));
+        let checked = manifest::of_folder(&self.folder)?;
+        let (file, advice) = (checked.file, checked.warnings.clone());
         let manifest = checked.manifest()?;
         let actions: Vec<&str> = manifest.actions.iter().map(|action| action.name.as_str()).collect();
         let what = match actions.len() {

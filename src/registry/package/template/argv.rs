@@ -105,6 +105,19 @@ impl Argv {
         self.arguments().flatten().filter_map(Piece::parameter).collect()
     }
 
+    /// The names that stand in its literal text as a shell's text has parameters: `${name}`.
+    pub(super) fn in_shell_braces(&self) -> Vec<&str> {
+        let texts = self.arguments().flatten().filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.as_str()),
+            Piece::Value(_) | Piece::File(_) => None,
+        });
+        texts
+            .flat_map(|text| text.split("${").skip(1))
+            .filter_map(|rest| rest.split_once('}'))
+            .map(|(name, _)| name)
+            .collect()
+    }
+
     fn arguments(&self) -> impl Iterator<Item = &Vec<Piece>> {
         self.elements.iter().flat_map(|element| match element {
             Element::One(one) => std::slice::from_ref(one),

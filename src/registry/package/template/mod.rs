@@ -49,6 +49,14 @@ impl CommandLine {
         }
     }
 
+    /// Returns the names that stand in it as `${name}` where no shell reads them.
+    pub fn literal_names(&self) -> Vec<&str> {
+        match self {
+            Self::Argv(argv) => argv.in_shell_braces(),
+            Self::Shell(_) => Vec::new(),
+        }
+    }
+
     /// Returns the names of its parameters, in the order in which they stand there.
     pub fn parameters(&self) -> Vec<&str> {
         let mut names = match self {

@@ -27,8 +27,8 @@ impl Operation for Verify {
     const TITLE: &'static str = "Verify a tool";
     const ABOUT: &'static str =
         "Say whether an archive of a tool is verified, and of each signature why it counts or not";
-    const HELP: &'static str =
-        "The exit status is 1 where the archive is not verified, also where a person said yes to it.";
+    const HELP: &'static str = "The registries that have the archive are asked what is said of it by now. The exit status is 1 where the archive is \
+        not verified, also where a person said yes to it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
     const EFFECT: Effect = Effect::Read;
@@ -39,9 +39,9 @@ impl Operation for Verify {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let subject = self.target.find(context)?;
+        let (subject, warnings) = self.target.ask(context)?;
         let verdict = context.store.read(|db| judge(db, context, &subject))?;
-        let mut reply = Reply::new(shown(&subject, &verdict), data(&subject, &verdict));
+        let mut reply = Reply::new(shown(&subject, &verdict), data(&subject, &verdict)).warn(warnings);
         reply.failed = verdict.status != Status::Verified;
         if verdict.status == Status::Unverified && verdict.attestations.iter().any(|one| one.identity.is_some()) {
             reply = reply.hint("`mcpkg tool trust add IDENTITY` has somebody's word count from now on");
