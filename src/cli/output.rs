@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::globals::Globals;
+use super::shown;
 use crate::error::{Code, Error, Result};
 use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply};
 use crate::present;
@@ -59,11 +60,15 @@ impl Output {
     fn body(&self, body: Body) -> Result<()> {
         let terminal = std::io::stdout().is_terminal();
         match body {
+            Body::Sentence(text) if terminal => self.print(&format!("{}\n", shown::on_terminal(&text)))?,
             Body::Sentence(text) => self.print(&format!("{text}\n"))?,
             Body::Text(text) => {
                 // A prompt goes out byte for byte; on a terminal the shell's next line wants one of its own.
-                let end = if terminal && !text.ends_with('\n') { "\n" } else { "" };
-                write_raw(format!("{text}{end}").as_bytes())?;
+                if !terminal {
+                    return write_raw(text.as_bytes());
+                }
+                let end = if text.ends_with('\n') { "" } else { "\n" };
+                write_raw(format!("{}{end}", shown::on_terminal(&text)).as_bytes())?;
             }
             Body::Media(media) if terminal => {
                 return Err(Error::new(
@@ -89,6 +94,7 @@ impl Output {
                 self.print(&format!("{BOLD}{heading}{BOLD:#}\n{rows}"))?;
             }
             Body::Table(table) => self.print(&present::separated(&table, false))?,
+            Body::Diff(text) if terminal => self.print(&colored_diff(&shown::on_terminal(&text)))?,
             Body::Diff(text) => self.print(&colored_diff(&text))?,
             Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.body(body))?,
             Body::Below(_, body) if !terminal => self.body(*body)?,
@@ -175,7 +181,7 @@ impl Output {
             // Standard output is for the data; the question still needs its preview.
             true => {
                 if let present::Content::Text(text) = present::content(preview) {
-                    self.note(&text);
+                    self.note(&shown::on_terminal(&text));
                 }
             }
         }
@@ -236,7 +242,7 @@ impl Output {
                 return Err(refused(format!("There is nobody to answer: {question}")));
             }
             if let present::Content::Text(text) = present::content(shown) {
-                output.note(&text);
+                output.note(&shown::on_terminal(&text));
             }
             output.note(&format!("{question} "));
             let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
