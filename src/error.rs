@@ -261,13 +261,23 @@ impl Error {
             std::io::ErrorKind::NotFound => Code::NotFound,
             _ => Code::FileFailed,
         };
-        Self::new(code, format!("Cannot {verb} `{}`: {source}", path.display())).with_source(source)
+        // What makes temporary files names one of its own behind the reason.
+        let said = source.to_string();
+        let why = said.split_once(" at path \"").map_or(&*said, |(why, _)| why);
+        Self::new(code, format!("Cannot {verb} `{}`: {why}", path.display())).with_source(source)
     }
 
     /// Adds a line that says what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hints.push(safe(hint.into()));
+        self
+    }
+
+    /// Returns it with what `change` makes of each hint.
+    #[must_use]
+    pub fn with_hints(mut self, change: impl Fn(&str) -> String) -> Self {
+        self.0.hints.iter_mut().for_each(|hint| *hint = change(hint));
         self
     }
 

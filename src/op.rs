@@ -363,22 +363,6 @@ pub fn cell(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().into()
 }
 
-/// Returns a text as a terminal shows it: lines and tabs stay, and what would move its cursor or change its title is written out.
-pub fn visible(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-    if !text.chars().any(acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.replace("\r\n", "\n").chars() {
-        match acts(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
-    }
-    shown.into()
-}
-
 impl Body {
     /// Appends its sentences and texts, each on lines of its own.
     fn push_text(&self, text: &mut String) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, ColorChoice, Command, value_parser};
 
+use super::hints::Flags;
 pub(super) use crate::database::address::resolved;
 use crate::error::{Code, Error, Result};
 use crate::op::Names;
@@ -16,6 +17,8 @@ pub(super) struct Globals {
     pub(super) db: Option<PathBuf>,
     pub(super) project: Option<String>,
     pub(super) project_by: &'static str,
+    /// Which of the two were said by flags.
+    pub(super) flags: Flags,
     pub(super) workspace: Option<PathBuf>,
     pub(super) json: bool,
     pub(super) quiet: bool,
@@ -48,10 +51,13 @@ impl Globals {
             Some(name) => (Some(name.clone()), "--project"),
             None => (std::env::var("MCPKG_PROJECT").ok(), "MCPKG_PROJECT"),
         };
+        let db = innermost.get_one::<PathBuf>("db").map(|db| db.to_string_lossy().into_owned());
+        let flags = Flags::new(db.as_deref(), innermost.get_one::<String>("project").map(String::as_str));
         Self {
             db: innermost.get_one("db").cloned().or_else(|| std::env::var_os("MCPKG_DB").map(PathBuf::from)),
             project: project.filter(|name| !name.is_empty()),
             project_by,
+            flags,
             workspace: innermost.get_one("workspace").cloned().or_else(workspace_of_environment),
             json: innermost.get_flag("json"),
             quiet: innermost.get_flag("quiet"),

@@ -5,11 +5,13 @@ mod complete;
 mod demo;
 mod generate;
 mod globals;
+mod hints;
 mod log;
 mod output;
 mod panicked;
 mod recover;
 mod serve;
+mod shown;
 mod tree;
 
 use std::ffi::OsString;
@@ -59,7 +61,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     log(globals.verbose, serve::identity(&matches, called));
     let dispatched = unless_panicked(|| dispatch(&matches, &globals, &output, called));
     crate::DOMAINS.iter().for_each(|domain| (domain.ending)());
-    match dispatched {
+    match dispatched.map_err(|error| globals.flags.in_error(error)) {
         Ok(status) => status,
         Err(error) => {
             match globals.json && !is_protocol(&arguments) {
@@ -128,14 +130,14 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         }
     }
     let command = call.command().to_owned();
-    let outcome = call.run(&context);
+    let outcome = call.run(&context).map_err(|error| globals.flags.in_error(error));
     // A bar that is left on the terminal is cleared before the answer is written there.
     context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {
         output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
         return Ok(called.failed(error));
     }
-    let mut reply = outcome?;
+    let mut reply = globals.flags.in_reply(outcome?);
     let status = called.done(&reply);
     let json = globals.json.then(|| format!("{:#}\n", success(entry.shape, &command, &reply)));
     let data = std::mem::take(&mut reply.data);
@@ -201,10 +203,21 @@ fn is_protocol(arguments: &[OsString]) -> bool {
     tree::meant(arguments).is_none() && arguments.iter().any(|word| word == "serve" || word == "start")
 }
 
-/// Adds to an error about a word such as `region=eu`, which the command takes after an option only, which option that is.
+/// Adds to an error about a word such as `region=eu`, which the command takes after an option only, which option that is, and to
+/// one about a name such as `-rf` how it is passed.
 fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg) else { return };
+    // Of `-rf` clap names the first letter that it does not know.
+    let is_first = |given: &&str| word.len() == 2 && given.len() > 2 && given.starts_with(word.as_str());
+    let whole = arguments.iter().filter_map(|given| given.to_str()).find(is_first);
+    if error.kind() == ErrorKind::UnknownArgument && word.starts_with('-') && !word.starts_with("--") {
+        if let Some(whole) = whole {
+            let tip = format!("to pass '{whole}' as a value, use '-- {whole}'").into();
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+        }
+        return;
+    }
     if error.kind() != ErrorKind::UnknownArgument || word.starts_with('-') || !word.contains('=') {
         return;
     }

@@ -14,8 +14,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::globals::Globals;
+use super::shown::on_terminal;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply, cell, visible};
+use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply, cell};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -51,7 +52,7 @@ impl Output {
             self.warning(warning);
         }
         for line in reply.details.iter().filter(|_| self.verbose) {
-            self.note(&format!("{}\n", visible(line)));
+            self.note(&format!("{}\n", on_terminal(line)));
         }
         for hint in &reply.hints {
             let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };
@@ -63,7 +64,7 @@ impl Output {
     fn body(&self, body: Body) -> Result<()> {
         let terminal = std::io::stdout().is_terminal();
         // A text may be a stranger's: it moves nobody's cursor. In a pipe it goes out as it is.
-        let shown = |text: String| match visible(&text) {
+        let shown = |text: String| match on_terminal(&text) {
             Cow::Owned(shown) if terminal => shown,
             _ => text,
         };
@@ -119,16 +120,16 @@ impl Output {
         if self.json {
             return json_to_stderr(&present::error(error));
         }
-        let mut text = format!("{RED}error:{RED:#} {}\n", visible(error.message()));
+        let mut text = format!("{RED}error:{RED:#} {}\n", on_terminal(error.message()));
         if self.verbose {
             let mut source = std::error::Error::source(error);
             while let Some(cause) = source {
-                text.push_str(&format!("  caused by: {}\n", visible(&cause.to_string())));
+                text.push_str(&format!("  caused by: {}\n", on_terminal(&cause.to_string())));
                 source = cause.source();
             }
         }
         for hint in error.hints() {
-            text.push_str(&format!("{CYAN}hint:{CYAN:#} {}\n", visible(hint)));
+            text.push_str(&format!("{CYAN}hint:{CYAN:#} {}\n", on_terminal(hint)));
         }
         if error.code() == Code::Internal {
             text.push_str(&format!(
@@ -151,12 +152,12 @@ impl Output {
 
     /// Writes a warning to stderr.
     pub(super) fn warning(&self, warning: &str) {
-        self.note(&format!("{YELLOW}warning:{YELLOW:#} {}\n", visible(warning)));
+        self.note(&format!("{YELLOW}warning:{YELLOW:#} {}\n", on_terminal(warning)));
     }
 
     fn hint(&self, hint: &str) {
         if !self.quiet {
-            self.note(&format!("{CYAN}hint:{CYAN:#} {}\n", visible(hint)));
+            self.note(&format!("{CYAN}hint:{CYAN:#} {}\n", on_terminal(hint)));
         }
     }
 
@@ -184,11 +185,11 @@ impl Output {
             // Standard output is for the data; the question still needs its preview.
             true => {
                 if let present::Content::Text(text) = present::content(preview) {
-                    self.note(&visible(&text));
+                    self.note(&on_terminal(&text));
                 }
             }
         }
-        self.note(&format!("{} [y/N] ", visible(question)));
+        self.note(&format!("{} [y/N] ", on_terminal(question)));
         let answer = match typed(cancelled) {
             None => return Err(self.given_up()),
             Some(answer) => answer.map_err(|error| refused(format!("No answer could be read: {error}")))?,
@@ -249,9 +250,9 @@ impl Output {
                 return Err(refused(format!("There is nobody to answer: {question}")));
             }
             if let present::Content::Text(text) = present::content(shown) {
-                output.note(&visible(&text));
+                output.note(&on_terminal(&text));
             }
-            output.note(&format!("{} ", visible(question)));
+            output.note(&format!("{} ", on_terminal(question)));
             let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
             match answer.map_err(|error| refused(format!("No answer could be read: {error}")))?.as_str() {
                 "" => Err(refused("The input ended before an answer".to_owned())),

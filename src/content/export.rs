@@ -4,7 +4,7 @@ pub(in crate::content) mod layout;
 mod links;
 pub(in crate::content) mod servers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use super::import::kept::{Found, KeptFiles};
 use super::import::manifest::{self, Entry, Manifest};
 use super::import::place::Places;
 use super::import::scan::File;
+use super::import::walk::{self, Take};
 use super::stored;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -107,15 +108,32 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let mut layout = layout::Layout::default();
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
-    let (files, read) = importable(files, &expected)?;
-    let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
-    let listing = Manifest::new(listed, servers::not_said(&all, &read));
-    let manifest = (manifest::FILE, &NewContent::from(listing.bytes()?), false);
+    let (mut files, read) = importable(files, &expected)?;
     let paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     let links = links::fitting(links, &paths);
-    let files = files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable));
-    write(folder, files.chain([manifest]), &links)?;
+    write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)), &links)?;
+    list_ignored(folder, &mut files, &items)?;
+    let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
+    let listing = Manifest::new(listed, servers::not_said(&all, &read));
+    write(folder, [(manifest::FILE, &NewContent::from(listing.bytes()?), false)], &[])?;
     Ok((counts, project))
+}
+
+/// Has the manifest list what an ignore file names, of the project's own or of a folder above: an import takes that for this alone.
+/// What the manifest lists is its content alone.
+fn list_ignored(folder: &Path, files: &mut [File], items: &[(Entry, NewContent)]) -> Result<()> {
+    let found: HashSet<PathBuf> = walk::walk(folder, Take::Project)?.files.into_iter().collect();
+    for (file, (entry, content)) in files.iter_mut().zip(items) {
+        let path = folder.join(&file.relative);
+        if file.listed.is_some() || found.contains(&path) {
+            continue;
+        }
+        if file.content != *content {
+            write_file(&path, content, file.executable)?;
+        }
+        file.listed = Some(entry.clone());
+    }
+    Ok(())
 }
 
 /// Makes a folder inside `folder` that is gone when dropped.
@@ -188,7 +206,8 @@ pub(in crate::content) fn importable(
         let mut order: Vec<&File> = files.iter().collect();
         order.sort_by(|a, b| a.relative.cmp(&b.relative));
         let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
-        let places: Vec<_> = order.iter().map(|file| places.of(&file.relative).ok()).collect();
+        let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
+        let places: Vec<_> = order.iter().map(place).collect();
         let understood =
             item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
         let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();

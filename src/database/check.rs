@@ -24,7 +24,8 @@ impl Operation for Check {
     const CLI: &'static [&'static str] = &["check"];
     const TITLE: &'static str = "Check the database";
     const ABOUT: &'static str = "Check that the database is sound; it is never repaired silently";
-    const HELP: &'static str = "A flipped bit inside a content or a name is seen by --deep only.";
+    const HELP: &'static str =
+        "Looks at how the file is built. A flipped bit inside a content or a name is seen by --deep only.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg check", "mcpkg check --deep"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -56,7 +57,9 @@ impl Operation for Check {
         let sentence = if self.deep {
             format!("The database {path} is sound; {verified} contents match their SHA-256")
         } else {
-            format!("The database {path} is sound")
+            format!(
+                "The database {path} is sound; what its contents and names say was not compared: `mcpkg check --deep` does"
+            )
         };
         Ok(Reply::sentence(sentence, json!({ "database": path.to_string(), "sound": true, "verified": verified })))
     }

@@ -7,6 +7,7 @@ use super::prompts::row::{prompt_columns, prompt_listed, prompt_summed};
 use super::prompts::{self, Prompt};
 use super::resources::row::{resource_columns, resource_listed, resource_summed};
 use super::resources::{self, Resource};
+use super::revisions::{self, Revision, revision_columns};
 use crate::error::Result;
 
 mod name;
@@ -48,6 +49,36 @@ pub fn files(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<File>> {
     db.all(sql, params![project, from, to], |row| {
         Ok(File { resource: resources::from_row(row)?, sha256: row.get(resources::row::SHA256)? })
     })
+}
+
+/// Returns the revisions with which the files of the skill `name` were deleted, those that went with its last `SKILL.md`; none
+/// where that is there, or never was.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
+pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
+    let sql = sql!(
+        revision_columns!(),
+        " WHERE v.project_id = ?1 AND v.kind = 'resource' AND v.action = 'delete' AND v.attributes LIKE ?2
+            AND NOT EXISTS (SELECT 1 FROM resource WHERE resource.uuid = v.item)
+            AND v.number = (SELECT max(of.number) FROM revision of WHERE of.item = v.item)
+          ORDER BY v.at, v.name"
+    );
+    let folder = format!("skill://{name}/");
+    let mut all = Vec::new();
+    db.each(sql, params![project, format!("%\"{folder}%")], |row| {
+        let revision = revisions::from_row(row)?;
+        let uri = resources::attributes(&revision.attributes)?.uri;
+        if uri.starts_with(&folder) {
+            all.push((uri, revision));
+        }
+        Ok(())
+    })?;
+    let main = format!("{folder}SKILL.md");
+    let Some(at) = all.iter().filter(|(uri, _)| *uri == main).map(|(_, main)| main.at).next_back() else {
+        return Ok(Vec::new());
+    };
+    Ok(all.into_iter().map(|(_, revision)| revision).filter(|revision| revision.at == at).collect())
 }
 
 /// The prompt that goes before this one where both stand for the same skill: the one whose own name it is, else the

@@ -10,5 +10,6 @@ mod import;
 mod limits;
 mod links;
 mod modules;
+mod said;
 mod skills;
 mod terminal;

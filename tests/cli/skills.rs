@@ -221,11 +221,18 @@ fn a_deletion_is_confirmed_and_can_be_taken_back() {
     --- stdout
     Deleted skill 'pdf' from project 'p' with 3 files
     --- stderr
-    hint: `mcpkg resource restore pdf.SKILL.md 1` brings back its SKILL.md
-    hint: `mcpkg events` names its other files, which come back the same way
+    hint: `mcpkg skill restore pdf` brings it back
     "#);
-    scratch.ok(&["resource", "restore", "pdf.SKILL.md", "1"]);
+    assert_eq!(scratch.ok(&["skill", "restore", "pdf"]), "Restored skill 'pdf' in project 'p' with 3 files\n");
     assert_eq!(scratch.ok(&["skill", "show", "pdf"]), PDF);
+    let files = scratch.json(&["skill", "show", "pdf"])["files"].as_array().map(Vec::len);
+    assert_eq!(files, Some(3));
+    assert_eq!(scratch.run(&["skill", "restore", "pdf"]).status, 1, "it is there");
+    assert_eq!(scratch.run(&["skill", "restore", "never"]).status, 1);
+    // A file that went before the skill did stays deleted.
+    scratch.ok(&["resource", "delete", "pdf.scripts.run.sh"]);
+    scratch.ok(&["skill", "delete", "pdf", "--yes"]);
+    assert_eq!(scratch.ok(&["skill", "restore", "pdf"]), "Restored skill 'pdf' in project 'p' with 2 files\n");
     let kinds: Vec<String> = scratch.json(&["events"])["events"]
         .as_array()
         .expect("events")

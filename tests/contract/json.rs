@@ -412,6 +412,8 @@ fn every_command_keeps_to_the_schema() {
     }
     run(&["rollback", "--root", root, "--target", "codex", "--to", "pristine", "--yes"]);
     run(&["skill", "delete", "pdf", "--yes"]);
+    run(&["skill", "restore", "pdf"]);
+    run(&["skill", "delete", "pdf", "--yes"]);
     run(&["resource", "delete", "api"]);
     crate::tools::put(&scratch, "alice/weather", "Sun");
     scratch.file("sets.json", r#"{ "toolsets": { "more": ["alice/weather"] } }"#);

@@ -108,7 +108,12 @@ fn f09_a_flipped_bit_in_a_content_is_found_by_its_hash() {
         bytes[at] ^= 1;
     }
     fs::write(scratch.db(), bytes).expect("a damaged file");
-    assert!(scratch.ok(&["check"]).contains("is sound"), "SQLite's own check does not see it");
+    let checked = scratch.ok(&["check"]);
+    assert!(checked.contains("is sound"), "SQLite's own check does not see it");
+    assert!(checked.contains("was not compared: `mcpkg check --deep` does"), "{checked}");
+    let backup = scratch.run(&["backup", "bad.db"]);
+    assert!(backup.status == 1 && backup.stderr.contains("test.db` is damaged, and no backup was written"), "{backup}");
+    assert!(!backup.stderr.contains("bad.db") && !scratch.path().join("bad.db").exists(), "{backup}");
     let deep = scratch.run(&["check", "--deep"]);
     assert_eq!(deep.status, 1, "{deep}");
     for named in ["prompt 'small' revision 1 in project 'p'", "resource 'large' revision 1 in project 'p'"] {

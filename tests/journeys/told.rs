@@ -178,6 +178,8 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["skill", "update", "tidy", &edited],
         vec!["skill", "update", "tidy", &edited],
         vec!["skill", "delete", "tidy", "--yes"],
+        vec!["skill", "restore", "tidy"],
+        vec!["skill", "delete", "tidy", "--yes"],
         vec!["import", &skill, "--yes"],
         vec!["import", &import],
         vec!["import", &import],

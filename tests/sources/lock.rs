@@ -76,3 +76,42 @@ fn a_lock_is_installed_offline_from_the_mirror_or_a_bundle() {
     let unknown = fresh.run(&["source", "install", "--locked", &lock, "--from", "kitt=x", "--yes"]);
     assert!(unknown.status == 2 && unknown.stderr.contains("did you mean 'kit'?"), "{unknown}");
 }
+
+#[test]
+fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    let lock = |name: &str| {
+        scratch.ok(&["source", "lock", "--locked-file", name]);
+        scratch.path().join(name).display().to_string()
+    };
+    let first = lock("first.lock");
+    let before = items(&scratch);
+    let install = |lock: &str| ["source", "install", "--locked", lock, "--yes"].map(str::to_owned);
+    let install = |lock: &str| scratch.run(&install(lock).each_ref().map(String::as_str));
+    let same = install(&first);
+    assert_eq!((same.status, same.stdout.as_str()), (0, "Project 'p' has 1 source as locked\n"), "{same}");
+    upstream.remove("skills/xlsx");
+    upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "later\n"))]);
+    scratch.ok(&["source", "update"]);
+    let second = lock("second.lock");
+    let after = items(&scratch);
+    // Back to the first, with what was changed here, and forward again.
+    scratch.ok(&["prompt", "update", "commit", "Mine.\n"]);
+    let moved = install(&first);
+    assert!(
+        moved.status == 0 && moved.stdout.contains("'kit' from ") && moved.stdout.contains("1 created, 1 updated"),
+        "{moved}"
+    );
+    assert_eq!(items(&scratch), before);
+    let moved = install(&second);
+    assert!(moved.stderr.contains("`mcpkg skill restore xlsx` brings it back"), "{moved}");
+    assert_eq!(items(&scratch), after);
+    assert_eq!(scratch.ok(&["prompt", "show", "commit", "--raw"]), "Mine.\n");
+    // Another source of the name is not touched.
+    let text = fs::read_to_string(&first).expect("the lock");
+    let other = scratch.file("other.lock", text.replace("refs/heads/main", "refs/heads/other")).display().to_string();
+    let refused = install(&other);
+    assert!(refused.status == 1 && refused.stderr.contains("`mcpkg source remove kit`"), "{refused}");
+    assert_eq!(items(&scratch), after);
+}

@@ -105,6 +105,26 @@ fn what_is_deleted_on_one_side() {
 }
 
 #[test]
+fn what_is_deleted_is_named_with_what_brings_it_back() {
+    let upstream = kit();
+    let scratch = with_kit(&upstream);
+    upstream.remove("skills/xlsx");
+    upstream.remove("skills/pdf/scripts");
+    upstream.remove("commands/commit.md");
+    upstream.commit(&[]);
+    let ran = scratch.run(&["source", "update"]);
+    for hint in [
+        "hint: skill 'xlsx' was deleted; `mcpkg skill restore xlsx` brings it back",
+        "hint: prompt 'commit' was deleted; `mcpkg prompt restore commit 1` brings it back",
+        "hint: resource 'pdf.scripts.run.sh' was deleted; `mcpkg resource restore pdf.scripts.run.sh 1` brings it back",
+    ] {
+        assert!(ran.stderr.contains(hint), "{hint}\n{ran}");
+        let command = hint.split('`').nth(1).expect("a command").strip_prefix("mcpkg ").expect("of mcpkg");
+        scratch.ok(&command.split(' ').collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn a_renamed_skill_is_followed_with_what_was_changed_here() {
     let upstream = kit();
     let scratch = with_kit(&upstream);

@@ -1,7 +1,7 @@
 //! Where an item goes in an exported folder. Names and URIs come from users: no path leaves the folder, meets another
 //! one on a disk that ignores case, or is more than a disk takes.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::content::command::dialect::Dialect;
 use crate::content::command::toml_file;
@@ -25,11 +25,13 @@ const MAX_PATH: usize = 1000;
 pub struct Layout {
     files: HashSet<String>,
     folders: HashSet<String>,
+    /// The skills whose folders were given, by these.
+    skills: HashMap<String, String>,
 }
 
 impl Default for Layout {
     fn default() -> Self {
-        Self { files: HashSet::from([manifest::FILE.to_owned()]), folders: HashSet::new() }
+        Self { files: HashSet::from([manifest::FILE.to_owned()]), folders: HashSet::new(), skills: HashMap::new() }
     }
 }
 
@@ -47,8 +49,8 @@ impl Layout {
 
     /// Takes a free path for an item; returns it, and whether it is one of its own.
     pub fn place(&mut self, entry: &Entry) -> (String, bool) {
-        for relative in [first_path(entry), own_path(entry)].into_iter().flatten() {
-            if is_safe(&relative) && self.claim(&relative) {
+        for relative in own_paths(entry) {
+            if self.is_of_skill(entry, &relative) && self.claim(&relative) {
                 return (relative, true);
             }
         }
@@ -59,6 +61,15 @@ impl Layout {
             relative = format!("{OTHERS}/{seed}");
         }
         (relative, false)
+    }
+
+    /// Whether a file of a skill may lie at a path: all of a skill lie in one folder, and no other skill's do. Another item's may
+    /// lie anywhere.
+    fn is_of_skill(&mut self, entry: &Entry, path: &str) -> bool {
+        let inside = entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
+        let Some((name, below)) = inside else { return true };
+        let folder = decode(below).and_then(|below| path.strip_suffix(&below).map(str::to_lowercase));
+        folder.is_none_or(|folder| self.skills.entry(folder).or_insert_with(|| name.to_owned()) == name)
     }
 
     /// Takes a path, unless it is taken, is a folder already, or lies below a file.
@@ -106,6 +117,11 @@ fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent) -> Resul
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }
 
+/// Returns the paths that are an item's own: where it lay when it was imported, and where agents, or people, would look for it.
+pub fn own_paths(entry: &Entry) -> impl Iterator<Item = String> {
+    [first_path(entry), own_path(entry)].into_iter().flatten().filter(|path| is_safe(path))
+}
+
 /// Returns the path that an item had when it was imported.
 fn first_path(entry: &Entry) -> Option<String> {
     let path = entry.origin.path.clone().filter(|_| entry.what != What::Server)?;
@@ -120,7 +136,7 @@ fn first_path(entry: &Entry) -> Option<String> {
 }
 
 /// Returns the path at which agents, or people, would look for an item.
-fn own_path(entry: &Entry) -> Option<String> {
+pub fn own_path(entry: &Entry) -> Option<String> {
     let attributes = match &entry.what {
         What::Prompt(attributes) => {
             let folder = match attributes.dialect {

@@ -5,8 +5,10 @@ use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
+use super::conflict;
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
+use crate::shell;
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
 use crate::store::servers::{self, Definition};
@@ -164,21 +166,24 @@ impl Manifest {
         Ok(json)
     }
 
-    /// Reads the manifest of `folder`; `None` where it has none.
+    /// Reads the manifest of `folder`; `None` where it has none. `heal` is said where it is malformed.
     ///
     /// # Errors
     /// `E_FILE_FAILED`; `E_INVALID_ARGUMENT` where it is malformed, newer, or names a path that leaves the folder.
-    pub fn read(folder: &Path) -> Result<Option<Self>> {
+    pub fn read(folder: &Path, heal: &str) -> Result<Option<Self>> {
         let path = folder.join(FILE);
         let bytes = match crate::file::read(&path, crate::file::TEXT) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::file("read", &path, error)),
         };
-        let refuse = |why: String| {
-            Error::new(Code::InvalidArgument, format!("`{}` {why}", path.display()))
-                .hint("remove the file to import the folder by its paths alone")
-        };
+        let refuse = |why: String| Error::new(Code::InvalidArgument, format!("`{}` {why}", path.display())).hint(heal);
+        if conflict::is_in(&bytes) {
+            let file = shell::quote(&path.display().to_string());
+            let take =
+                format!("take one side as a whole, and then again: `git checkout --theirs -- {file}`, or `--ours`");
+            return Err(Error::new(Code::InvalidArgument, format!("`{}` {}", path.display(), conflict::WHY)).hint(take));
+        }
         let manifest: Self =
             serde_json::from_slice(&bytes).map_err(|error| refuse(format!("is no export's manifest: {error}")))?;
         if manifest.version != VERSION {

@@ -5,11 +5,13 @@
 //! [`applies`], [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project
 //! ([`merge`]), and the MCP servers of agents' files ([`kept`]) with them ([`servers`]): their content and its words
 //! first ([`ahead`]), then all else in one transaction ([`write`]). What became of each file stands in the [`account`];
-//! a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself.
+//! a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself. What holds an unfinished
+//! merge ([`conflict`]) is left out.
 
 pub mod account;
 pub mod agents;
 pub mod ahead;
+pub mod conflict;
 pub mod free_name;
 pub mod item;
 pub mod kept;
@@ -45,7 +47,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::GROUP;
-use crate::error::Result;
+use super::skills::MAIN;
+use crate::error::{Code, Error, Result};
 use crate::mcp_servers::secrets::Secrets;
 use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use crate::plural;
@@ -54,6 +57,7 @@ use item::Item;
 use kept::KeptFiles;
 use merge::Action;
 use place::Kind;
+use reason::Reason;
 use write::{Content, Plan};
 
 /// Import files and folders
@@ -105,7 +109,8 @@ impl Operation for Import {
         manifests of plugins are kept for their agent alone. A name that is taken gets where the file came from \
         before it, such as PLUGIN-NAME.\n\nEvery file is accounted for: --dry-run and -v list those that are left \
         out too, with the reason. That is what version control keeps, node_modules, what .gitignore names, hidden \
-        files, and of agents' folders what is none of the above. A folder that `mcpkg export` wrote is read whole. \
+        files, and of agents' folders what is none of the above. What the manifest of an export lists is taken \
+        whatever its name is, and a text with conflict markers is left out. \
         A link and what it leads to are one thing; a link out of the folder is left out. All is imported, or \
         nothing.";
     const EXAMPLES: &'static [&'static str] = &[
@@ -142,6 +147,9 @@ impl Operation for Import {
             left_out: [left_out, understood.left_out].concat(),
             notes: [notes, understood.notes].concat(),
         };
+        if self.kind == Some(Kind::Skill) {
+            refuse_no_skill(&self.paths, &items)?;
+        }
         let content = Content { items: &items, servers: &servers, links: &links, update: self.update };
         let data = |project: &str, actions: &[Action], of_servers: &[servers::Action]| {
             if !context.shows_data {
@@ -171,6 +179,9 @@ impl Operation for Import {
             reply.hints = account.hints();
             reply
         };
+        let unmerged = account.left_out.iter().filter(|left| left.reason == Reason::Unmerged);
+        reply.warnings.extend(unmerged.map(|left| format!("`{}` {}; it was let be", left.path, conflict::WHY)));
+        reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.hints.extend(among(&items));
         reply.details.extend(account.lines());
         if items.is_empty() {
@@ -180,12 +191,29 @@ impl Operation for Import {
     }
 }
 
+/// Whether an item is the file that makes a skill of those beside it.
+fn is_main(item: &Item) -> bool {
+    let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
+    inside.is_some_and(|(_, path)| path == MAIN)
+}
+
+/// Refuses files that the user says are a skill, where none makes them one: no agent would find them.
+fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
+    if items.is_empty() || items.iter().any(is_main) {
+        return Ok(());
+    }
+    let folders: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+    let why = format!("{} holds no {MAIN}, so it is no skill; nothing was imported", folders.join(", "));
+    Err(Error::new(Code::InvalidArgument, why)
+        .hint(format!("write a {MAIN} that says what the skill is for; `--as resource` takes the files for documents")))
+}
+
 /// Returns what agents take the resources for, where that is more than documents.
 fn among(items: &[Item]) -> Option<String> {
-    let skills: BTreeSet<_> =
-        items.iter().filter(|item| item.word() == "skill").map(|item| &item.entry.origin.path).collect();
+    let skills = items.iter().filter(|item| is_main(item));
     let of = |word: &str| items.iter().filter(|item| item.word() == word).count();
-    let counts = [(skills.len(), "skill"), (of("instructions"), "file of instructions"), (of("subagent"), "subagent")];
+    let counts =
+        [(skills.count(), "skill"), (of("instructions"), "file of instructions"), (of("subagent"), "subagent")];
     let told: Vec<_> = counts
         .into_iter()
         .filter(|(count, _)| *count > 0)

@@ -6,6 +6,7 @@ use super::agents::{self, Form, PLACES, Place, Role};
 use super::folders::Folders;
 use super::free_name::letters;
 use super::reason::Reason;
+use super::walk;
 use crate::content::command::dialect::Dialect;
 use crate::content::formats::rule::CLAUDE_CODE;
 use crate::content::uri::encode;
@@ -79,8 +80,6 @@ pub struct Places {
     pub(super) folders: Folders,
     /// What the user says that the files are.
     pub(super) kind: Option<Kind>,
-    /// Whether hidden files are taken, as those of an export are.
-    pub(super) hidden: bool,
     /// The name of the root's own folder: that of the skill that it holds beside other things.
     pub(super) name: String,
     /// What stands before the paths of a root that is one skill: its name.
@@ -111,11 +110,11 @@ const GENERIC: &[&str] = &[
 const TOLD: &[&str] = &["agents/", "chatmodes/", "instructions/", "prompts/", "rules/"];
 
 impl Places {
-    /// Returns those of an export's files: hidden ones are taken, and the folder gives its name to no skill.
+    /// Returns those of an export's files: the folder gives its name to no skill.
     pub fn of_export<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> Self {
         let mut folders = Folders::of(paths);
         folders.forget_root();
-        Self { folders, hidden: true, ..Self::default() }
+        Self { folders, ..Self::default() }
     }
 
     /// Returns where the file at `relative`, a path with `/` between, belongs.
@@ -161,13 +160,23 @@ impl Places {
             // An agent's folder holds transcripts and credentials too, which nobody means to serve.
             return Err(Reason::NoPlace);
         }
-        if !self.hidden && parts.iter().any(|part| part.starts_with('.')) {
+        if parts.iter().any(|part| part.starts_with('.')) {
             return Err(Reason::Hidden);
         }
         Ok(Destination::plain(Role::File, relative.to_owned()))
     }
 
-    /// Returns where a file belongs that the user named itself, hidden or not.
+    /// Whether an import that is given the folder of these files looks into the folders above the one at `relative`.
+    pub fn reaches(&self, relative: &str) -> bool {
+        let skill = self.folders.skill(relative);
+        relative.match_indices('/').all(|(end, _)| {
+            let folder = &relative[..end];
+            let in_skill = skill.is_some_and(|skill| folder.len() > skill.len());
+            walk::is_entered(folder, in_skill).is_ok()
+        })
+    }
+
+    /// Returns where a file belongs that is taken whatever its name is, hidden or not: the user named it itself.
     ///
     /// # Errors
     /// Why it is left out.

@@ -37,6 +37,10 @@ pub enum Reason {
     Submodule,
     /// A path that no folder takes, such as one with `..` in it.
     BadPath,
+    /// A text in which a merge is not finished.
+    Unmerged,
+    /// A name that is no UTF-8 text: stored under another one, it would not come back, and could be another's.
+    NotTextName,
 }
 
 impl Reason {
@@ -60,6 +64,8 @@ impl Reason {
             Reason::Database => "the database",
             Reason::Submodule => "a submodule",
             Reason::BadPath => "a path that no folder takes",
+            Reason::NotTextName => "its name is no UTF-8 text",
+            Reason::Unmerged => "unmerged, with conflict markers",
         }
     }
 

@@ -1,9 +1,10 @@
 //! From paths to files: what lies there, what each is to an agent, and what is left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use super::agents;
+use super::conflict;
 use super::folders::Folders;
 use super::links::{self, End, Reached};
 use super::manifest::{self, Entry, Manifest};
@@ -152,10 +153,21 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
     found.servers = std::mem::take(&mut gathered.servers);
     found.notes = std::mem::take(&mut gathered.notes);
     found.left_out.extend(gathered.left_out.values().cloned());
+    let named: HashSet<String> =
+        taken.iter().filter(|(_, file, _)| file.is_named).map(|(_, file, _)| file.relative.clone()).collect();
+    for (file, place) in look_through(taken, context)? {
+        match !named.contains(&file.relative) && is_unmerged(&file)? {
+            true => found.left_out.push(LeftOut::file(file.relative, Reason::Unmerged)),
+            false => found.files.push((file, place)),
+        }
+    }
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
-    found.files = look_through(taken, context)?;
     Ok(found)
 }
+
+/// What heals a manifest that is malformed.
+const BY_PATHS: &str =
+    "remove the file to import the folder by its paths alone, without the names, URIs and descriptions in it";
 
 /// Whether what a link leads to is the same to an agent as the link itself.
 fn is_same(places: &Places, end: &str, place: &Destination) -> bool {
@@ -174,7 +186,7 @@ impl Gathered {
                 format!("`{}` is neither a file nor a folder", path.display()),
             ));
         }
-        let manifest = if metadata.is_dir() { Manifest::read(&named)? } else { None };
+        let manifest = if metadata.is_dir() { Manifest::read(&named, BY_PATHS)? } else { None };
         let is_export = manifest.is_some();
         let base = match (is_export, metadata.is_dir()) {
             (true, _) => named.clone(),
@@ -201,16 +213,17 @@ impl Gathered {
             self.candidates.entry(file).or_insert(candidate);
         }
         if metadata.is_file() {
+            if named.strip_prefix(&base).unwrap_or(&named).to_str().is_none() {
+                let left = LeftOut::file(relative(&named, &base), Reason::NotTextName);
+                self.left_out.insert(named, left);
+                return Ok(());
+            }
             let relative = relative(&named, &base);
             let candidate = Candidate { root, relative, listed: None, is_named: true, real: None };
             self.candidates.entry(named).or_insert(candidate);
             return Ok(());
         }
-        let take = match (is_export, all) {
-            (true, _) => Take::Export,
-            (false, true) => Take::Ignored,
-            (false, false) => Take::Project,
-        };
+        let take = if all { Take::Ignored } else { Take::Project };
         let mut walked = walk::walk(&named, take)?;
         if is_export {
             walked.files.retain(|file| *file != named.join(manifest::FILE));
@@ -241,6 +254,7 @@ impl Gathered {
         real_base: &Path,
         take: Take,
     ) -> Result<()> {
+        let walked = self.without_odd_names(walked, base);
         let real_named = named.canonicalize().map_err(|error| Error::file("read", named, error))?;
         // What was found lies below the path that was named, which may be a link.
         let found_at = |real: &Path| real.strip_prefix(&real_named).map(|rest| named.join(rest)).ok();
@@ -305,10 +319,26 @@ impl Gathered {
             if left.below.is_some() {
                 path.push('/');
             }
+            if self.candidates.contains_key(&left.path) {
+                // A manifest lists it.
+                continue;
+            }
             let files = left.below.unwrap_or(1);
             self.left_out.entry(left.path).or_insert(LeftOut { path, reason: left.reason, files });
         }
         Ok(())
+    }
+
+    /// Leaves out what lies at a path that is no UTF-8 text.
+    fn without_odd_names(&mut self, mut walked: Walked, base: &Path) -> Walked {
+        let odd = |path: &Path| path.strip_prefix(base).unwrap_or(path).to_str().is_none();
+        for paths in [&mut walked.files, &mut walked.links] {
+            for path in paths.extract_if(.., |path| odd(path)) {
+                let left = LeftOut::file(relative(&path, base), Reason::NotTextName);
+                self.left_out.insert(path, left);
+            }
+        }
+        walked
     }
 
     /// Leaves out the database, which may stand in the folder, with SQLite's files beside it.
@@ -386,7 +416,7 @@ fn places_of<'p>(
         prefix = format!("{name}/");
         folders = Folders::one_skill(name);
     }
-    Places { folders, kind, hidden: false, name: name.to_owned(), prefix }
+    Places { folders, kind, name: name.to_owned(), prefix }
 }
 
 /// A folder whose files are known by their paths alone: what some of them are can be told without the others' contents.
@@ -418,6 +448,12 @@ impl Listing {
 
 fn lies_in_agents_folder(relative: &str) -> bool {
     relative.split('/').any(agents::is_folder)
+}
+
+/// Whether a merge is not finished in a file, as far as that is in memory.
+fn is_unmerged(file: &File) -> Result<bool> {
+    let is_read = file.content.path().is_none() && file.content.is_text();
+    Ok(is_read && conflict::is_in(&file.content.bytes()?))
 }
 
 /// Bytes of a file that is kept in memory until it is stored, and of all of them together: what is larger is read again.

@@ -50,6 +50,12 @@ impl Understood {
         let origins = place.origins(&main);
         let mut names = free_name::names(skill.name.clone(), &origins, &main);
         let name = names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default();
+        if name != skill.name
+            && let Some(first) = files.iter().find(|file| file.relative == main).or(files.first())
+        {
+            let note = format!("became the skill '{name}', since another one is named '{}', case aside", skill.name);
+            self.note(first, None, note);
+        }
         for file in &files {
             let added = self.file_of_skill(file, place, &name, &path_of(file), &main);
             added.map_err(|error| naming(&file.relative, error))?;

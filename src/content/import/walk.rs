@@ -25,8 +25,6 @@ pub enum Take {
     Project,
     /// The same, and what ignore files name.
     Ignored,
-    /// All but version control's: an export is read whole.
-    Export,
     /// What belongs to a skill: ignore files apply, hidden files are its own.
     Skill,
 }
@@ -75,10 +73,7 @@ pub struct Left {
 pub fn walk(top: &Path, take: Take) -> Result<Walked> {
     let (refused, refusals) = mpsc::channel();
     let mut walk = WalkBuilder::new(top);
-    walk.standard_filters(matches!(take, Take::Project | Take::Skill))
-        .hidden(false)
-        .require_git(false)
-        .follow_links(false);
+    walk.standard_filters(take != Take::Ignored).hidden(false).require_git(false).follow_links(false);
     check_ignore_files(top)?;
     let above = top.to_path_buf();
     walk.filter_entry(move |entry| {
@@ -188,16 +183,33 @@ fn enters(path: &Path, is_folder: bool, top: &Path, take: Take) -> std::result::
     if name == ".git" {
         return Err(Reason::VersionControl);
     }
-    if !matches!(take, Take::Project | Take::Ignored) || !is_folder {
+    if take == Take::Skill || !is_folder {
         return Ok(());
     }
-    if VERSION_CONTROL.contains(&&*name) {
+    folder(&name, || holds_skills(path, top))
+}
+
+/// Says of a folder of an export, by its path in that, why no import looks into it; `in_skill` is whether it lies in a skill.
+///
+/// # Errors
+/// Why.
+pub fn is_entered(relative: &str, in_skill: bool) -> std::result::Result<(), Reason> {
+    let known = |part: &str| agents::is_folder(part) || part == "skills";
+    let name = relative.rsplit('/').next().unwrap_or_default();
+    if name == ".git" {
+        return Err(Reason::VersionControl);
+    }
+    folder(name, || in_skill || relative.split('/').any(known))
+}
+
+fn folder(name: &str, holds_skills: impl FnOnce() -> bool) -> std::result::Result<(), Reason> {
+    if VERSION_CONTROL.contains(&name) {
         return Err(Reason::VersionControl);
     }
     if name == INSTALLED {
         return Err(Reason::Installed);
     }
-    if name.starts_with('.') && !agents::is_folder(&name) && !holds_skills(path, top) {
+    if name.starts_with('.') && !agents::is_folder(name) && !holds_skills() {
         return Err(Reason::Hidden);
     }
     Ok(())

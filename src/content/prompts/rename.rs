@@ -9,6 +9,7 @@ use crate::content::{GROUP, answer, names};
 use crate::error::Result;
 use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::blobs;
+use crate::store::modules::{self, Row};
 use crate::store::prompts;
 
 /// Rename a prompt
@@ -46,6 +47,9 @@ impl Operation for Rename {
             prompt.attributes.file = None;
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;
+            let item = format!("prompt:{}", prompt.uuid);
+            let row = modules::all(db, project.id)?.into_iter().find(|row| row.item == item && row.path.is_some());
+            row.map(|row| modules::put(db, project.id, &Row { path: None, ..row })).transpose()?;
             Ok((prompt, project.name.clone()))
         })?;
         let sentence = format!("Renamed prompt '{}' to '{}' in project '{project}'", self.name, self.to);

@@ -3,6 +3,7 @@
 pub mod create;
 pub mod delete;
 pub mod list;
+mod of_domain;
 pub mod show;
 pub mod update;
 

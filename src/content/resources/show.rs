@@ -6,12 +6,14 @@ use base64::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::data;
+use super::{data, of_domain};
 use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer};
 use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply};
+use crate::store::Db;
 use crate::store::blobs::{self, Verify};
+use crate::store::projects::Project;
 use crate::store::resources::{self, Attributes, Key, Resource};
 use crate::store::revisions::Kind;
 
@@ -66,24 +68,46 @@ impl Operation for Show {
         if let Some(output) = &self.output {
             return self.write_to(output, context);
         }
-        let (resource, bytes) = context.read(|db, project| {
-            let resource = find(db, project, &self.uri)?;
+        let shown = context.read(|db, project| {
+            let Some(resource) = find(db, project, &self.uri)? else {
+                let shown = of_domain::read(db, context, &self.uri)?;
+                return shown.map(Err).ok_or_else(|| Kind::Resource.missing(db, project, &self.uri));
+            };
             let what = || format!("Resource '{}'", self.uri);
             let how = || format!("mcpkg resource show {} -o FILE", resource.name);
             answer::check_size(resource.size, context.max_answer, what, how)?;
             let bytes = blobs::show(db, resource.blob)?;
-            Ok((resource, bytes))
+            Ok(Ok((resource, bytes)))
         })?;
-        let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
-        let text = if text { Some(answer::text(bytes.clone())?) } else { None };
-        let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
-        let body = match &text {
-            Some(text) => Body::Text(text.clone()),
-            None => Body::Media(crate::op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
+        let (resource, bytes) = match shown {
+            Ok(stored) => stored,
+            Err(shown) => return reply(shown),
         };
-        let data = answer::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
-        Ok(Reply::new(body, data))
+        let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
+        reply(Found { uri, name, mime_type, size, is_text: text, bytes })
     }
+}
+
+/// What was read of a resource.
+pub(super) struct Found {
+    pub(super) uri: String,
+    pub(super) name: String,
+    pub(super) mime_type: Option<String>,
+    pub(super) size: i64,
+    pub(super) is_text: bool,
+    pub(super) bytes: Vec<u8>,
+}
+
+fn reply(found: Found) -> Result<Reply> {
+    let Found { uri, name, mime_type, size, is_text, bytes } = found;
+    let text = if is_text { Some(answer::text(bytes.clone())?) } else { None };
+    let blob = text.is_none().then(|| base64::engine::general_purpose::STANDARD.encode(&bytes));
+    let body = match &text {
+        Some(text) => Body::Text(text.clone()),
+        None => Body::Media(crate::op::Media { uri: uri.clone(), mime_type: mime_type.clone(), bytes }),
+    };
+    let data = answer::serialize(&Shown { uri, name, mime_type, size, text, blob })?;
+    Ok(Reply::new(body, data))
 }
 
 impl Show {
@@ -97,7 +121,8 @@ impl Show {
             .tempfile_in(folder.unwrap_or(std::path::Path::new(".")))
             .map_err(failed)?;
         let (resource, project) = context.read(|db, project| {
-            let resource = find(db, project, &self.uri)?;
+            let resource =
+                find(db, project, &self.uri)?.ok_or_else(|| Kind::Resource.missing(db, project, &self.uri))?;
             blobs::stream_by_id(db, resource.blob, Verify::Sha256, |piece| beside.write_all(piece).map_err(failed))?;
             Ok((resource, project.name.clone()))
         })?;
@@ -113,7 +138,7 @@ impl Show {
     }
 }
 
-fn find(db: &crate::store::Db<'_>, project: &crate::store::projects::Project, name_or_uri: &str) -> Result<Resource> {
+fn find(db: &Db<'_>, project: &Project, name_or_uri: &str) -> Result<Option<Resource>> {
     let key = if name_or_uri.contains(':') { Key::Uri(name_or_uri) } else { Key::Name(name_or_uri) };
-    resources::find(db, project.id, key)?.ok_or_else(|| Kind::Resource.missing(db, project, name_or_uri))
+    resources::find(db, project.id, key)
 }

@@ -140,7 +140,7 @@ impl Operation for Delete {
     const TITLE: &'static str = "Delete skill";
     const ABOUT: &'static str = "Delete a skill with all its files from the selected project";
     const HELP: &'static str = "Asks on a terminal, and needs --yes without one. Each file's history stays: \
-        `mcpkg resource restore NAME REVISION` brings it back.";
+        `mcpkg skill restore NAME` brings all of them back.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg skill delete pdf"];
     const ALIASES: &'static [&'static str] = &["rm"];
     const EFFECT: Effect = Effect::Write;
@@ -168,11 +168,52 @@ impl Operation for Delete {
             Ok((files, project.name.clone()))
         })?;
         let sentence = format!("Deleted skill '{name}' from project '{project}'{}", with_files(deleted.len()));
-        let back = |file: &Resource| {
-            format!("`mcpkg resource restore {} {}` brings back its {MAIN}", file.name, file.revision)
-        };
-        let others = || "`mcpkg events` names its other files, which come back the same way".to_owned();
-        let hints = deleted.get(MAIN).map(back).into_iter().chain((deleted.len() > 1).then(others)).collect();
-        Ok(Reply { hints, ..Reply::sentence(sentence, data(&project, name, deleted.len())) })
+        let back = format!("`mcpkg skill restore {name}` brings it back");
+        Ok(Reply::sentence(sentence, data(&project, name, deleted.len())).hint(back))
+    }
+}
+
+/// Bring a deleted skill back
+#[derive(clap::Args, Deserialize, JsonSchema)]
+pub struct Restore {
+    /// Name of the skill that was deleted
+    name: String,
+}
+
+impl Operation for Restore {
+    const TOOL: &'static str = "restore_skill";
+    const CLI: &'static [&'static str] = &["skill", "restore"];
+    const TITLE: &'static str = "Restore a skill";
+    const ABOUT: &'static str = "Bring a deleted skill back, with all files that were deleted with it";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg skill restore pdf"];
+    const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::RESOURCES;
+    const GROUP: &'static str = GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.name.clone()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let name = self.name.as_str();
+        let (count, project) = context.write("skill.restore", name, |db, project, author| {
+            if super::stored(db, project.id, name)?.is_some() {
+                let why = format!("Skill '{name}' is there in project '{}'", project.name);
+                return Err(Error::new(Code::AlreadyExists, why)
+                    .hint("`mcpkg resource history` and `restore` go back to a revision of one of its files"));
+            }
+            let files = rows::deleted(db, project.id, name)?;
+            if files.is_empty() {
+                return Err(missing(db, project, name));
+            }
+            for file in &files {
+                resources::restore(db, author, project, &file.name, file)?;
+            }
+            Ok((files.len(), project.name.clone()))
+        })?;
+        let sentence = format!("Restored skill '{name}' in project '{project}'{}", with_files(count));
+        Ok(Reply::sentence(sentence, data(&project, name, count)))
     }
 }

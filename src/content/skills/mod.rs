@@ -36,6 +36,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<create::Create>(),
     Entry::of::<change::Update>(),
     Entry::of::<change::Delete>(),
+    Entry::of::<change::Restore>(),
     Entry::of::<show::List>(),
     Entry::of::<show::Show>(),
     Entry::of::<validate::Validate>(),

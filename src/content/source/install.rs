@@ -8,15 +8,19 @@ use serde_json::{Map, Value, json};
 
 use super::contents::{self, Contents};
 use super::lockfile::{Locked, Lockfile};
+use super::merging::{self, Done, Extent, Step};
 use super::mirror::Mirror;
-use super::offer::{Offer, counted};
+use super::offer::{Offer, counted, short};
+use super::update::{counts, gone, proposed, unchanged};
 use super::{approval, write};
 use crate::content::GROUP;
 use crate::content::import::ahead::Ahead;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
-use crate::store::sources::{Kind, Origin};
+use crate::store::Db;
+use crate::store::projects::Project;
+use crate::store::sources::{self, Kind, Origin, SourceRow};
 
 /// Install what a lock names
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -42,7 +46,8 @@ impl Operation for Install {
         "Bring the sources of a lock into the project: the same commits, the same bytes, or nothing";
     const HELP: &'static str = "Each file is compared with its SHA-256 in the lock; where one differs, nothing is written \
         (E_SOURCE_CHANGED). A commit that is in this user's cache is not fetched again, and --from takes \
-        it from a mirror or a bundle, so that no network is needed.";
+        it from a mirror or a bundle, so that no network is needed. A source that is here as locked stays; one at another \
+        commit moves to that of the lock, merged as `mcpkg source update` does.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg source install --locked mcpkg.lock",
         "mcpkg source install --locked mcpkg.lock --from kit=./kit.bundle --yes",
@@ -61,7 +66,21 @@ impl Operation for Install {
     fn run(self, context: &Context) -> Result<Reply> {
         let lock = Lockfile::read(&self.locked)?;
         let from = from(&self.from, &lock)?;
-        let count = plural::count(lock.sources.len(), "source");
+        let (here, project) = context.read(|db, project| Ok((sources::list(db, project.id)?, project.clone())))?;
+        let mut coming = Vec::new();
+        for locked in &lock.sources {
+            let origin = locked.origin()?;
+            match here.iter().find(|row| row.origin.name == origin.name) {
+                Some(row) if row.origin == origin => {}
+                row => coming.push((locked, movable(&project, row, &origin)?, origin)),
+            }
+        }
+        let same = lock.sources.len() - coming.len();
+        if coming.is_empty() {
+            let sentence = format!("Project '{}' has {} as locked", project.name, plural::count(same, "source"));
+            return Ok(Reply::sentence(sentence, data(&lock.sources, &[], !self.dry_run)?));
+        }
+        let count = plural::count(coming.len(), "source");
         if !self.dry_run && context.confirmation == Confirmation::Nobody {
             let why = format!("Installing {count} needs to be confirmed. Nothing was changed");
             return Err(
@@ -69,45 +88,134 @@ impl Operation for Install {
             );
         }
         let mut all = Vec::new();
-        for locked in &lock.sources {
-            let origin = locked.origin()?;
+        for (locked, row, origin) in coming {
             let contents = fetched(&origin, from.get(&locked.name).and_then(Value::as_str), context)?;
             locked.compare(&contents)?;
-            all.push((origin, contents));
+            all.push(Coming { origin, contents, row });
         }
-        let offers = context.read(|db, project| {
-            let offer = |(origin, contents): &(Origin, Contents)| {
-                let offer = Offer::new(db, project, contents, 0)?;
-                offer.refuse_clashes(origin, contents)?;
-                Ok(offer)
-            };
-            all.iter().map(offer).collect::<Result<Vec<_>>>()
-        })?;
-        let bodies = offers.iter().zip(&all).map(|(offer, (origin, contents))| offer.body(origin, contents)).collect();
+        let offers = context
+            .read(|db, project| all.iter().map(|coming| coming.offer(db, project)).collect::<Result<Vec<_>>>())?;
+        let bodies = offers.iter().zip(&all).map(|(offered, coming)| coming.body(offered)).collect();
         if self.dry_run {
-            return Ok(Reply::new(Body::Several(bodies), data(&lock.sources, &all, false)));
+            return Ok(Reply::new(Body::Several(bodies), data(&lock.sources, &all, false)?));
         }
         (context.ask)(Body::Several(bodies), &format!("Install {count}?"))?;
-        for (origin, _) in &all {
-            approval::approve(context, origin)?;
+        for coming in &all {
+            approval::approve(context, &coming.origin)?;
         }
-        let ahead = offers.iter().zip(&all).map(|(offer, (_, contents))| write::store_ahead(context, offer, contents));
-        let ahead = ahead.collect::<Result<Vec<_>>>()?;
-        let project = context.write("source.install", &self.subject(), |db, project, author| {
-            for ((origin, contents), ahead) in all.iter().zip(&ahead) {
-                write::first(db, project, author, origin, contents, ahead, context)?;
+        let mut ahead = Vec::new();
+        for (offered, coming) in offers.iter().zip(&all) {
+            ahead.push(match offered {
+                Offered::New(offer) => Some(write::store_ahead(context, offer, &coming.contents)?),
+                Offered::Moved(_) => None,
+            });
+        }
+        let (project, steps) = context.write("source.install", &self.subject(), |db, project, author| {
+            let mut all_steps = Vec::new();
+            for (Coming { origin, contents, row }, ahead) in all.iter().zip(&ahead) {
+                let mut steps = Vec::new();
+                if let Some(row) = row {
+                    let row = unchanged(db, project, row)?;
+                    steps = merging::plan(db, project, &row, contents, Extent::Whole)?;
+                    merging::apply(db, author, project, &row, contents, &mut steps, context)?;
+                } else if let Some(ahead) = ahead {
+                    write::first(db, project, author, origin, contents, ahead, context)?;
+                }
+                all_steps.push(steps);
             }
-            Ok(project.name.clone())
+            Ok((project.name.clone(), all_steps))
         })?;
-        ahead.into_iter().for_each(Ahead::keep);
-        let told: Vec<_> = all
-            .iter()
-            .map(|(origin, contents)| format!("{} from '{}'", counted(&contents.items), origin.name))
-            .collect();
-        let told = if told.is_empty() { "nothing".to_owned() } else { told.join("; ") };
-        let sentence = format!("Installed {told} into project '{project}', each as it was locked");
-        Ok(Reply::sentence(sentence, data(&lock.sources, &all, true)))
+        ahead.into_iter().flatten().for_each(Ahead::keep);
+        let told: Vec<_> = all.iter().zip(&steps).map(|(coming, steps)| coming.told(steps)).collect();
+        let sentence = format!("Installed {} into project '{project}', each as it was locked", told.join("; "));
+        let reply = Reply::sentence(sentence, data(&lock.sources, &all, true)?);
+        let steps: Vec<&Step> = steps.iter().flatten().collect();
+        let waits = proposed(steps.iter().copied());
+        Ok(Reply {
+            details: steps.iter().map(|step| step.line()).collect(),
+            hints: gone(&steps).into_iter().chain(waits).collect(),
+            ..reply
+        })
     }
+}
+
+/// A source that is to become what is locked.
+struct Coming {
+    origin: Origin,
+    contents: Contents,
+    /// The source as it is here, at another commit.
+    row: Option<SourceRow>,
+}
+
+/// What comes of a source.
+enum Offered {
+    /// All of it.
+    New(Offer),
+    /// What is merged with what stands here.
+    Moved(Vec<Step>),
+}
+
+impl Coming {
+    fn offer(&self, db: &Db<'_>, project: &Project) -> Result<Offered> {
+        if let Some(row) = &self.row {
+            return merging::plan(db, project, row, &self.contents, Extent::Whole).map(Offered::Moved);
+        }
+        let offer = Offer::new(db, project, &self.contents, 0)?;
+        offer.refuse_clashes(&self.origin, &self.contents)?;
+        Ok(Offered::New(offer))
+    }
+
+    fn body(&self, offered: &Offered) -> Body {
+        match offered {
+            Offered::New(offer) => offer.body(&self.origin, &self.contents),
+            Offered::Moved(steps) => {
+                let lines = steps
+                    .iter()
+                    .filter(|step| !matches!(step.done, Done::Kept))
+                    .map(|step| format!("  {}", step.line()));
+                let lines: Vec<String> = std::iter::once(self.moved()).chain(lines).collect();
+                Body::Sentence(lines.join("\n"))
+            }
+        }
+    }
+
+    /// Says where a source moves.
+    fn moved(&self) -> String {
+        let commit = |commit: Option<&String>| commit.map_or("what it was", |commit| short(commit)).to_owned();
+        let before = commit(self.row.as_ref().and_then(|row| row.origin.commit.as_ref()));
+        format!(
+            "'{}' from {before} to {}",
+            self.origin.name,
+            self.origin.commit.as_deref().map_or("what is locked", short)
+        )
+    }
+
+    fn told(&self, steps: &[Step]) -> String {
+        if self.row.is_none() {
+            return format!("{} from '{}'", counted(&self.contents.items), self.origin.name);
+        }
+        let told: Vec<String> = counts(steps).iter().map(|(word, count)| format!("{count} {word}")).collect();
+        let told = if told.is_empty() { "nothing changed".to_owned() } else { told.join(", ") };
+        format!("{} ({told})", self.moved())
+    }
+}
+
+/// Returns the source that stands here under the name of a locked one, where that is the same at another commit.
+fn movable(project: &Project, row: Option<&SourceRow>, locked: &Origin) -> Result<Option<SourceRow>> {
+    let Some(row) = row else { return Ok(None) };
+    let at_that = Origin { commit: locked.commit.clone(), digest: locked.digest, ..row.origin.clone() };
+    if at_that == *locked {
+        return Ok(Some(row.clone()));
+    }
+    let name = &locked.name;
+    let why = format!(
+        "Project '{}' has a source '{name}' that is not the one of the lock: its address, ref, folder or choice differs; \
+         nothing was installed",
+        project.name
+    );
+    Err(Error::new(Code::AlreadyExists, why).hint(format!(
+        "`mcpkg source show {name}` says what it is; `mcpkg source remove {name}` makes room for that of the lock"
+    )))
 }
 
 /// Returns where each source is fetched from, for those that `--from` names.
@@ -137,12 +245,14 @@ fn fetched(origin: &Origin, from: Option<&str>, context: &Context) -> Result<Con
     contents::at(&mirror, origin, commit, context)
 }
 
-fn data(locked: &[Locked], all: &[(Origin, Contents)], installed: bool) -> Value {
-    let sources = locked.iter().zip(all).map(|(locked, (origin, contents))| {
-        let mut data = super::offer::data(origin);
-        data["items"] = contents.items.len().into();
+fn data(locked: &[Locked], all: &[Coming], installed: bool) -> Result<Value> {
+    let source = |locked: &Locked| {
+        let mut data = super::offer::data(&locked.origin()?);
+        let coming = all.iter().find(|coming| coming.origin.name == locked.name);
+        data["items"] = locked.items.len().into();
         data["digest"] = locked.digest.as_str().into();
-        data
-    });
-    json!({ "installed": installed, "sources": sources.collect::<Vec<_>>() })
+        data["was_there"] = coming.is_none_or(|coming| coming.row.is_some()).into();
+        Ok(data)
+    };
+    Ok(json!({ "installed": installed, "sources": locked.iter().map(source).collect::<Result<Vec<_>>>()? }))
 }

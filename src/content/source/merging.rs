@@ -111,6 +111,11 @@ impl Step {
         format!("{}{moved}: {} '{}'{why}", self.path, self.done.word(), self.name)
     }
 
+    /// Returns the item that stood here before.
+    pub fn before(&self) -> Option<&Stored> {
+        self.ours.as_ref()
+    }
+
     /// Returns what happens as data.
     pub fn data(&self) -> Value {
         let mut data = json!({ "path": self.path, "name": self.name, "done": self.done.word() });

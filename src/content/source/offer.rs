@@ -95,7 +95,11 @@ impl Offer {
             format!("Names of the source '{}' are taken; nothing was added:\n  {}", origin.name, lines.join("\n  "));
         Err(Error::new(Code::ImportConflict, message)
             .with_details(json!({ "clashes": self.clashes_data(contents) }))
-            .hint(format!("`--prefix {}` puts its own word before each name; `--only` takes a part", origin.name)))
+            .hint(format!(
+                "`mcpkg source add {} --prefix {}` puts a word of its own before each name; `--only` takes a part",
+                crate::shell::quote(&crate::redact::redact(&origin.url)),
+                origin.name
+            )))
     }
 
     fn clashes_data(&self, contents: &Contents) -> Vec<Value> {

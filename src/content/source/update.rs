@@ -1,6 +1,6 @@
 //! `mcpkg source update`: what changed in a source and what was changed here come together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,8 +15,10 @@ use super::tree::{Change, Entry};
 use super::{approval, changed};
 use crate::content::GROUP;
 use crate::content::completions::SOURCES;
+use crate::content::skills::MAIN;
+use crate::content::stored::{Item, Stored};
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use crate::plural;
 use crate::store::Db;
 use crate::store::projects::Project;
@@ -175,7 +177,7 @@ fn alone(row: &SourceRow, changes: &[Change], context: &Context) -> Result<Optio
 }
 
 /// Returns the row of a source, if it still is at the commit that was compared with what it has now.
-fn unchanged(db: &Db<'_>, project: &Project, row: &SourceRow) -> Result<SourceRow> {
+pub(super) fn unchanged(db: &Db<'_>, project: &Project, row: &SourceRow) -> Result<SourceRow> {
     let now = sources::get(db, project, &row.origin.name)?;
     if now.id == row.id && now.origin == row.origin {
         return Ok(now);
@@ -209,7 +211,7 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let mut list = Vec::new();
     let mut details = Vec::new();
     let mut warnings = Vec::new();
-    let (mut proposed, mut failed) = (0, false);
+    let mut failed = false;
     for Report { name, result } in reports {
         match result {
             Ok(updated) => {
@@ -227,7 +229,6 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
                     _ => String::new(),
                 };
                 rows.push(vec![name.clone(), state.to_owned(), commits, told.join(", ")]);
-                proposed += updated.steps.iter().filter(|step| is_proposal(&step.done)).count();
                 let lines = updated.steps.iter().filter(|step| !matches!(step.done, Done::Kept));
                 details.extend(lines.clone().map(Step::line));
                 warnings
@@ -254,11 +255,62 @@ fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let table = Table { columns, rows, empty: "No source: `mcpkg source add` adds one".to_owned() };
     let data = json!({ "dry_run": dry_run, "sources": list });
     let mut reply = Reply { details, failed, ..Reply::new(Body::Table(table), data) }.warn(warnings);
-    if proposed > 0 && !dry_run {
-        let proposals = plural::count(proposed, "proposal");
-        reply.hints.push(format!("{proposals} to look at: `mcpkg evolve list`, then `show`, `accept` or `reject`"));
+    if !dry_run {
+        let steps: Vec<&Step> = reports
+            .iter()
+            .filter_map(|report| report.result.as_ref().ok())
+            .flat_map(|updated| &updated.steps)
+            .collect();
+        reply.hints.extend(gone(&steps));
+        reply.hints.extend(proposed(steps.into_iter()));
     }
     reply
+}
+
+/// Says how many proposals wait for a person, if any do.
+pub(super) fn proposed<'s>(steps: impl Iterator<Item = &'s Step>) -> Option<String> {
+    let proposals = steps.filter(|step| is_proposal(&step.done)).count();
+    let told = plural::count(proposals, "proposal");
+    (proposals > 0).then(|| format!("{told} to look at: `mcpkg evolve list`, then `show`, `accept` or `reject`"))
+}
+
+/// The most deletions that are named.
+const NAMED: usize = 10;
+
+/// Names what was deleted, since the source no longer has it, with what brings it back: a skill as a whole.
+pub(super) fn gone(steps: &[&Step]) -> Vec<String> {
+    let deleted: Vec<&Stored> =
+        steps.iter().filter(|step| matches!(step.done, Done::Deleted)).filter_map(|step| step.before()).collect();
+    let skill = |stored: &Stored| {
+        let (name, path) = stored.entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
+        Some((name.to_owned(), path == MAIN))
+    };
+    let skills: BTreeSet<String> =
+        deleted.iter().filter_map(|stored| skill(stored)).filter(|(_, main)| *main).map(|(name, _)| name).collect();
+    let mut told: Vec<String> = skills
+        .iter()
+        .map(|name| format!("skill '{name}' was deleted; `mcpkg skill restore {name}` brings it back"))
+        .collect();
+    for stored in deleted {
+        if skill(stored).is_some_and(|(name, _)| skills.contains(&name)) {
+            continue;
+        }
+        let (word, name) = (stored.entry.what.word().replace('_', " "), &stored.entry.name);
+        let revision = match &stored.item {
+            Item::Prompt(prompt) => Some(prompt.revision),
+            Item::Resource(resource) => Some(resource.revision),
+            Item::AgentFile(_) | Item::Server(_) => None,
+        };
+        let back =
+            revision.map_or(String::new(), |number| format!("; `mcpkg {word} restore {name} {number}` brings it back"));
+        told.push(format!("{word} '{name}' was deleted{back}"));
+    }
+    let more = told.len().saturating_sub(NAMED);
+    if more > 0 {
+        told.truncate(NAMED);
+        told.push(format!("{more} more were deleted{LISTED_BY_VERBOSE}"));
+    }
+    told
 }
 
 /// Whether somebody has to decide.
@@ -272,7 +324,7 @@ fn is_told(step: &Step) -> bool {
 }
 
 /// Returns how often what was done.
-fn counts(steps: &[Step]) -> BTreeMap<&'static str, usize> {
+pub(super) fn counts(steps: &[Step]) -> BTreeMap<&'static str, usize> {
     let mut counts = BTreeMap::new();
     for step in steps {
         if step.moved_from.is_some() && matches!(step.done, Done::Taken | Done::Merged(_)) {

@@ -45,6 +45,13 @@ impl Change<'_> {
         let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
         let listed: BTreeMap<&str, bool> =
             plan.writes.iter().map(|write| (write.path.as_str(), write.listed.is_some())).collect();
+        let (left, bases) = &plan.moved;
+        for path in left {
+            syncs::delete_base(self.db, self.sync, path)?;
+        }
+        for base in bases {
+            syncs::put_base(self.db, self.sync, base)?;
+        }
         for step in &plan.steps {
             let there = look.items.get(&step.path);
             let (base, then) = self.step(&mut plan.rows, step, there)?;
@@ -216,7 +223,9 @@ impl Change<'_> {
 
 /// Returns what the project takes: where the file lay that it came from stays known. That of a server is synced as well.
 fn taken(ours: Option<&Stored>, theirs: &Entry) -> Entry {
-    let ours = ours.filter(|_| theirs.what != What::Server);
+    // A prompt that was renamed there lies elsewhere by now.
+    let stays = |ours: &&Stored| !theirs.what.is_prompt() || ours.entry.name == theirs.name;
+    let ours = ours.filter(|_| theirs.what != What::Server).filter(stays);
     match ours.map(|ours| &ours.entry.origin).filter(|origin| origin.path.is_some()) {
         Some(known) => {
             let origin = Origin { applies: theirs.origin.applies.clone(), ..known.clone() };

@@ -53,7 +53,7 @@ pub(super) fn missing(
         matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_))
             || matches!(step.act, Act::ProposeChange(_) | Act::ProposeDelete | Act::ProposeDeleteFile)
     };
-    if !first_manifest && steps.iter().all(is_quiet) {
+    if !first_manifest && look.lost.is_empty() && steps.iter().all(is_quiet) {
         return Ok(Folder { writes: stale(look, &HashSet::new()).collect(), listings: Vec::new() });
     }
     loop {
@@ -73,7 +73,8 @@ pub(super) fn missing(
                     };
                 }
             }
-            let listings = Listing::differences(&look.listed_servers, &to_list);
+            let listed_servers = if first_manifest { &[][..] } else { &look.listed_servers };
+            let listings = Listing::differences(listed_servers, &to_list);
             return Ok(Folder { writes: writes(steps, look, complete), listings });
         }
         for (at, why) in unsaid {
@@ -96,7 +97,8 @@ fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
                 let listed = there.listed.then_some(&there.entry);
                 there.file == file.content && there.executable == executable && listed == file.listed.as_ref()
             });
-        if is_there {
+        let is_lost = file.listed.is_some() && look.lost.contains(&file.relative);
+        if is_there && !is_lost {
             continue;
         }
         new_paths.insert(file.relative.clone());

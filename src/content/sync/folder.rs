@@ -3,22 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::servers::is_enabled;
 use crate::clock::Millis;
-use crate::content::export::layout::is_safe;
+use crate::content::export::layout;
+use crate::content::import::conflict;
 use crate::content::import::item::{self, Understood};
 use crate::content::import::kept::{Found, KeptFiles};
-use crate::content::import::manifest::{self, Entry, Manifest, Server, What};
+use crate::content::import::manifest::{self, Entry, Manifest, Origin, Server, What};
 use crate::content::import::place::Places;
+use crate::content::import::reason::Reason;
 use crate::content::import::scan::{self, File};
+use crate::content::import::server_item;
 use crate::content::import::walk::{self, Take};
+use crate::content::stored::Stored;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::store::blobs;
 use crate::store::new_content::NewContent;
 use crate::store::syncs::{Base, Seen};
 
 /// What the names of files begin with that are being written.
 pub(super) const TEMPORARY: &str = ".mcpkg-";
+
+/// What heals a manifest that is malformed.
+pub(super) const ANEW: &str = "remove the file: `mcpkg sync` writes it anew, from what was synced last";
 
 /// An item as the folder has it.
 #[derive(Clone, Debug)]
@@ -41,6 +50,11 @@ impl There {
     pub(super) fn says_more(&self) -> bool {
         matches!(self.entry.what, What::AgentFile { .. }) && self.content != self.file
     }
+
+    /// Whether a merge is not finished in the file.
+    pub(super) fn is_unmerged(&self) -> bool {
+        self.file.is_text() && self.file.bytes().is_ok_and(|text| conflict::is_in(&text))
+    }
 }
 
 /// What lies in the folder.
@@ -60,6 +74,10 @@ pub(super) struct Look {
     pub(super) has_manifest: bool,
     /// What the manifest lists though no such file is there.
     pub(super) stale: Vec<String>,
+    /// The files that the manifest no longer lists, though they were synced as it did.
+    pub(super) lost: BTreeSet<String>,
+    /// Whether the manifest is to be given something back.
+    pub(super) is_restored: bool,
     /// What killed syncs left.
     pub(super) leftovers: Vec<PathBuf>,
     /// The MCP servers, each with the file that says it.
@@ -70,22 +88,27 @@ pub(super) struct Look {
     pub(super) listed_servers: Vec<Server>,
 }
 
-/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced.
+/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced, and `stored` the
+/// project's items.
 ///
-/// Ignore files apply, and links and special files are let be; what the manifest lists, or was synced before, is looked at in
-/// any case.
+/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Links and special files are
+/// let be. What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
 ///
 /// # Errors
 /// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
 /// `E_INVALID_ARGUMENT` for a manifest that is malformed; `E_CANCELLED`.
-pub(super) fn look(top: &Path, bases: &[Base], context: &Context) -> Result<Look> {
+pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Context) -> Result<Look> {
     let mut look = Look { looked_at: context.clock.now(), ..Look::default() };
-    let manifest = Manifest::read(top)?;
+    let manifest = Manifest::read(top, ANEW)?;
     look.has_manifest = manifest.is_some();
     let (mut listed, servers) = manifest.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
     servers.iter().try_for_each(manifest::check_server)?;
     look.listed_servers = servers;
-    let paths = look.paths(top, bases, &listed, context)?;
+    look.restore(top, bases, stored, &mut listed, context)?;
+    let own = stored.iter().flat_map(|stored| layout::own_paths(&stored.entry));
+    let known = bases.iter().map(|base| base.path.clone()).chain(listed.keys().cloned()).chain(own);
+    let known: BTreeSet<String> = known.filter(|path| layout::is_safe(path)).collect();
+    let paths = look.paths(top, &known, context)?;
     look.stale = listed.keys().filter(|path| !paths.contains(*path)).cloned().collect();
     refuse_an_empty_folder(top, bases, &paths, look.has_manifest)?;
     let mut files = Vec::new();
@@ -101,7 +124,7 @@ pub(super) fn look(top: &Path, bases: &[Base], context: &Context) -> Result<Look
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);
     }
-    look.found_servers = look.understand(files, bases)?;
+    look.found_servers = look.understand(files, bases, &known)?;
     Ok(look)
 }
 
@@ -122,15 +145,44 @@ fn refuse_an_empty_folder(top: &Path, bases: &[Base], paths: &BTreeSet<String>, 
 }
 
 impl Look {
-    /// Returns the paths of the files that are read, and notes what else is there.
-    fn paths(
+    /// Adds what the manifest lost of what was synced, such as where one side of a conflict in it was taken as a whole: the lines
+    /// of files that are there still, and where there is no manifest at all, the MCP servers that it may have listed.
+    fn restore(
         &mut self,
         top: &Path,
         bases: &[Base],
-        listed: &BTreeMap<String, Entry>,
+        stored: &[Stored],
+        listed: &mut BTreeMap<String, Entry>,
         context: &Context,
-    ) -> Result<BTreeSet<String>> {
-        let walked = walk::walk(top, Take::Skill)?;
+    ) -> Result<()> {
+        let stored: HashMap<String, &Stored> = stored.iter().map(|stored| (stored.key(), stored)).collect();
+        // Where it lay is known here alone.
+        let entry = |base: &Base| {
+            let entry = entry_of(base)?;
+            let origin = stored.get(&base.item).map(|stored| stored.entry.origin.clone()).unwrap_or_default();
+            Some(Entry { origin: Origin { applies: entry.origin.applies.clone(), ..origin }, ..entry })
+        };
+        for base in bases {
+            let Some(entry) = entry(base) else { continue };
+            if server_item::is_path(&base.path) {
+                let version = base.version.as_ref().filter(|_| !self.has_manifest && base.proposal.is_none());
+                let Some((_, blob)) = version else { continue };
+                let content = context.store.read(|db| blobs::get(db, *blob))?;
+                let enabled = stored.get(&base.item).is_some_and(|stored| is_enabled(stored));
+                self.listed_servers.push(Server { enabled, ..server_item::read(&entry, &content.into())? });
+                self.is_restored = true;
+            } else if base.listed && !listed.contains_key(&base.path) && is_file_below(top, &base.path)? {
+                self.lost.insert(base.path.clone());
+                listed.insert(base.path.clone(), entry);
+                self.is_restored = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the paths of the files that are read, and notes what else is there.
+    fn paths(&mut self, top: &Path, known: &BTreeSet<String>, context: &Context) -> Result<BTreeSet<String>> {
+        let walked = walk::walk(top, Take::Project)?;
         for folder in &walked.folders {
             if let Some(relative) = relative(top, folder) {
                 self.note(top, &relative, true)?;
@@ -144,7 +196,7 @@ impl Look {
             let is_own = relative == manifest::FILE;
             if name.starts_with(TEMPORARY) {
                 self.leftovers.push(path);
-            } else if !is_own && is_safe(&relative) && !scan::is_of_database(&path, &database) {
+            } else if !is_own && layout::is_safe(&relative) && !scan::is_of_database(&path, &database) {
                 paths.insert(relative);
             } else if is_own || !scan::is_of_database(&path, &database) {
                 self.note(top, &relative, false)?;
@@ -157,16 +209,23 @@ impl Look {
                 self.others.insert(relative);
             }
         }
-        for left in walked.left_out {
+        // A folder that is left out by its name may hold files of the project's items.
+        let is_closed = |left: &walk::Left| left.below.is_none() || left.reason == Reason::Ignored;
+        for left in walked.left_out.into_iter().filter(is_closed) {
             self.others.extend(relative(top, &left.path));
         }
-        // What an ignore file names counts where it was synced before, or the manifest lists it.
-        let known = bases.iter().map(|base| &base.path).chain(listed.keys());
-        for relative in known.filter(|path| is_safe(path)).cloned().collect::<BTreeSet<String>>() {
-            if !paths.contains(&relative) && is_file_below(top, &relative)? {
-                self.others.remove(&relative);
-                paths.insert(relative);
+        for relative in known {
+            if !paths.contains(relative) && is_file_below(top, relative)? {
+                self.others.remove(relative);
+                paths.insert(relative.clone());
             }
+        }
+        let places = Places::of_export(paths.iter().map(String::as_str));
+        let is_hidden = |path: &String| !known.contains(path) && places.of(path) == Err(Reason::Hidden);
+        let (hidden, paths): (BTreeSet<String>, BTreeSet<String>) = paths.iter().cloned().partition(is_hidden);
+        for relative in hidden {
+            self.note(top, &relative, false)?;
+            self.others.insert(relative);
         }
         Ok(paths)
     }
@@ -180,10 +239,14 @@ impl Look {
 
     /// Finds out what the files are, and returns the MCP servers that they and the manifest say. A file that was synced before
     /// keeps its name and URI, whatever came to lie beside it.
-    fn understand(&mut self, files: Vec<File>, bases: &[Base]) -> Result<Vec<Found>> {
+    fn understand(&mut self, files: Vec<File>, bases: &[Base], known: &BTreeSet<String>) -> Result<Vec<Found>> {
         let bases: HashMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
-        let places: Vec<_> = files.iter().map(|file| places.of(&file.relative).ok()).collect();
+        let place = |file: &File| match known.contains(&file.relative) {
+            true => places.named(&file.relative).ok(),
+            false => places.of(&file.relative).ok(),
+        };
+        let places: Vec<_> = files.iter().map(place).collect();
         let mut kept = KeptFiles::default();
         kept.list(self.listed_servers.clone(), manifest::FILE);
         let Understood { items, same, left_out, clashes, kept, .. } =

@@ -14,7 +14,7 @@ use super::report::Report;
 use super::servers;
 use super::write::{self, Outcome};
 use super::{approval, unchanged};
-use crate::content::GROUP;
+use crate::content::{GROUP, stored};
 use crate::disk::{self, FolderLock};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
@@ -52,7 +52,8 @@ impl Operation for Sync {
         the last sync, the other gets; where both changed an item, their changes are merged line by \
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
-        1.\n\nFiles that ignore files name, links, and what is no item are let be. To share a project, \
+        1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), links, files with \
+        conflict markers, and what is no item are let be. To share a project, \
         commit the folder, and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",
@@ -186,8 +187,11 @@ impl Sync {
             Some(known) => context.store.read(|db| syncs::bases(db, known.id))?,
             None => Vec::new(),
         };
-        let servers = context.store.read(|db| servers::keys(db, &project))?;
-        let mut look = folder::look(top, &bases, context)?;
+        let (servers, stored) = context.store.read(|db| {
+            let stored = stored::all(db, &project, &stored::rows(db, &project)?)?;
+            Ok((servers::keys(db, &project)?, stored))
+        })?;
+        let mut look = folder::look(top, &bases, &stored, context)?;
         servers::take(&mut look, &bases, &servers)?;
         if dry {
             let plan = context.read(|db, project| Plan::new(db, project, &look, &bases))?;

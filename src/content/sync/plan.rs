@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of};
 use super::listing::Listing;
+use super::moves;
 use super::names::{self, Names};
 use super::servers;
 use super::step::{Act, Step};
 use crate::content::export::layout::Layout;
+use crate::content::import::conflict;
 use crate::content::import::manifest::{Entry, Origin, What};
 use crate::content::import::server_item;
 use crate::content::merge::{self, Content, Outcome, Side, Version};
@@ -33,6 +35,8 @@ pub(super) struct Plan {
     pub(super) listings: Vec<Listing>,
     /// The names of MCP servers that are switched off, since others brought or changed them.
     pub(super) switched_off: Vec<String>,
+    /// The paths that bases had whose files were moved in the folder, and those bases.
+    pub(super) moved: (Vec<String>, Vec<Base>),
     /// Whether the folder gets its first manifest.
     pub(super) first_manifest: bool,
 }
@@ -47,7 +51,19 @@ impl Plan {
         let rows = stored::rows(db, project)?;
         let stored = stored::all(db, project, &rows)?;
         let mut names = Names::of(&stored);
-        let (mut ours, listed) = paths(stored, look, bases);
+        let (bases, left) = moves::followed(db, look, bases)?;
+        let mut given_up = HashSet::new();
+        let prompts = stored.iter().filter(|stored| stored.entry.what.is_prompt());
+        let prompts: HashMap<String, &Stored> = prompts.map(|stored| (stored.key(), stored)).collect();
+        for base in &bases {
+            if let Some(ours) = prompts.get(&base.item)
+                && moves::gives_up(db, look, base, ours)?
+            {
+                given_up.insert(base.path.as_str());
+            }
+        }
+        let known: Vec<&Base> = bases.iter().filter(|base| !given_up.contains(base.path.as_str())).collect();
+        let (mut ours, listed) = paths(stored, look, &known);
         let kept: BTreeMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let mut paths: BTreeSet<&str> = kept.keys().copied().collect();
         paths.extend(look.items.keys().map(String::as_str));
@@ -58,6 +74,9 @@ impl Plan {
         for path in paths {
             let (there, kept) = (look.items.get(path), kept.get(path).copied());
             let mut step = step(db, project, path, there, ours.remove(path), kept, look)?;
+            if given_up.contains(path) && step.ours.is_none() && matches!(step.act, Act::ProposeDeleteFile) {
+                step.act = Act::DeleteFile;
+            }
             if let Some(why) = names.refuse(&step, there) {
                 step.act = Act::LetBe(why);
             }
@@ -68,7 +87,9 @@ impl Plan {
         let first_manifest = !look.has_manifest;
         let Folder { writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
         let switched_off = servers::switched_off(&steps, look)?;
-        Ok(Self { steps, rows, writes, listings, switched_off, first_manifest })
+        let moved = if left.is_empty() { Vec::new() } else { bases.clone() };
+        let moved = (left, moved);
+        Ok(Self { steps, rows, writes, listings, switched_off, moved, first_manifest })
     }
 
     /// Whether anything is to be written to the folder.
@@ -90,7 +111,7 @@ impl Plan {
 
 /// Returns what stands here by path, and the paths that only the manifest can say anything of. What was synced before keeps
 /// its path; what is new goes to the file of the same name or URI, else to where an export puts it.
-fn paths(stored: Vec<Stored>, look: &Look, bases: &[Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
+fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String, Stored>, HashSet<String>) {
     let known: HashMap<&str, &str> = bases.iter().map(|base| (base.item.as_str(), base.path.as_str())).collect();
     let known_paths: HashSet<&str> = known.values().copied().collect();
     let (mut by_name, mut by_uri) = (HashMap::new(), HashMap::new());
@@ -166,6 +187,11 @@ fn step(
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
             Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
                 Act::LetBe(SAYS_MORE.to_owned())
+            }
+            Act::Take | Act::Merge(..) | Act::ProposeChange(_) | Act::ProposeDeleteFile
+                if there.is_some_and(There::is_unmerged) =>
+            {
+                Act::LetBe(conflict::WHY.to_owned())
             }
             act => act,
         },

@@ -8,6 +8,7 @@ use super::folder::Look;
 use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
+use crate::content::import::manifest;
 use crate::op::{Body, Reply, Table};
 use crate::plural;
 
@@ -85,6 +86,13 @@ impl Report<'_> {
             reply.details = rows.iter().map(|[action, item, path, why]| line(action, item, path, why)).collect();
             reply.hints.splice(0..0, plan.switched_off.iter().map(|name| switched_off(name)));
             reply.hints.splice(0..0, told("propose").map(|[_, item, path, why]| format!("{item} (`{path}`): {why}")));
+        }
+        if look.is_restored {
+            let when = if self.dry { "would be" } else { "was" };
+            reply.hints.push(format!(
+                "`{}` had lost what was synced with it; that {when} written to it again",
+                manifest::FILE
+            ));
         }
         let let_be = told("let be").map(|[_, _, path, why]| format!("`{path}` {why}; it was let be"));
         reply.warnings.extend(let_be);

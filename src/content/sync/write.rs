@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::folder::TEMPORARY;
+use super::folder::{ANEW, TEMPORARY};
 use super::listing::{self, Listed};
 use crate::content::import::manifest::{self, Manifest};
 use crate::content::import::server_item;
@@ -124,7 +124,7 @@ fn manifest(
     servers: &[&Write],
     outcome: &mut Outcome,
 ) -> Result<()> {
-    let before = Manifest::read(top)?;
+    let before = Manifest::read(top, ANEW)?;
     let is_new = before.is_none();
     let (mut files, mut listing) = before.map(|manifest| (manifest.files, manifest.servers)).unwrap_or_default();
     let mut differs = is_new;

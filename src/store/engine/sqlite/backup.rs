@@ -103,7 +103,7 @@ pub(in crate::store::engine) fn publish(
     connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
     connection.close().map_err(|(_, error)| Error::from(error))?;
     if checked {
-        check_copy(&copy, to, progress)?;
+        check_copy(&copy, database, progress)?;
     }
     sync(&copy)?;
     progress.go_on()?;
@@ -222,12 +222,20 @@ fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     }
 }
 
-/// Opens the copy that is going to be `to` as a stranger would, and looks through all of it.
-fn check_copy(copy: &Path, to: &Path, progress: &Progress<'_>) -> Result<()> {
+/// Opens a copy of `database` as a stranger would, and looks through all of it. What is damaged in it is damaged there.
+fn check_copy(copy: &Path, database: &Path, progress: &Progress<'_>) -> Result<()> {
     open::check_header(copy)?;
     let connection = connect::connect(copy, Access::Writable, READER_CACHE, false)?;
-    schema::check(&connection, schema::SCHEMA_VERSION, to)?;
-    refuse(check::inspect(Link::Sqlite(&connection), progress)?.faults().next(), to)
+    schema::check(&connection, schema::SCHEMA_VERSION, database)?;
+    match check::inspect(Link::Sqlite(&connection), progress)?.faults().next() {
+        None => Ok(()),
+        Some(fault) => {
+            let what = format!("The database `{}` is damaged, and no backup was written: {fault}", database.display());
+            Err(Error::new(Code::NotDatabase, what).hint(
+                "`mcpkg check --deep` names all that is damaged; `mcpkg restore FILE` brings back an older backup",
+            ))
+        }
+    }
 }
 
 fn refuse(fault: Option<&str>, path: &Path) -> Result<()> {

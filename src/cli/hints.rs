@@ -1,0 +1,103 @@
+//! Commands in what people are told: they name the project and the database that the command line named by flags, so that what
+//! is copied reaches the same.
+
+use crate::error::Error;
+use crate::op::Reply;
+use crate::redact::redact;
+use crate::shell;
+
+/// The commands that are of no project.
+const OF_NO_PROJECT: [&str; 12] = [
+    "access",
+    "backup",
+    "check",
+    "client",
+    "compact",
+    "completions",
+    "demo",
+    "init",
+    "man",
+    "move",
+    "project",
+    "restore",
+];
+
+/// What a command line said by its flags.
+#[derive(Clone, Default)]
+pub(super) struct Flags {
+    db: Option<String>,
+    project: Option<String>,
+}
+
+impl Flags {
+    /// Returns those of a line with this `--db` and `--project`. An address with a password in it is told to nobody.
+    pub(super) fn new(db: Option<&str>, project: Option<&str>) -> Self {
+        let db = db.filter(|db| redact(db) == *db).map(|db| format!(" --db {}", shell::quote(db)));
+        Self { db, project: project.map(|project| format!(" --project {}", shell::quote(project))) }
+    }
+
+    fn are_none(&self) -> bool {
+        self.db.is_none() && self.project.is_none()
+    }
+
+    /// Returns a reply whose commands say the same.
+    pub(super) fn in_reply(&self, mut reply: Reply) -> Reply {
+        if !self.are_none() {
+            reply.hints.iter_mut().chain(&mut reply.warnings).for_each(|text| *text = self.said_in(text));
+        }
+        reply
+    }
+
+    /// Returns a failure whose commands say the same.
+    pub(super) fn in_error(&self, error: Error) -> Error {
+        if self.are_none() { error } else { error.with_hints(|hint| self.said_in(hint)) }
+    }
+
+    /// Says the flags in each command of mcpkg's that stands between backticks and does not name them itself.
+    fn said_in(&self, text: &str) -> String {
+        const START: &str = "`mcpkg ";
+        let mut said = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(START) {
+            let (before, command) = rest.split_at(at + START.len() - 1);
+            let end = command.find('`').unwrap_or(command.len());
+            said.push_str(before);
+            let words = &command[..end];
+            let names = |flags: &[&str]| words.split(' ').any(|word| flags.contains(&word));
+            let of_project =
+                words.split(' ').find(|word| !word.is_empty()).is_some_and(|word| !OF_NO_PROJECT.contains(&word));
+            said.extend(self.db.as_deref().filter(|_| !names(&["--db"])));
+            said.extend(self.project.as_deref().filter(|_| of_project && !names(&["--project", "-p"])));
+            rest = command;
+        }
+        said + rest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_what_the_line_named() {
+        let flags = Flags::new(Some("my db"), Some("b"));
+        for (hint, said) in [
+            (
+                "`mcpkg prompt restore x 1` brings it back",
+                "`mcpkg --db 'my db' --project b prompt restore x 1` brings it back",
+            ),
+            (
+                "`mcpkg evolve list`, then `mcpkg sync`",
+                "`mcpkg --db 'my db' --project b evolve list`, then `mcpkg --db 'my db' --project b sync`",
+            ),
+            ("`mcpkg deploy --project b`", "`mcpkg --db 'my db' deploy --project b`"),
+            ("`mcpkg project list` shows them", "`mcpkg --db 'my db' project list` shows them"),
+            ("`mcpkg --db x check`", "`mcpkg --db x check`"),
+            ("name the folder of `mcpkg`", "name the folder of `mcpkg`"),
+        ] {
+            assert_eq!(flags.said_in(hint), said);
+        }
+        assert_eq!(Flags::default().said_in("`mcpkg sync`"), "`mcpkg sync`");
+        assert_eq!(Flags::new(Some("postgres://me:secret@host/db"), None).said_in("`mcpkg sync`"), "`mcpkg sync`");
+    }
+}

@@ -1,0 +1,53 @@
+//! Texts in which a merge of version control is not finished.
+
+/// Why such a file is let be, said of it.
+pub const WHY: &str = "is unmerged: conflict markers of version control stand in it";
+
+/// Whether lines of a text are the markers between which git, and what follows it, leaves both sides of a conflict. Where a fence
+/// stands right above them they are an example.
+pub fn is_in(text: &[u8]) -> bool {
+    let mut sides = 0;
+    let mut above: &[u8] = b"";
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+        let line = rest[..end].trim_ascii_end();
+        rest = &rest[end..];
+        sides = match sides {
+            _ if line.starts_with(b"<<<<<<< ") => usize::from(!is_fence(above)),
+            1 if line == b"=======" => 2,
+            2 if line.starts_with(b">>>>>>> ") => return true,
+            sides => sides,
+        };
+        above = line;
+    }
+    false
+}
+
+fn is_fence(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.starts_with(b"```") || line.starts_with(b"~~~")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_three_markers_at_the_beginnings_of_lines_are_a_conflict() {
+        let conflict = "one\n<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n";
+        assert!(is_in(conflict.as_bytes()));
+        assert!(is_in(conflict.replace('\n', "\r\n").as_bytes()));
+        assert!(is_in(conflict.replace("=======", "||||||| base\nbase\n=======").as_bytes()), "diff3");
+        for text in [
+            "",
+            "Title\n=======\n",
+            "<<<<<<< HEAD\n=======\n",
+            "<<<<<<< a\n>>>>>>> b\n",
+            &conflict.replace("<<<", " <<<"),
+            &conflict.replace("one", "```"),
+        ] {
+            assert!(!is_in(text.as_bytes()), "{text}");
+        }
+    }
+}

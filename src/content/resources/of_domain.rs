@@ -1,0 +1,77 @@
+//! Resources that a domain has, such as `mcpkg://prompt/NAME`, as the tool `read_resource` answers them: what resources/read hands
+//! out under a URI is read by it too. Those that are no rows belong to groups of tools of their own, which read them.
+
+use super::show::Found;
+use crate::content::answer;
+use crate::error::Result;
+use crate::op::{Asked, Contents, Context};
+use crate::store::Db;
+use crate::store::blobs::{self, Blob, Verify};
+
+/// Returns what a domain has under a URI, where there is such a thing.
+///
+/// # Errors
+/// `E_TOO_LARGE`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<Found>> {
+    for resource in crate::resources().filter(|resource| resource.live.is_none()) {
+        let Some(values) = resource.values(uri) else { continue };
+        let asked = Asked { db, selection: &context.selection, uri, values, max_answer: context.max_answer };
+        let mut taken = Taken { uri, max_answer: context.max_answer, found: None };
+        if (resource.read)(&asked, &mut taken)? {
+            let found = taken.found.map(|found| Found { name: resource.name.to_owned(), ..found });
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// Takes what a domain hands over.
+struct Taken<'u> {
+    uri: &'u str,
+    max_answer: u64,
+    found: Option<Found>,
+}
+
+impl Taken<'_> {
+    fn take(&mut self, mime_type: Option<&str>, is_text: bool, bytes: Vec<u8>) {
+        self.found = Some(Found {
+            uri: self.uri.to_owned(),
+            name: String::new(),
+            mime_type: mime_type.map(str::to_owned),
+            size: i64::try_from(bytes.len()).unwrap_or(i64::MAX),
+            is_text,
+            bytes,
+        });
+    }
+
+    fn check(&self, size: u64, shell: &dyn Fn() -> String) -> Result<()> {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        answer::check_size(size, self.max_answer, || format!("Resource '{}'", self.uri), shell)
+    }
+}
+
+impl Contents for Taken<'_> {
+    fn text(&mut self, mime_type: Option<&str>, text: &str, shell: &dyn Fn() -> String) -> Result<()> {
+        self.check(text.len() as u64, shell)?;
+        self.take(mime_type, true, text.as_bytes().to_vec());
+        Ok(())
+    }
+
+    fn blob(
+        &mut self,
+        db: &Db<'_>,
+        mime_type: Option<&str>,
+        is_text: bool,
+        blob: Blob<'_>,
+        shell: &dyn Fn() -> String,
+    ) -> Result<()> {
+        self.check(blob.size, shell)?;
+        let mut bytes = Vec::new();
+        blobs::stream(db, blob, Verify::Checksum, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        self.take(mime_type, is_text, bytes);
+        Ok(())
+    }
+}

@@ -1,0 +1,83 @@
+//! Files of prompts that lie elsewhere since the prompt was renamed, here or in the folder.
+
+use std::collections::{HashMap, HashSet};
+
+use super::folder::{Look, There, entry_of};
+use super::plan::plain;
+use crate::content::export::layout::own_path;
+use crate::content::import::manifest::{Entry, What};
+use crate::content::stored::Stored;
+use crate::error::Result;
+use crate::store::prompts::Attributes;
+use crate::store::syncs::Base;
+use crate::store::{Db, blobs};
+
+/// Returns `bases`, those of files that were moved in the folder at their new paths, and the old paths of these: a prompt's file is
+/// gone, and one that came says the same.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Vec<String>)> {
+    let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
+    let new: Vec<(&String, &There)> = look
+        .items
+        .iter()
+        .filter(|(path, there)| there.entry.what.is_prompt() && !there.listed && !known.contains(path.as_str()))
+        .collect();
+    let (mut bases, mut left) = (bases.to_vec(), Vec::new());
+    if new.is_empty() {
+        return Ok((bases, left));
+    }
+    let mut moves: HashMap<&String, Vec<usize>> = HashMap::new();
+    for (at, base) in bases.iter().enumerate().filter(|(_, base)| is_gone(look, &base.path)) {
+        let Some((entry, sha256)) = settled(db, base)? else { continue };
+        let is_same = |there: &There| said(&there.entry) == said(&entry) && there.content.sha256() == sha256;
+        let mut same = new.iter().filter(|(_, there)| is_same(there));
+        if let (Some((path, _)), None) = (same.next(), same.next()) {
+            moves.entry(path).or_default().push(at);
+        }
+    }
+    for (path, at) in moves {
+        // Which of several it was nobody can tell.
+        if let [at] = at[..] {
+            left.push(std::mem::replace(&mut bases[at].path, path.clone()));
+        }
+    }
+    Ok((bases, left))
+}
+
+/// Whether the renamed item `ours` gives its file up, which is as it was synced, for one that has its new name.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub(super) fn gives_up(db: &Db<'_>, look: &Look, base: &Base, ours: &Stored) -> Result<bool> {
+    let Some(there) = look.items.get(&base.path).filter(|there| !there.listed) else { return Ok(false) };
+    let Some((entry, sha256)) = settled(db, base)? else { return Ok(false) };
+    let new = own_path(&ours.entry).filter(|new| is_gone(look, new));
+    Ok(ours.entry.what.is_prompt()
+        && ours.entry.name != entry.name
+        && own_path(&entry).as_ref() == Some(&base.path)
+        && new.is_some_and(|new| new != base.path)
+        && plain(&there.entry) == entry
+        && there.content.sha256() == sha256)
+}
+
+fn is_gone(look: &Look, path: &str) -> bool {
+    !look.items.contains_key(path) && !look.let_be.contains_key(path) && !look.others.contains(path)
+}
+
+/// Returns what both had of a prompt that stands in a file of its own, and about which nobody is asked.
+fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
+    let version = base.version.as_ref().filter(|_| !base.listed && base.proposal.is_none());
+    let entry = entry_of(base).filter(|entry| entry.what.is_prompt());
+    let Some((entry, (_, blob))) = entry.zip(version) else { return Ok(None) };
+    Ok(Some((entry, blobs::sha256(db, *blob)?)))
+}
+
+/// What a prompt's file says besides its place.
+fn said(entry: &Entry) -> Option<Attributes> {
+    match &entry.what {
+        What::Prompt(attributes) => Some(Attributes { file: None, ..attributes.clone() }),
+        _ => None,
+    }
+}

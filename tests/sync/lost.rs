@@ -1,0 +1,224 @@
+//! What a sync does not take, and what it does not lose.
+
+use std::fs;
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use crate::support::Scratch;
+
+fn text(scratch: &Scratch, path: &str) -> String {
+    fs::read_to_string(scratch.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn is_there(scratch: &Scratch, path: &str) -> bool {
+    scratch.path().join(path).exists()
+}
+
+fn uris(scratch: &Scratch, project: &str) -> Vec<String> {
+    let list = scratch.json(&["-p", project, "resource", "list"]);
+    list["resources"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|row| row["uri"].as_str().expect("a URI").to_owned())
+        .collect()
+}
+
+fn proposals(scratch: &Scratch) -> usize {
+    scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().map_or(0, Vec::len)
+}
+
+/// Another home that is synced with the same folder.
+fn another(scratch: &Scratch) -> Scratch {
+    let other = Scratch::with_project();
+    other.ok(&["sync", &scratch.path().join("team").display().to_string()]);
+    other
+}
+
+#[test]
+fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["resource", "create", "own", "file:///.config/own", "own\n"]);
+    scratch.ok(&["resource", "create", "log", "file:///own.log", "log\n"]);
+    scratch.ok(&["sync", "team"]);
+    assert_eq!(text(&scratch, "team/.config/own"), "own\n");
+    for (path, content) in [
+        ("team/.env", "TOKEN=x"),
+        ("team/.ssh/id_rsa", "key"),
+        ("team/.config/other", "no"),
+        ("team/node_modules/a/index.js", "js"),
+        ("team/node_modules/a/SKILL.md", "---\nname: a\ndescription: d\n---\nno\n"),
+        ("team/.gitignore", "*.log\n"),
+        ("team/build.log", "noise"),
+        ("team/docs/a.md", "taken"),
+    ] {
+        scratch.file(path, content);
+    }
+    scratch.ok(&["sync"]);
+    let mut taken = ["file:///.config/own", "file:///docs/a.md", "file:///own.log"];
+    assert_eq!(uris(&scratch, "p"), {
+        taken.sort_unstable();
+        taken
+    });
+    // What the project has goes on both ways, whatever its name is.
+    scratch.file("team/.config/own", "theirs\n");
+    scratch.file("team/own.log", "theirs\n");
+    scratch.ok(&["sync"]);
+    for name in ["own", "log"] {
+        assert_eq!(scratch.ok(&["resource", "show", name]), "theirs\n");
+    }
+    scratch.ok(&["sync", "--check"]);
+    // Another home has what the manifest lists, and an import of the folder takes no more.
+    assert!(uris(&another(&scratch), "p").contains(&"file:///.config/own".to_owned()));
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["-p", "q", "import", "team"]);
+    let imported = uris(&scratch, "q");
+    assert!(
+        !imported
+            .iter()
+            .any(|uri| [".env", "id_rsa", "node_modules", "build.log", "other"].iter().any(|part| uri.contains(part))),
+        "{imported:?}"
+    );
+    assert!(imported.contains(&"file:///docs/a.md".to_owned()), "{imported:?}");
+    // An export comes back whole, also from where ignore files name its files.
+    scratch.file(".gitignore", "*.log\n*.md\n");
+    scratch.ok(&["prompt", "create", "described", "Say it.\n", "-d", "Said"]);
+    scratch.ok(&["export", "out"]);
+    scratch.ok(&["project", "create", "r"]);
+    scratch.ok(&["-p", "r", "import", "out"]);
+    assert_eq!(uris(&scratch, "r"), uris(&scratch, "p"));
+    let shown = |project| scratch.json(&["-p", project, "prompt", "show", "described", "--raw"]);
+    assert_eq!(shown("r")["description"], "Said");
+    assert_eq!(shown("r")["content"], shown("p")["content"]);
+}
+
+/// A project whose items need the manifest, synced with `team`.
+fn listed() -> Scratch {
+    let scratch = Scratch::with_project();
+    let create =
+        ["resource", "create", "schema", "db://schema/v1", "select 1;\n", "-d", "The schema", "-m", "text/x-sql"];
+    scratch.ok(&create);
+    scratch.ok(&["mcp", "add", "a", "-e", "A_TOKEN", "--", "npx", "-y", "a"]);
+    scratch.ok(&["prompt", "create", "review", "Review it.\n"]);
+    scratch.ok(&["sync", "team"]);
+    scratch
+}
+
+const MANIFEST: &str = "team/mcpkg.export.json";
+
+fn schema(scratch: &Scratch) -> [Value; 4] {
+    let shown = scratch.json(&["resource", "show", "db://schema/v1"]);
+    let list = scratch.json(&["resource", "list"]);
+    [
+        shown["uri"].clone(),
+        shown["text"].clone(),
+        shown["mime_type"].clone(),
+        list["resources"][0]["description"].clone(),
+    ]
+}
+
+#[test]
+fn a_manifest_that_is_lost_is_written_anew() {
+    let scratch = listed();
+    let (manifest, before) = (text(&scratch, MANIFEST), schema(&scratch));
+    assert_eq!(before[3], "The schema");
+    let servers = scratch.json(&["mcp", "list"]);
+    for lost in [None, Some("{ \"version\": 1, \"files\": {} }\n")] {
+        match lost {
+            None => fs::remove_file(scratch.path().join(MANIFEST)).expect("gone"),
+            // One side of a conflict, taken as a whole.
+            Some(other) => drop(scratch.file(MANIFEST, serde_less(&manifest, other))),
+        }
+        // What changed meanwhile goes on.
+        scratch.file("team/mcpkg.files/schema", format!("select {};\n", lost.map_or(2, str::len)));
+        let ran = scratch.run(&["sync"]);
+        assert_eq!(ran.status, 0, "{ran}");
+        assert!(ran.stderr.contains("had lost what was synced with it; that was written to it again"), "{ran}");
+        assert_eq!(text(&scratch, MANIFEST), manifest);
+        let after = schema(&scratch);
+        assert_eq!([&after[0], &after[2], &after[3]], [&before[0], &before[2], &before[3]]);
+        assert_ne!(after[1], before[1]);
+        assert_eq!(proposals(&scratch), 0);
+        scratch.ok(&["sync", "--check"]);
+    }
+    assert_eq!(scratch.json(&["mcp", "list"]), servers);
+}
+
+/// Returns the manifest without its files, or `other` where it is no JSON.
+fn serde_less(manifest: &str, other: &str) -> String {
+    let Ok(mut value) = serde_json::from_str::<Value>(manifest) else { return other.to_owned() };
+    value["files"] = serde_json::json!({});
+    format!("{value:#}\n")
+}
+
+#[test]
+fn what_is_unmerged_is_let_be() {
+    const CONFLICT: &str = "<<<<<<< HEAD\nours\n=======\ntheirs\n>>>>>>> main\n";
+    let scratch = listed();
+    let manifest = text(&scratch, MANIFEST);
+    scratch.file(MANIFEST, format!("{{\n{CONFLICT}}}\n"));
+    let ran = scratch.run(&["sync"]);
+    assert!(
+        ran.status == 2 && ran.stderr.contains("is unmerged") && ran.stderr.contains("`git checkout --theirs -- "),
+        "{ran}"
+    );
+    scratch.file(MANIFEST, "{");
+    let ran = scratch.run(&["sync"]);
+    assert!(ran.stderr.contains("remove the file: `mcpkg sync` writes it anew"), "{ran}");
+    scratch.file(MANIFEST, &manifest);
+    let review = "team/.claude/commands/review.md";
+    scratch.file(review, CONFLICT);
+    scratch.file("team/new.md", CONFLICT);
+    assert_snapshot!(scratch.run(&["sync"]), @r"
+    status: 1
+    --- stdout
+    Synced project 'p' with <SCRATCH>/team: nothing to do
+    --- stderr
+    warning: `.claude/commands/review.md` is unmerged: conflict markers of version control stand in it; it was let be
+    warning: `new.md` is unmerged: conflict markers of version control stand in it; it was let be
+    ");
+    assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Review it.\n");
+    assert_eq!(text(&scratch, review), CONFLICT);
+    let ran = scratch.run(&["import", "team"]);
+    assert!(ran.status == 1 && ran.stderr.contains("`new.md` is unmerged"), "{ran}");
+    assert_eq!(uris(&scratch, "p"), ["db://schema/v1"]);
+    // Resolved, they are changes as any other.
+    scratch.file(review, "Ours and theirs.\n");
+    scratch.file("team/new.md", "Both\n");
+    scratch.ok(&["sync"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Ours and theirs.\n");
+}
+
+#[test]
+fn the_file_of_a_prompt_follows_its_name() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "one", "One.\n", "-d", "First"]);
+    scratch.file("repo/.claude/commands/two.md", "---\ndescription: Second\n---\nTwo.\n");
+    scratch.ok(&["import", "repo"]);
+    scratch.ok(&["sync", "team"]);
+    let other = another(&scratch);
+    scratch.ok(&["prompt", "rename", "one", "first"]);
+    scratch.ok(&["prompt", "rename", "two", "second"]);
+    scratch.ok(&["prompt", "create", "one", "Another.\n"]);
+    scratch.ok(&["sync"]);
+    let file = |name: &str| text(&scratch, &format!("team/.claude/commands/{name}.md"));
+    assert!(file("first").contains("One.") && file("first").contains("First"), "{}", file("first"));
+    assert_eq!(file("one"), "Another.\n");
+    assert!(file("second").contains("Second"));
+    assert!(!is_there(&scratch, "team/.claude/commands/two.md") && !is_there(&scratch, "team/mcpkg.files"));
+    assert!(!text(&scratch, MANIFEST).contains("second"), "it says nothing that the files say");
+    scratch.ok(&["sync", "--check"]);
+    // Elsewhere the prompt is renamed, and nothing is proposed.
+    other.ok(&["sync"]);
+    assert_eq!(other.ok(&["prompt", "show", "second"]), "Two.\n");
+    assert_eq!(other.run(&["prompt", "show", "two"]).status, 1);
+    assert!(other.ok(&["prompt", "history", "second"]).contains("create"));
+    assert_eq!(proposals(&other), 0);
+    other.ok(&["sync", "--check"]);
+    // What was changed in the folder as well stays where it is, so that nothing of it is lost.
+    scratch.ok(&["prompt", "rename", "second", "last"]);
+    scratch.file("team/.claude/commands/second.md", "---\ndescription: Second\n---\nTwo, edited.\n");
+    scratch.ok(&["sync"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "last"]), "Two, edited.\n");
+}
