@@ -56,6 +56,20 @@ fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadat
     Ok((file, metadata))
 }
 
+/// Whether a file that is open has no name any more.
+pub fn is_gone(file: &File) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        false
+    }
+}
+
 /// Reads a regular file of at most `limit` bytes, through links.
 ///
 /// # Errors

@@ -4,7 +4,7 @@ mod resolved;
 
 use std::borrow::Cow;
 
-pub use resolved::{HIDDEN, Secrets, learn};
+pub use resolved::{HIDDEN, SHORTEST as SHORTEST_HIDDEN, Secrets, learn};
 
 /// How an access key begins. After it stand its id, 12 hex digits, `_`, and its secret.
 const KEY: &str = "mcpkg_";
@@ -14,6 +14,12 @@ const KEY_ID: usize = 12;
 /// of secrets that this process resolved.
 pub fn redact(text: &str) -> String {
     redacted(text).into_owned()
+}
+
+/// As [`redact`], of the beginning and the end of a text: what stands at the cut and may be a part of a secret goes too.
+pub fn redact_at_cut(head: &str, tail: &str) -> (String, String) {
+    let (head, tail) = resolved::hidden_at_cut(head, tail);
+    (redact(&head), redact(&tail))
 }
 
 /// As [`redact`], without a copy of a text that has nothing to take out.
@@ -31,8 +37,7 @@ fn urls(text: &str) -> String {
     for part in parts {
         let word = part.find(|c: char| c.is_whitespace() || c == '\'' || c == '"').unwrap_or(part.len());
         let (host, rest) = part.split_at(host_end(&part[..word]));
-        // With ssh and a database, a name alone is a user's; elsewhere it is as often a token.
-        let names_user = ["ssh", "postgres", "postgresql"].iter().any(|scheme| safe.ends_with(scheme));
+        let names_user = names_user(&safe);
         safe.push_str("://");
         match host.rsplit_once('@') {
             Some((user, host)) if user.contains(':') || !names_user => safe.extend([HIDDEN, "@", host]),
@@ -41,6 +46,14 @@ fn urls(text: &str) -> String {
         safe.push_str(rest);
     }
     safe
+}
+
+/// Whether in an address that begins with what ends `before` a name alone, before the host, is a user's: with ssh and a database.
+/// Elsewhere it is as often a token.
+pub fn names_user(before: &str) -> bool {
+    ["ssh", "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv"]
+        .iter()
+        .any(|scheme| before.ends_with(scheme))
 }
 
 /// Returns where the host of an address ends, which begins with the name and password before it.

@@ -53,6 +53,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(matches) => matches,
         Err(mut error) => {
             point_to_option(&mut error, &arguments);
+            point_to_command(&mut error);
             return usage(&error, &arguments);
         }
     };
@@ -229,6 +230,23 @@ fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
         let tip = format!("write '--{option} {word}'").into();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
+}
+
+/// Commands that are named for a word that is the last one of them all.
+const NAMED: usize = 4;
+
+/// Adds to an error about a word such as `install`, which commands end with, which those are: what it is about comes first.
+fn point_to_command(error: &mut clap::Error) {
+    use clap::error::{ContextKind, ContextValue, ErrorKind};
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let named: Vec<String> = tree::ending_with(word).map(|entry| format!("'mcpkg {}'", entry.cli.join(" "))).collect();
+    if error.kind() != ErrorKind::InvalidSubcommand || named.is_empty() {
+        return;
+    }
+    let more = if named.len() > NAMED { format!(", and {} more", named.len() - NAMED) } else { String::new() };
+    let tip = format!("what it is about comes first: {}{more}", named[..named.len().min(NAMED)].join(", ")).into();
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }
 
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.

@@ -31,6 +31,9 @@ const BESIDE: usize = 48;
 /// The time between two looks at whether the person gave up in place of an answer.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// Columns of a terminal of which nothing says how many it has.
+const USUAL_WIDTH: u16 = 80;
+
 /// Where a command's answers go, and how they look.
 #[derive(Clone, Copy)]
 pub(super) struct Output {
@@ -93,8 +96,7 @@ impl Output {
                 }
             }
             Body::Table(table) if terminal => {
-                let width = terminal_width();
-                let text = present::aligned(&table, width);
+                let text = present::aligned(&table, Some(terminal_width()));
                 let (heading, rows) = text.split_once('\n').unwrap_or((&text, ""));
                 self.print(&format!("{BOLD}{heading}{BOLD:#}\n{rows}"))?;
             }
@@ -383,8 +385,15 @@ fn beginning(what: &str) -> String {
     console::truncate_str(&cell(what), columns.saturating_sub(BESIDE).max(8), "…").into_owned()
 }
 
-fn terminal_width() -> Option<u16> {
-    console::Term::stdout().size_checked().map(|(_, columns)| columns)
+/// Returns how many columns the terminal has: one that does not know its size says nothing, or 0, and not always of its rows too.
+fn terminal_width() -> u16 {
+    #[cfg(unix)]
+    let columns = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| size.ws_col);
+    #[cfg(not(unix))]
+    let columns = console::Term::stdout().size_checked().map(|(_, columns)| columns);
+    let is_known = |columns: &u16| *columns > 0;
+    let told = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).filter(is_known);
+    columns.filter(is_known).or_else(told).unwrap_or(USUAL_WIDTH)
 }
 
 fn colored_diff(text: &str) -> String {

@@ -78,6 +78,14 @@ pub(super) fn meant(arguments: &[OsString]) -> Option<&'static Entry> {
     shell_operations().filter(is_meant).max_by_key(|entry| entry.cli.len())
 }
 
+/// Returns the operations whose command has other words before `word`, its last one or that by another name.
+pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
+    let ends = move |entry: &&Entry| {
+        entry.cli.len() > 1 && entry.cli.last().into_iter().chain(entry.aliases).any(|name| *name == word)
+    };
+    shell_operations().filter(ends)
+}
+
 fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::operations().filter(|entry| entry.faces.shell())
 }

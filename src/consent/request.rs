@@ -18,8 +18,8 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::{Body, Caller, Confirmation, Context};
-use crate::store::Db;
 use crate::store::consents::{self, Binding, New, Request, State};
+use crate::store::{DAMAGED, Db};
 
 /// How long a request waits for a decision: an hour.
 pub const DECIDE_WITHIN: Millis = 60 * 60_000;
@@ -259,9 +259,9 @@ pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     Ok(request)
 }
 
-/// Returns the lines that say what a request does.
+/// Returns the lines that say what a request does. Where they are damaged a line says so: nobody consents to nothing.
 pub fn effects(request: &Request) -> Vec<String> {
-    serde_json::from_str(&request.effects).unwrap_or_default()
+    serde_json::from_str(&request.effects).unwrap_or_else(|_| vec![DAMAGED.to_owned()])
 }
 
 /// Whether a person sits at the caller's own terminal and can be asked there.

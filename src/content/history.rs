@@ -140,7 +140,7 @@ fn history(context: &Context, kind: Kind, name: &str) -> Result<Reply> {
         .iter()
         .map(|revision| {
             let mut data = answer::serialize(revision)?;
-            data["attributes"] = serde_json::from_str(&revision.attributes).unwrap_or_default();
+            data["attributes"] = blobs::shown_json(&revision.attributes);
             Ok(data)
         })
         .collect::<Result<_>>()?;
@@ -172,7 +172,7 @@ fn compared(context: &Context, kind: Kind, name: &str, from: Option<i64>, to: Op
     let mut text = String::new();
     // What surrounds the content is compared as JSON, a key a line.
     let attributes = |revision: &Revision| {
-        let mut value: Value = serde_json::from_str(&revision.attributes).unwrap_or_default();
+        let mut value = blobs::shown_json(&revision.attributes);
         if let Value::Object(map) = &mut value {
             map.insert("name".to_owned(), Value::from(revision.name.clone()));
         }

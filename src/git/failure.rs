@@ -48,12 +48,13 @@ pub(super) fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std
 }
 
 pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
-    let said = redact(stderr.text().trim());
-    let gist = gist(&said);
+    let said = stderr.redacted();
+    let said = said.trim();
+    let gist = gist(said);
     let more = json!({ "status": status.code(), "stderr": said });
     let error = Error::new(Code::GitFailed, format!("git {}: {gist}", subcommand(args)))
         .with_details(with(about(folder, args), more));
-    match is_of_disk(&said) {
+    match is_of_disk(said) {
         Some(hint) => error.hint(hint),
         None => error,
     }

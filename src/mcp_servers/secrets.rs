@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::Value;
 
 use super::expansion::{is_variable, without_defaults};
-use crate::redact::holds_token;
+use crate::redact::{holds_token, names_user};
 use crate::store::servers::{Definition, Part, Text};
 
 /// Words in the name of an option, of a part of an address or of a key that holds a secret.
@@ -124,6 +124,7 @@ impl Taking<'_, '_> {
         let (authority, path) = rest.split_at(end);
         let mut parts = Text::plain(format!("{scheme}://"));
         match authority.rsplit_once('@') {
+            Some((user, _)) if is_users_name(scheme, user) => parts.push(Part::Text(authority.to_owned())),
             Some((user, host)) => {
                 parts.push(self.variable("the address", user, "USERINFO"));
                 parts.push(Part::Text(format!("@{host}")));
@@ -249,6 +250,11 @@ fn before_value(header: &str) -> &str {
     let scheme =
         SCHEMES.iter().find(|scheme| value.trim_start().starts_with(**scheme)).map_or(0, |scheme| scheme.len());
     &header[..name.len() + 1 + blanks + scheme]
+}
+
+/// Whether what stands before the host of an address is the name of a user, and no secret.
+fn is_users_name(scheme: &str, user: &str) -> bool {
+    names_user(scheme) && !user.contains(':') && !holds_token(user)
 }
 
 fn has_secret_word(name: &str) -> bool {

@@ -167,6 +167,13 @@ fn secrets_in_addresses_and_arguments_become_references() {
         json!(["--header", "Authorization: Bearer ${MY_API_TOKEN}"])
     );
     assert_eq!(args(&["postgres://u:p@h/db"]), json!(["postgres://${MY_API_USERINFO}@h/db"]));
+    // The name of a database's user is none; elsewhere it is as often a token.
+    for plain in ["postgres://me@h/db", "--url=postgresql://me@h:5432/db?x=1", "ssh://git@h/o"] {
+        assert_eq!(args(&["--db", plain]), json!(["--db", plain]));
+    }
+    assert_eq!(args(&["https://me@h/db"]), json!(["https://${MY_API_USERINFO}@h/db"]));
+    assert_eq!(args(&[&format!("postgres://{TOKEN}@h/db")]), json!(["postgres://${MY_API_USERINFO}@h/db"]));
+    assert!(!args(&["postgres://me@h/db?password=pw"])[0].to_string().contains("pw"));
     assert_eq!(args(&[TOKEN, "--key", "${K}"]), json!(["${MY_API_ARGUMENT}", "--key", "${K}"]));
     let (entry, _) = safe(json!({ "command": "a", "oauth": { "clientSecret": "s" }, "timeout": 3 }), &[]);
     assert_eq!(entry, json!({ "type": "stdio", "command": "a", "timeout": 3 }));

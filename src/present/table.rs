@@ -77,12 +77,18 @@ fn cut(text: &str, width: usize, kept: Kept) -> Cow<'_, str> {
         fits
     };
     let keeps_end = kept == Kept::End || (kept == Kept::EndOfPath && !text.contains(' '));
+    // A character may be wider beside another one than alone, as an emoji is.
+    let is_wide = |text: &str| text.width() >= width;
     if keeps_end {
-        let end: usize = text.chars().rev().take_while(&mut fits).map(char::len_utf8).sum();
-        Cow::Owned(format!("{CUT}{}", &text[text.len() - end..]))
+        let size: usize = text.chars().rev().take_while(&mut fits).map(char::len_utf8).sum();
+        let mut end = text[text.len() - size..].chars();
+        while is_wide(end.as_str()) && end.next().is_some() {}
+        Cow::Owned(format!("{CUT}{}", end.as_str()))
     } else {
-        let start: String = text.chars().take_while(&mut fits).collect();
-        Cow::Owned(format!("{}{CUT}", start.trim_end()))
+        let size: usize = text.chars().take_while(&mut fits).map(char::len_utf8).sum();
+        let mut start = text[..size].chars();
+        while is_wide(start.as_str()) && start.next_back().is_some() {}
+        Cow::Owned(format!("{}{CUT}", start.as_str().trim_end()))
     }
 }
 
@@ -236,5 +242,6 @@ mod tests {
         assert_eq!(cut("日本語の説明", 6, Kept::Start), "日本…");
         assert_eq!(cut("a/日本語/e\u{301}x", 5, Kept::End), "…/e\u{301}x");
         assert_eq!(cut("short", 5, Kept::Start), "short");
+        assert_eq!(cut("⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}", 5, Kept::Start), "⚠\u{fe0f}⚠\u{fe0f}…");
     }
 }

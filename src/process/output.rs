@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::process::ExitStatus;
+use std::string::FromUtf8Error;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use crate::redact::{self, Secrets};
 
 /// How long output is waited for once a program has ended: something that it left running may hold the pipe open.
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
@@ -87,14 +90,49 @@ impl Printed {
 
     /// Returns the output as text, with a line that counts what was left out.
     pub fn text(&self) -> String {
-        let mut text = String::from_utf8_lossy(&self.head).into_owned();
-        if self.dropped > 0 {
-            text.push_str(&format!("\n... {} bytes left out ...\n", self.dropped));
-        }
-        let tail: Vec<u8> = self.tail.iter().copied().collect();
-        text.push_str(&String::from_utf8_lossy(&tail));
-        text
+        self.text_by(|text| text, |head, tail| (head.to_owned(), tail.to_owned()))
     }
+
+    /// As [`Printed::text`], without the values of secrets, nor a part of one at the cut.
+    pub fn text_without(&self, secrets: &Secrets) -> String {
+        self.text_by(|text| secrets.hidden_in(&text).into_owned(), |head, tail| secrets.hidden_at_cut(head, tail))
+    }
+
+    /// As [`Printed::text`], without what no log may show, nor a part of a secret at the cut.
+    pub fn redacted(&self) -> String {
+        self.text_by(|text| redact::redact(&text), redact::redact_at_cut)
+    }
+
+    /// Returns the output as text, to which `whole` is done, or `cut` to its beginning and its end where a part was left out.
+    fn text_by(&self, whole: impl Fn(String) -> String, cut: impl Fn(&str, &str) -> (String, String)) -> String {
+        let (front, back) = self.tail.as_slices();
+        let mut tail = [front, back].concat();
+        if self.dropped == 0 {
+            let bytes = [&self.head[..], &tail].concat();
+            let legible = |error: FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
+            return whole(String::from_utf8(bytes).unwrap_or_else(legible));
+        }
+        // What is left of a character at the cut could be no part of a secret's text.
+        let head = &self.head[..whole_end(&self.head)];
+        tail.drain(..tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count());
+        let left_out = self.size() - (head.len() + tail.len()) as u64;
+        let (head, tail) = cut(&String::from_utf8_lossy(head), &String::from_utf8_lossy(&tail));
+        format!("{head}\n... {left_out} bytes left out ...\n{tail}")
+    }
+}
+
+/// Returns where the last character that is whole ends.
+fn whole_end(bytes: &[u8]) -> usize {
+    let starts = |byte: &u8| byte & 0xc0 != 0x80;
+    let Some(back) = bytes.iter().rev().take(4).position(starts) else { return bytes.len() };
+    let start = bytes.len() - back - 1;
+    let size = match bytes[start] {
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0.. => 4,
+        _ => 1,
+    };
+    if size > back + 1 { start } else { bytes.len() }
 }
 
 /// Lets `feed` write on a thread of its own: the program may answer before it has read everything.

@@ -61,6 +61,9 @@ fn keeps_the_beginning_and_the_end_of_a_long_output() {
 
     let small = shell("printf 123456789").capture(Capture { head: 2, tail: 3 });
     assert_eq!(run(small, b"", LONG).unwrap().stdout.text(), "12\n... 4 bytes left out ...\n789");
+    // No character is cut in two.
+    let small = shell("printf 1äöü9").capture(Capture { head: 2, tail: 2 });
+    assert_eq!(run(small, b"", LONG).unwrap().stdout.text(), "1\n... 6 bytes left out ...\n9");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use zeroize::Zeroizing;
 pub const HIDDEN: &str = "***";
 
 /// Bytes of the shortest value that is looked for in other texts: a shorter one stands in words that are no secrets.
-const SHORTEST: usize = 4;
+pub const SHORTEST: usize = 4;
 
 /// The most values that are known at once; of more, the first ones are forgotten.
 const MOST: usize = 1_000;
@@ -94,6 +94,25 @@ impl Secrets {
         self.forms.iter().any(|form| memchr::memmem::find(bytes, form.as_bytes()).is_some())
     }
 
+    /// Returns the beginning and the end of a text, of which the middle was left out, without the values. What stands at the cut and
+    /// may be the beginning or the end of one goes too.
+    pub fn hidden_at_cut(&self, head: &str, tail: &str) -> (String, String) {
+        let (mut head, mut tail) = (self.hidden_in(head).into_owned(), self.hidden_in(tail).into_owned());
+        let begun = self.forms.iter().filter_map(|form| cuts(form).rev().find(|at| head.ends_with(&form[..*at])));
+        if let Some(size) = begun.max() {
+            head.truncate(head.len() - size);
+            head.push_str(HIDDEN);
+        }
+        let ended = self.forms.iter().filter_map(|form| {
+            let at = cuts(form).find(|at| tail.starts_with(&form[*at..]))?;
+            Some(form.len() - at)
+        });
+        if let Some(size) = ended.max() {
+            tail.replace_range(..size, HIDDEN);
+        }
+        (head, tail)
+    }
+
     /// Takes the values out of each text of `value`, the names of its fields among them.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
@@ -112,6 +131,11 @@ impl Secrets {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
+
+/// Returns where a form may be cut in two, between its characters.
+fn cuts(form: &str) -> impl DoubleEndedIterator<Item = usize> {
+    (1..form.len()).filter(|at| form.is_char_boundary(*at))
 }
 
 /// Returns the forms in which a value may come again.
@@ -148,6 +172,11 @@ pub fn learn(value: &str) {
         return;
     }
     RESOLVED.write().unwrap_or_else(PoisonError::into_inner).learn(value);
+}
+
+/// As [`Secrets::hidden_at_cut`], of the secrets that this process resolved.
+pub(super) fn hidden_at_cut(head: &str, tail: &str) -> (String, String) {
+    RESOLVED.read().unwrap_or_else(PoisonError::into_inner).hidden_at_cut(head, tail)
 }
 
 /// Returns a text without the secrets that this process resolved.
@@ -187,6 +216,23 @@ mod tests {
         secrets.learn("hunter");
         secrets.learn("hunter22");
         assert_eq!(secrets.hidden_in("hunter22 hunter"), "*** ***");
+    }
+
+    #[test]
+    fn nothing_of_a_value_is_left_at_a_cut() {
+        let mut secrets = Secrets::new();
+        secrets.learn("hunter2222/ä");
+        secrets.learn("abab");
+        let whole = "hunter2222/ä";
+        for at in (1..whole.len()).filter(|at| whole.is_char_boundary(*at)) {
+            let (head, tail) = (format!("<{}", &whole[..at]), format!("{}>", &whole[at..]));
+            assert_eq!(secrets.hidden_at_cut(&head, "<>"), ("<***".to_owned(), "<>".to_owned()));
+            assert_eq!(secrets.hidden_at_cut("<>", &tail), ("<>".to_owned(), "***>".to_owned()));
+        }
+        // What is whole is not taken for the beginning of another one.
+        assert_eq!(secrets.hidden_at_cut("<abab", "abab>"), ("<***".to_owned(), "***>".to_owned()));
+        assert_eq!(secrets.hidden_at_cut("<ababab", "bab>"), ("<******".to_owned(), "***>".to_owned()));
+        assert_eq!(secrets.hidden_at_cut("plain", "text"), ("plain".to_owned(), "text".to_owned()));
     }
 
     #[test]

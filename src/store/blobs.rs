@@ -3,12 +3,15 @@
 
 use std::borrow::Cow;
 
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Db;
 use super::engine::{Intent, Link, Row, params, sql};
 use super::new_content::{NewContent, PIECE, Text};
+use super::sums::DAMAGED;
 use crate::error::{Code, Error, Result};
 
 /// A blob's row, borrowed from the statement that found it: all of a small content, the head of a large one.
@@ -382,6 +385,19 @@ pub fn sha256(db: &Db<'_>, id: i64) -> Result<[u8; 32]> {
 pub fn damaged_value(what: &str) -> Error {
     Error::new(Code::Damaged, format!("The database is damaged: {what}"))
         .hint("`mcpkg check --deep` says more; `mcpkg restore FILE` brings back a backup")
+}
+
+/// Reads JSON that mcpkg wrote into the database; `what` names it.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn stored_json<T: DeserializeOwned>(json: &str, what: &str) -> Result<T> {
+    serde_json::from_str(json).map_err(|error| damaged_value(&format!("{what} is malformed")).with_source(error))
+}
+
+/// Reads JSON that mcpkg wrote and that is only shown: a text that says so stands for what is damaged.
+pub fn shown_json(json: &str) -> Value {
+    serde_json::from_str(json).unwrap_or_else(|_| DAMAGED.into())
 }
 
 pub(super) fn damaged(sha256: &[u8]) -> Error {

@@ -9,9 +9,11 @@ use crate::error::Result;
 mod ahead;
 mod hit;
 pub(super) mod reserved;
+mod spaceless;
 
 pub use ahead::{IndexedAhead, Words};
 pub use hit::Hit;
+pub use spaceless::{Ends, asked, cut, is_cut, is_spaceless};
 
 /// MiB of a text whose words are found: the index is made in memory.
 pub const INDEXED: usize = 16;

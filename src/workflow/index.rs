@@ -4,7 +4,8 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 
 use super::source::Brief;
-use super::words::{asked, singular, synonyms, words};
+use super::words::{asked, indexed, singular, synonyms};
+use crate::store::search::is_spaceless;
 
 /// What a word of a command weighs by where it stands.
 const ID: f32 = 8.0;
@@ -98,11 +99,11 @@ impl Index {
         let mut ids: HashMap<Box<str>, Vec<usize>> = HashMap::new();
         let mut lengths = Vec::with_capacity(briefs.len());
         for (command, brief) in briefs.iter_mut().enumerate() {
-            let of_id = words(&brief.id);
+            let of_id = indexed(&brief.id);
             lengths.push(of_id.iter().fold(0.0, |length, _| length + 1.0));
             // They are looked at this once.
-            let of_arguments = words(&std::mem::take(&mut brief.words));
-            for (found, weight) in [(of_id, ID), (words(&brief.summary), SUMMARY), (of_arguments, ARGUMENTS)] {
+            let of_arguments = indexed(&std::mem::take(&mut brief.words));
+            for (found, weight) in [(of_id, ID), (indexed(&brief.summary), SUMMARY), (of_arguments, ARGUMENTS)] {
                 for word in found {
                     let commands = of_words.entry(word).or_default();
                     // The heavier places come first.
@@ -147,7 +148,7 @@ impl Index {
         for same in synonyms(asked).iter().chain(synonyms(&stem)) {
             met.stem(same, SYNONYM);
         }
-        if asked.chars().count() >= SHORTEST_PREFIX {
+        if asked.chars().count() >= SHORTEST_PREFIX || asked.starts_with(is_spaceless) {
             let first = self.words.partition_point(|word| &*word.text < asked);
             let begun = self.words[first..].iter().take_while(|word| word.text.starts_with(asked));
             begun.for_each(|word| met.take(word, PREFIX));
@@ -157,6 +158,10 @@ impl Index {
 
     /// Returns what each command has of a word that was probably meant; nothing where none is near.
     fn nearly_met(&self, asked: &str) -> Option<Vec<f32>> {
+        // Two pairs that share a letter have nothing to do with each other.
+        if asked.starts_with(is_spaceless) {
+            return None;
+        }
         let letters = asked.chars().count();
         let most = if letters <= SHORT { 1 } else { 2 };
         let mut met = Meeting::new(self);
@@ -313,6 +318,27 @@ mod tests {
         assert!(ranked(&[&index], "ppilnise").is_empty());
         assert_eq!(ranked(&[&index], "regoin"), ["apps:create"]);
         assert!(!ranked(&[&index], "app").contains(&"pipelines:list"));
+    }
+
+    #[test]
+    fn what_stands_inside_of_a_text_without_spaces_is_found() {
+        let index = Index::new(vec![
+            brief("db:backup", "データベースの復元とバックアップ", ""),
+            brief("db:list", "查询数据库列表", ""),
+            brief("db:drop", "데이터베이스를 삭제", ""),
+            brief("db:show", "ดูฐานข้อมูลทั้งหมด", ""),
+        ]);
+        for (query, first) in [
+            ("復元", "db:backup"),
+            ("バックアップ", "db:backup"),
+            ("数据库", "db:list"),
+            ("列", "db:list"),
+            ("베이스", "db:drop"),
+            ("ข้อมูล", "db:show"),
+        ] {
+            assert_eq!(ranked(&[&index], query).first(), Some(&first), "{query}");
+        }
+        assert!(ranked(&[&index], "復活").is_empty(), "one letter of a pair is not nearly the pair");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Words of commands: how texts are cut into them, and which ones mean the same.
 
+use crate::store::search;
+
 /// The most words of a query that are looked for: each costs a look at all commands.
 const MOST: usize = 32;
 
@@ -61,11 +63,16 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// Returns the words of a text as the index has them: of scripts without spaces pairs of letters.
+pub fn indexed(text: &str) -> Vec<String> {
+    words(&search::cut(text))
+}
+
 /// Returns the words of a query, each once and without those that say nothing; with them where it has no others. Of a long text
 /// the first ones count.
 pub fn asked(query: &str) -> Vec<String> {
     let mut asked: Vec<String> = Vec::new();
-    for word in words(query) {
+    for word in words(&search::asked(query).0) {
         if asked.len() == MOST {
             break;
         }

@@ -120,9 +120,6 @@ impl Operation for Init {
         }
         let new = wanted(context, &root, &self.repos)?;
         consent(context, &root, &new)?;
-        let temporary = |index: usize, run| journal::temporary(&root, run).join(index.to_string());
-        let uuid = context.clock.uuid();
-        let mark = uuid.to_string();
         if self.dry_run {
             return Ok(shown(&root, &name, &new, true));
         }
@@ -132,36 +129,47 @@ impl Operation for Init {
         if find(&root).is_some() {
             return Err(exists(&root));
         }
-        let cloned = clone_all(context, &root, &new, &mark, "develop", |index| temporary(index, uuid));
-        let result = cloned.and_then(|mains| {
-            let manifest = manifest_text(&name, &new, &mains);
-            manifest::read(&manifest, MANIFEST)?;
-            let fresh = || new.iter().enumerate().filter(|(_, new)| !new.is_there);
-            let land = fresh().map(|(index, new)| Step::Place {
-                repo: new.name.clone(),
-                temporary: relative(&root, &temporary(index, uuid)),
-                path: new.path.clone(),
-                mark: mark.clone(),
-            });
-            let write = Step::Write { path: MANIFEST.to_owned(), old: None, new: Some(manifest) };
-            let unmark =
-                |new: &New| Step::Unmark { repo: new.name.clone(), path: new.path.clone(), mark: mark.clone() };
-            let plan = Plan {
-                workspace: name.clone(),
-                operation: "workspace init",
-                subject: name.clone(),
-                uuid,
-                land: land.chain([write]).collect(),
-                tidy: fresh().map(|(_, new)| unmark(new)).collect(),
-                becomes: Vec::new(),
-            };
-            journal::carry_out(context, &root, &lock, &plan)
-        });
-        let left = carry::clear(&journal::temporary(&root, uuid));
-        let mut warnings = result?;
-        warnings.extend(left);
-        Ok(shown(&root, &name, &new, false).warn(warnings))
+        let made = make(context, &root, &name, &new, &lock);
+        if made.is_err() {
+            lock.remove_own(&root);
+        }
+        Ok(shown(&root, &name, &new, false).warn(made?))
     }
+}
+
+/// Clones the repositories and writes the manifest, all or none; returns what could not be tidied up.
+fn make(context: &Context, root: &Path, name: &str, new: &[New], lock: &Lock) -> Result<Vec<String>> {
+    let temporary = |index: usize, run| journal::temporary(root, run).join(index.to_string());
+    let uuid = context.clock.uuid();
+    let mark = uuid.to_string();
+    let cloned = clone_all(context, root, new, &mark, "develop", |index| temporary(index, uuid));
+    let result = cloned.and_then(|mains| {
+        let manifest = manifest_text(name, new, &mains);
+        manifest::read(&manifest, MANIFEST)?;
+        let fresh = || new.iter().enumerate().filter(|(_, new)| !new.is_there);
+        let land = fresh().map(|(index, new)| Step::Place {
+            repo: new.name.clone(),
+            temporary: relative(root, &temporary(index, uuid)),
+            path: new.path.clone(),
+            mark: mark.clone(),
+        });
+        let write = Step::Write { path: MANIFEST.to_owned(), old: None, new: Some(manifest) };
+        let unmark = |new: &New| Step::Unmark { repo: new.name.clone(), path: new.path.clone(), mark: mark.clone() };
+        let plan = Plan {
+            workspace: name.to_owned(),
+            operation: "workspace init",
+            subject: name.to_owned(),
+            uuid,
+            land: land.chain([write]).collect(),
+            tidy: fresh().map(|(_, new)| unmark(new)).collect(),
+            becomes: Vec::new(),
+        };
+        journal::carry_out(context, root, lock, &plan)
+    });
+    let left = carry::clear(&journal::temporary(root, uuid));
+    let mut warnings = result?;
+    warnings.extend(left);
+    Ok(warnings)
 }
 
 /// Returns the folder that becomes the root.

@@ -4,8 +4,8 @@
 //! tree gets the open file as its standard input and holds the lock with it: where mcpkg is killed, the next one waits
 //! until that git has ended.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Seek as _, Write as _};
+use std::fs::{DirEntry, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,10 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Between two looks whether it is free.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// The file that is locked, and the one that says what is not to be committed.
+const LOCK_FILE: &str = "lock";
+const IGNORE_FILE: &str = ".gitignore";
 
 /// What of `.smctl` belongs to nobody's repository.
 const IGNORED: &str = "lock\napplying\ntmp/\n";
@@ -58,14 +62,39 @@ impl Lock {
     pub fn try_take(root: &Path) -> Result<Option<Self>> {
         let own = root.join(OWN);
         make_own(&own)?;
-        let path = own.join("lock");
+        let path = own.join(LOCK_FILE);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|error| disk::failed("open", &path, error))?;
+        let file = match file {
+            // Who failed to make a workspace here took its folder away between the two.
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(|error| disk::failed("open", &path, error))?,
+        };
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file })),
+            Ok(()) if file::is_gone(&file) => Ok(None),
+            Ok(()) => {
+                make_own(&own)?;
+                Ok(Some(Self { file }))
+            }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(disk::failed("lock", &path, error)),
         }
+    }
+
+    /// Removes `.smctl` where nothing is in it but what taking the lock made: no workspace came of it. What cannot be removed stays.
+    pub fn remove_own(self, root: &Path) {
+        let own = root.join(OWN);
+        let Ok(entries) = std::fs::read_dir(&own) else { return };
+        let is_ours = |entry: std::io::Result<DirEntry>| {
+            entry.is_ok_and(|entry| [IGNORE_FILE, LOCK_FILE, "tmp"].iter().any(|name| entry.file_name() == *name))
+        };
+        if !entries.into_iter().all(is_ours) {
+            return;
+        }
+        // Whoever waits for the lock makes the list anew before it opens the file, and takes none that has no name any more.
+        let _ = std::fs::remove_dir(own.join("tmp"));
+        let _ = std::fs::remove_file(own.join(IGNORE_FILE));
+        let _ = std::fs::remove_file(own.join(LOCK_FILE));
+        let _ = std::fs::remove_dir(&own);
     }
 
     /// The open file, for programs that hold the lock too.
@@ -93,18 +122,18 @@ impl Drop for Lock {
 
 /// Makes `.smctl` with a list of what of it is not to be committed.
 fn make_own(own: &Path) -> Result<()> {
-    if own.join(".gitignore").exists() {
+    if own.join(IGNORE_FILE).exists() {
         return Ok(());
     }
     std::fs::create_dir_all(own).map_err(|error| disk::failed("make", own, error))?;
-    let path = own.join(".gitignore");
+    let path = own.join(IGNORE_FILE);
     std::fs::write(&path, IGNORED).map_err(|error| disk::failed("write", &path, error))
 }
 
 /// Returns the words of who holds the lock of a workspace, or `None` where nobody does. It is not waited for, and nothing
 /// is written.
 pub fn holder(root: &Path) -> Option<String> {
-    let file = file::open(&root.join(OWN).join("lock")).ok()?;
+    let file = file::open(&root.join(OWN).join(LOCK_FILE)).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => Some(words(root)),
         _ => None,
@@ -113,7 +142,7 @@ pub fn holder(root: &Path) -> Option<String> {
 
 /// Returns what the last holder said of itself.
 fn words(root: &Path) -> String {
-    let words = file::read_text(&root.join(OWN).join("lock"), 1_000).unwrap_or_default();
+    let words = file::read_text(&root.join(OWN).join(LOCK_FILE), 1_000).unwrap_or_default();
     words.trim().to_owned()
 }
 

@@ -6,7 +6,7 @@ use super::flow::branches;
 use super::root::Workspace;
 use super::spec::{self, Which};
 use super::{GROUP, gate, status, worktree};
-use crate::error::Result;
+use crate::error::{Code, Result};
 use crate::op::{Context, Live, Resource, Shown, Values};
 use crate::redact::redact;
 
@@ -129,7 +129,16 @@ const FIXED: Resource = Resource { shown: Shown::Template, ..Resource::EMPTY };
 const LIVE: Live = Live { group: GROUP, read: |_, _| Ok(None), names: |_| Ok(Vec::new()), looked_at_again: false };
 
 /// What belongs to a spec.
-const OF_SPEC: Live = Live { names: |context| Ok(spec::names(&Workspace::open(context)?)), ..LIVE };
+const OF_SPEC: Live = Live { names: specs, ..LIVE };
+
+/// Returns the names of the specs; none where there is no workspace.
+fn specs(context: &Context) -> Result<Vec<String>> {
+    match Workspace::open(context) {
+        Ok(workspace) => Ok(spec::names(&workspace)),
+        Err(error) if error.code() == Code::WorkspaceNotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
 
 /// Returns the manifest as it stands, without the passwords in its addresses.
 fn config(context: &Context, _: &Values) -> Result<Option<String>> {

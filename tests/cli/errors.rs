@@ -101,6 +101,16 @@ fn usage_errors_exit_2_and_suggest() {
         let option = if command[0] == "command" { "--arg" } else { "--input" };
         assert!(refused.contains(&format!("tip: write '{option} region=eu'")), "{refused}");
     }
+    // A command that is begun with its last word.
+    for (line, tip) in [
+        (&["install", "x"][..], "tip: what it is about comes first: 'mcpkg source install', 'mcpkg tool install'\n"),
+        (&["list"], "tip: what it is about comes first: 'mcpkg project list', 'mcpkg prompt list', "),
+        (&["ls"], " more\n"),
+        (&["prompt", "publish"], "tip: what it is about comes first: 'mcpkg tool publish'\n"),
+    ] {
+        let refused = scratch.run(line).to_string();
+        assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
+    }
     let refused = scratch.run(&["--json", "command", "run", "first", "region=eu"]).to_string();
     assert!(refused.contains(r#""write '--arg region=eu'""#), "{refused}");
     let refused = scratch.run(&["prompt", "list", "region=eu"]).to_string();

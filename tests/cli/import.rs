@@ -108,3 +108,44 @@ fn images_among_more_texts_than_one_transaction_indexes_come_in() {
     scratch.ok(&["resource", "create", "after", "file:///after", "later"]);
     scratch.ok(&["check", "--deep"]);
 }
+
+/// Names that a disk takes and that others do not, or that a terminal would act on.
+#[test]
+fn files_of_any_name_go_out_and_come_back() {
+    let scratch = Scratch::with_project();
+    let odd = ["a\\b", "c\nd", "bell\u{7}", "e:f", "c1\u{85}", "up\\..", "t\tab"];
+    for name in odd {
+        scratch.file(&format!("repo/docs/{name}.md"), format!("# {name:?}\n"));
+        scratch.file(&format!("repo/we\\ird/{name}.txt"), format!("{name:?}\n"));
+        scratch.file(&format!("repo/.claude/commands/{name}.md"), format!("---\ndescription: d\n---\nDo {name:?}\n"));
+        scratch.file(&format!("repo/.claude/rules/{name}.md"), format!("Rule {name:?}\n"));
+        let agent = format!("---\nname: x{}\ndescription: d\n---\nHelp\n", name.len());
+        scratch.file(&format!("repo/.claude/agents/{name}.md"), agent);
+        scratch.file(&format!("repo/.claude/skills/pdf/{name}.txt"), format!("{name:?}\n"));
+        scratch.file(&format!("repo/{name}/.mcp.json"), r#"{ "mcpServers": { "a": { "command": "x" } } }"#);
+    }
+    scratch.file("repo/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
+    let imported = scratch.json(&["import", "repo"]);
+    assert_eq!((&imported["files"]["total"], &imported["files"]["left_out"]), (&50.into(), &0.into()), "{imported}");
+    let lists = |project: &str| {
+        ["prompt", "resource", "mcp", "agent-file"].map(|what| {
+            let mut listed = scratch.json(&["-p", project, what, "list"]);
+            let rows = listed.as_object_mut().and_then(|fields| fields.values_mut().next()).expect("rows");
+            for row in rows.as_array_mut().expect("rows") {
+                row.as_object_mut().expect("a row").retain(|key, _| !key.ends_with("_at") && key != "project");
+            }
+            listed
+        })
+    };
+    scratch.ok(&["export", "out"]);
+    scratch.ok(&["project", "create", "q"]);
+    let again = scratch.json(&["-p", "q", "import", "out"]);
+    assert_eq!(again["files"]["left_out"], 0, "{again}");
+    assert_eq!(lists("q"), lists("p"));
+    scratch.ok(&["-p", "q", "export", "again"]);
+    let tree = |folder: &str| crate::support::Tree::of(&scratch.path().join(folder));
+    assert!(tree("again") == tree("out"), "another export came of it");
+    // A line of what is told is a line.
+    let told = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
+    assert!(told.lines().any(|line| line.starts_with("docs/c") && line.contains("d.md: unchanged")), "{told}");
+}

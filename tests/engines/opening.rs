@@ -17,7 +17,9 @@ fn of_six_first_openers_one_makes_the_schema_and_none_fails() {
         let openers: Vec<_> = (0..6).map(|_| scope.spawn(|| world.open().location().to_string())).collect();
         openers.into_iter().for_each(|opener| assert_eq!(opener.join().expect("it opens"), world.address));
     });
-    assert_eq!(world.query("SELECT count(*) FROM mcpkg.refinery_schema_history"), "1\n");
+    let folder = format!("{}/migrations/postgres", env!("CARGO_MANIFEST_DIR"));
+    let migrations = std::fs::read_dir(folder).expect("the migrations").count();
+    assert_eq!(world.query("SELECT count(*) FROM mcpkg.refinery_schema_history"), format!("{migrations}\n"));
 }
 
 /// E2.
@@ -25,14 +27,46 @@ fn of_six_first_openers_one_makes_the_schema_and_none_fails() {
 fn an_older_program_refuses_a_newer_schema_and_a_newer_one_moves_it_only_when_told() {
     let Some(world) = World::new() else { return };
     drop(world.open());
-    world.query("UPDATE mcpkg.refinery_schema_history SET version = 1000 WHERE version = 1");
+    let newest = world.query("SELECT max(version) FROM mcpkg.refinery_schema_history");
+    world.query(&format!("UPDATE mcpkg.refinery_schema_history SET version = 1000 WHERE version = {newest}"));
     let refused = Store::open(Path::new(&world.address)).err().expect("it is refused");
     assert_eq!(refused.code(), Code::NewerDatabase);
+    world.query("DELETE FROM mcpkg.refinery_schema_history WHERE version < 1000");
     world.query("UPDATE mcpkg.refinery_schema_history SET version = 0");
     let older = Store::open(Path::new(&world.address)).err().expect("it is refused");
     assert_eq!(older.code(), Code::Unavailable);
     assert!(older.message().contains("the older schema 0"), "{}", older.message());
     assert_eq!(world.query("SELECT max(version) FROM mcpkg.refinery_schema_history"), "0\n", "nothing was moved");
+}
+
+/// The index of version 1 had whole runs of letters of scripts without spaces as words.
+#[test]
+fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_brought_up_to_date() {
+    let Some(world) = World::new() else { return };
+    let scratch = Scratch::new();
+    let run = |arguments: &[&str]| {
+        let mut command = scratch.command();
+        command.env("MCPKG_DB", &world.address).args(arguments);
+        scratch.finish(&mut command)
+    };
+    let ok = |arguments: &[&str]| {
+        let ran = run(arguments);
+        assert_eq!(ran.status, 0, "{ran}");
+        ran.stdout
+    };
+    ok(&["project", "create", "p"]);
+    ok(&["prompt", "create", "zh", "请把季度报告翻译成英文"]);
+    ok(&["prompt", "create", "latin", "a report"]);
+    world.query("UPDATE mcpkg.search SET words = to_tsvector('mcpkg.words', 'zh 请把季度报告翻译成英文') WHERE id = 2");
+    assert!(!ok(&["search", "报告"]).contains("zh"));
+    world.query("DELETE FROM mcpkg.refinery_schema_history WHERE version > 1");
+    let refused = run(&["search", "报告"]);
+    assert!(refused.status == 1 && refused.stderr.contains("`mcpkg init` with this address"), "{refused}");
+    ok(&["init"]);
+    for (query, name) in [("报告", "zh"), ("翻译成英文", "zh"), ("report", "latin")] {
+        assert!(ok(&["search", query]).contains(name), "{query}");
+    }
+    ok(&["check", "--deep"]);
 }
 
 /// E9.

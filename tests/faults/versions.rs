@@ -159,6 +159,36 @@ fn f17_a_database_of_every_schema_version_opens_with_its_content() {
     }
 }
 
+/// The index of a database before version 18 had whole runs of letters of scripts without spaces as words.
+#[test]
+fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_opened() {
+    let scratch = Scratch::with_project();
+    let text = "请把季度报告翻译成英文";
+    scratch.ok(&["prompt", "create", "zh", text]);
+    scratch.ok(&["resource", "create", "doc", "file:///doc", "データベースの復元", "-d", "백업과복원"]);
+    scratch.ok(&["prompt", "create", "latin", "a report"]);
+    alter(
+        &scratch,
+        &format!(
+            "INSERT OR REPLACE INTO search (rowid, project, name, description, body)
+             SELECT 2 * id, 'p' || project_id, name, '', CASE name WHEN 'zh' THEN '{text}' ELSE 'a report' END FROM prompt;
+             INSERT OR REPLACE INTO search (rowid, project, name, description, body)
+             SELECT 2 * id + 1, 'p' || project_id, name, '백업과복원', 'データベースの復元' FROM resource;
+             DELETE FROM refinery_schema_history WHERE version > 17;
+             PRAGMA user_version = 17; PRAGMA journal_mode = DELETE;"
+        ),
+    );
+    scratch.file("old.db", fs::read(scratch.db()).expect("the database"));
+    for _ in ["opened", "restored"] {
+        for (query, hits) in [("报告", 1), ("復元", 1), ("복원", 1), ("report", 1), ("报复", 0)] {
+            let found = scratch.json(&["search", query]);
+            assert_eq!(found["hits"].as_array().map(Vec::len), Some(hits), "{query}: {found}");
+        }
+        assert_sound(&scratch);
+        scratch.ok(&["restore", "old.db", "--yes"]);
+    }
+}
+
 /// Runs a command of the table in this process.
 fn run(context: &mcpkg::op::Context, command: &[&str], arguments: Value) -> Value {
     let entry = mcpkg::operations().find(|entry| entry.cli == command).expect("an operation");

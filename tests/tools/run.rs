@@ -152,6 +152,44 @@ fn what_a_tool_prints_moves_nobodys_cursor() {
 }
 
 #[test]
+fn no_part_of_a_secret_is_left_where_a_long_output_is_cut() {
+    let Some(scratch) = with_tool() else { return };
+    let manifest = "name: test/long\nversion: 1.0.0\ndescription: Long\nscripts: {main: [sh, long.sh]}\nenv: {KEY: {secret: true}}\n";
+    scratch.file("long/enact.yaml", manifest);
+    // 768 KiB of the beginning are kept, and 256 KiB of the end.
+    let script = "fill() { head -c $1 /dev/zero | tr '\\0' $2; }\n\
+        fill 786427 x; printf %s \"$KEY\"; fill 300000 y; printf %s \"$KEY\"; fill 262139 z\n";
+    scratch.file("long/long.sh", script);
+    let file = scratch.file("key", "hunter2222");
+    crate::support::set_mode(&file, 0o600);
+    scratch.ok(&["tool", "env", "set", "KEY", &format!("file:{}", file.display()), "--for", "test/*"]);
+    let ran = scratch.json(&["tool", "run", "./long"]);
+    let stdout = ran["stdout"].as_str().expect("text");
+    let (begun, ended) = stdout.split_once("\n... 300010 bytes left out ...\n").expect("it is cut");
+    assert!(begun.ends_with("xx***") && ended.starts_with("***zz"), "{} {}", &begun[786_400..], &ended[..30]);
+    assert_eq!(stdout.matches("***").count(), 2);
+}
+
+#[test]
+fn a_secret_that_is_too_short_to_be_hidden_is_refused() {
+    let Some(scratch) = with_tool() else { return };
+    let file = scratch.file("pin", "q~7");
+    crate::support::set_mode(&file, 0o600);
+    scratch.ok(&["tool", "env", "set", "TOKEN", &format!("file:{}", file.display()), "--for", "test/*"]);
+    let run = ["--json", "tool", "run", "./greet", "-i", "name=you"];
+    let refused = scratch.run(&run);
+    assert!(refused.stdout.contains("E_TOOL_ENV") && refused.stdout.contains("less than 4 bytes"), "{refused}");
+    assert!(refused.stdout.contains("--value TEXT") && !refused.stdout.contains("q~7"), "{refused}");
+    // A value that is no secret may be as short as it likes.
+    scratch.ok(&["tool", "env", "set", "TOKEN", "--value", "123", "--for", "test/*"]);
+    assert_eq!(scratch.run(&run).status, 0);
+    scratch.file("pin", "q~7w");
+    scratch.ok(&["tool", "env", "set", "TOKEN", &format!("file:{}", file.display()), "--for", "test/*"]);
+    let ran = scratch.run(&run);
+    assert!(ran.status == 0 && !ran.to_string().contains("q~7w"), "{ran}");
+}
+
+#[test]
 fn a_dry_run_shows_what_would_be_and_runs_nothing() {
     let scratch = Scratch::new();
     scratch.file("greet/enact.yaml", MANIFEST);

@@ -124,6 +124,32 @@ fn a_session_of_the_newest_revision() {
 }
 
 #[test]
+fn outside_of_a_workspace_the_resources_are_listed_and_each_says_that_there_is_none() {
+    let shop = Shop::bare();
+    for modern in [false, true] {
+        let mut client = client(&shop, modern);
+        let listed = client.result("resources/list", json!({}));
+        let listed = listed["resources"].as_array().expect("resources");
+        assert_eq!((&listed[0]["uri"], listed.len()), (&json!("smctl://workspace/config"), 7), "{listed:?}");
+        let asked = json!({
+            "ref": { "type": "ref/resource", "uri": "smctl://spec/{name}/tasks" },
+            "argument": { "name": "name", "value": "" },
+        });
+        assert_eq!(client.result("completion/complete", asked)["completion"]["values"], json!([]));
+        let missing = client.error("resources/read", json!({ "uri": "smctl://workspace/config" }));
+        assert_eq!(missing["data"]["code"], "E_WORKSPACE_NOT_FOUND", "{missing}");
+        client.finish();
+    }
+    // A manifest that cannot be read is no missing one.
+    std::fs::create_dir(shop.root().join(".smctl")).expect("a folder");
+    std::fs::write(shop.root().join(".smctl/workspace.toml"), "[[").expect("a file");
+    let mut client = client(&shop, false);
+    let invalid = client.error("resources/list", json!({}));
+    assert_eq!(invalid["data"]["code"], "E_WORKSPACE_INVALID", "{invalid}");
+    client.finish();
+}
+
+#[test]
 fn x36_a_specs_documents_are_listed_completed_and_read_to_the_byte() {
     let shop = Shop::new();
     shop.ok(&["spec", "new", "login"]);

@@ -50,8 +50,46 @@ fn x19_one_that_cannot_be_cloned_leaves_nothing_of_the_others() {
     for (repo, _) in REPOS {
         assert!(!shop.repo(repo).exists(), "{repo} stays");
     }
-    assert!(!shop.root().join(".smctl/workspace.toml").exists());
+    let left: Vec<_> = std::fs::read_dir(shop.root()).expect("a folder").flatten().map(|e| e.file_name()).collect();
+    assert!(left.is_empty(), "{left:?}");
     shop.assert_tidy();
+    // What was there before stays.
+    std::fs::create_dir(shop.root().join(".smctl")).expect("a folder");
+    std::fs::write(shop.root().join(".smctl/mine.txt"), "mine").expect("a file");
+    shop.refused(&line.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(std::fs::read_to_string(shop.root().join(".smctl/mine.txt")).expect("a file"), "mine");
+}
+
+/// Who waits for the right to make a workspace is not left with a lock that the one before took away.
+#[test]
+fn of_inits_at_once_that_fail_nothing_is_left_and_one_that_does_not_makes_it() {
+    let shop = Shop::bare();
+    let start = |repo: &str| {
+        let mut command = shop.command();
+        command.args(["workspace", "init", "shop", "--repo", repo]);
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+        command.spawn().expect("mcpkg starts")
+    };
+    let failing = shop.scratch.path().join("gone.git");
+    std::fs::create_dir(&failing).expect("no repository");
+    let failing = failing.display().to_string();
+    let ended: Vec<_> = (0..6).map(|_| start(&failing)).collect();
+    for child in ended {
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(7) && said.contains("cannot be cloned"), "{said}");
+    }
+    assert_eq!(std::fs::read_dir(shop.root()).expect("a folder").count(), 0);
+    let good = shop.origin("lib").display().to_string();
+    let ended: Vec<_> = (0..7).map(|n| start(if n == 3 { &good } else { &failing })).collect();
+    let ended: Vec<_> = ended.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect();
+    let codes: Vec<_> = ended.iter().map(|output| output.status.code()).collect();
+    assert_eq!(codes[3], Some(0), "{codes:?}: {}", String::from_utf8_lossy(&ended[3].stderr));
+    assert!(codes.iter().enumerate().all(|(n, code)| n == 3 || matches!(code, Some(4 | 7))), "{codes:?}");
+    for file in ["workspace.toml", ".gitignore"] {
+        assert!(shop.root().join(".smctl").join(file).exists(), "{file}");
+    }
+    assert_eq!(shop.branch("lib"), "main");
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl StdioTransport {
             Ok(None) => "it closed its output".to_owned(),
             Err(failure) => return lost(&failure),
         };
-        let said = crate::redact::redact(self.server.stderr().text().trim());
+        let said = self.server.stderr().redacted();
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";

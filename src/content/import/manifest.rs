@@ -196,9 +196,15 @@ impl Manifest {
     }
 }
 
+/// Whether a path names a file of the folder, on every system alike: such files are read.
 fn stays_inside(path: &str) -> bool {
-    let plain =
-        !path.is_empty() && !path.contains(['\\', '\0']) && path.split('/').all(|part| !matches!(part, "" | "."));
+    !path.contains('\\') && may_be_path(path)
+}
+
+/// Whether a file below a folder may have had this path. A backslash is a character like others where it is no separator. Who writes
+/// there asks [`crate::content::export::layout::is_safe`].
+fn may_be_path(path: &str) -> bool {
+    let plain = !path.is_empty() && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "."));
     plain && Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
 }
 
@@ -235,7 +241,7 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
         // Its content is checked where it is read: see `server_item`.
         What::Server => Ok(()),
         What::AgentFile { .. } => {
-            let is_placed = stays_inside(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());
+            let is_placed = may_be_path(&entry.name) && entry.origin.path.as_deref() == Some(entry.name.as_str());
             if is_placed && entry.origin.agent.is_some() {
                 return Ok(());
             }
@@ -266,7 +272,7 @@ fn check_origin(origin: &Origin) -> Result<()> {
         Err(Error::new(Code::InvalidArgument, format!("`{}` is no {what}", text.escape_debug())))
     };
     match &origin.path {
-        Some(path) if !stays_inside(path) => return refuse("path inside the folder", path),
+        Some(path) if !may_be_path(path) => return refuse("path inside the folder", path),
         _ => {}
     }
     match &origin.agent {
@@ -292,6 +298,7 @@ mod tests {
         }
         for bad in ["", "/etc/passwd", "../a", "a/../b", "a//b", "./a", "a/", "a\\b", "a\0"] {
             assert!(!stays_inside(bad), "{bad}");
+            assert_eq!(may_be_path(bad), cfg!(unix) && bad == "a\\b", "{bad}");
         }
     }
 

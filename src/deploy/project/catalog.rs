@@ -208,7 +208,7 @@ impl Catalog {
             Kind::Instructions => "AGENTS.md".to_owned(),
             Kind::Command => {
                 let path = command::path(&prompt.name, &prompt.attributes);
-                if self.commands.insert(path.to_lowercase()) { path } else { own }
+                if is_inside(&path) && self.commands.insert(path.to_lowercase()) { path } else { own }
             }
             Kind::Prompt | Kind::Skill | Kind::Subagent | Kind::McpServer | Kind::AgentFile => own,
         };

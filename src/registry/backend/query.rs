@@ -1,5 +1,7 @@
 //! What a search asks of a registry, and what it finds.
 
+use unicode_normalization::char::is_combining_mark;
+
 use crate::clock::Millis;
 
 /// What is searched for.
@@ -20,7 +22,10 @@ pub struct Query {
 impl Query {
     /// Returns its words: what stands between characters that are neither letters nor digits.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        self.text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+        // A mark belongs to the letter before it.
+        self.text
+            .split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c))
+            .filter(|word| word.contains(char::is_alphanumeric))
     }
 }
 

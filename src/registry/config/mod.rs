@@ -106,8 +106,10 @@ pub fn stand_in(db: &Db<'_>) -> Result<Vec<String>> {
 /// # Errors
 /// As [`get`].
 pub fn timeout(db: &Db<'_>) -> Result<Option<Duration>> {
-    let time = stored(db, Key::Timeout)?;
-    Ok(time.and_then(|time| unit::time(&time).ok()))
+    let read = |time: String| {
+        unit::time(&time).map_err(|why| damaged_value(&format!("the setting {}: {why}", Key::Timeout.name())))
+    };
+    stored(db, Key::Timeout)?.map(read).transpose()
 }
 
 /// Returns how many bytes the unpacked copies of archives take together.

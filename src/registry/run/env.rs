@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::Variable;
 use crate::error::{Code, Error, Result};
-use crate::redact::Secrets;
+use crate::redact::{SHORTEST_HIDDEN, Secrets};
 use crate::secret::{self, Reference};
 use crate::store::tools::env::{self, Setting};
 
@@ -61,6 +61,9 @@ pub fn values(
             Some(Setting::Reference(reference)) => {
                 let secret = reference.parse::<Reference>()?.resolve(cancelled);
                 let secret = secret.map_err(|error| unusable(tool, &variable.name, error))?;
+                if secret.expose().len() < SHORTEST_HIDDEN {
+                    return Err(too_short(tool, &variable.name));
+                }
                 values.secrets.learn(secret.expose());
                 Some(secret.expose().to_owned())
             }
@@ -93,6 +96,17 @@ fn unusable(tool: &str, name: &str, error: Error) -> Error {
     }
     let why = format!("{tool} needs the variable {name}, whose value cannot be read: {}", error.message());
     Error::new(Code::ToolEnv, why).with_details(serde_json::json!({ "names": [name] })).with_source(error)
+}
+
+/// Returns the failure of a secret that cannot be hidden: it stands in texts that have nothing to do with it.
+fn too_short(tool: &str, name: &str) -> Error {
+    let why = format!(
+        "{tool} needs the variable {name}, whose value is a secret of less than {SHORTEST_HIDDEN} bytes: what the tool prints of it \
+         could not be hidden"
+    );
+    Error::new(Code::ToolEnv, why)
+        .with_details(serde_json::json!({ "names": [name] }))
+        .hint(format!("`mcpkg tool env set {name} --value TEXT --for {tool}` sets a value that is no secret"))
 }
 
 #[cfg(test)]

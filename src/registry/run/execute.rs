@@ -15,7 +15,6 @@ use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
 use crate::error::Result;
 use crate::op::Context;
-use crate::process::Printed;
 use crate::process::starter::{Ended, Left};
 use crate::redact::Secrets;
 
@@ -87,8 +86,7 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
 }
 
 fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &Secrets, begun: Instant) -> Result<Outcome> {
-    let hidden = |printed: &Printed| secrets.hidden_in(&printed.text()).into_owned();
-    let (stdout, stderr) = (hidden(&ran.stdout), hidden(&ran.stderr));
+    let (stdout, stderr) = (ran.stdout.text_without(secrets), ran.stderr.text_without(secrets));
     answer::require_success(&call.tool, ran.ended.as_ref(), &stderr)?;
     let is_cut = ran.stdout.is_cut();
     let printed = (!is_cut).then_some(&*stdout);

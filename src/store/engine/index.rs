@@ -1,9 +1,16 @@
-//! Whether the search index holds what it should.
+//! Whether the search index holds what it should, and making it so where it was made by an older version.
 
 use super::connection::Link;
-use super::{postgres, sqlite};
+use super::{postgres, sqlite, transfer};
 use crate::error::Result;
 use crate::store::Db;
+use crate::store::search::is_cut;
+
+/// Indexes anew what holds letters of scripts without spaces: an index of an older version has whole runs of them as words.
+pub(super) fn renew(db: &Db<'_>) -> Result<()> {
+    transfer::words(db, db, is_cut)?;
+    transfer::tool_words(db, db, is_cut)
+}
 
 /// Tells where the index does not hold the words of what is stored.
 pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {

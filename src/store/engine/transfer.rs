@@ -44,8 +44,8 @@ pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Resul
     progress.tell(total - 1, total)?;
     // Words that were indexed ahead of an import that was killed are nobody's.
     to.run(sql!("DELETE FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/'"), params![])?;
-    words(from, to)?;
-    tool_words(from, to)?;
+    words(from, to, |_| true)?;
+    tool_words(from, to, |_| true)?;
     progress.tell(total, total)
 }
 
@@ -74,8 +74,8 @@ fn digest(link: Link<'_>, table: &Table) -> Result<i64> {
     Ok(sum)
 }
 
-/// Puts the words of all items of `from` into the index of `to`.
-pub(super) fn words(from: &Db<'_>, to: &Db<'_>) -> Result<()> {
+/// Puts the words of the items of `from` into the index of `to`, of which any text is `wanted`.
+pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     let items = [
         (Kind::Prompt, sql!("SELECT id, project_id, name, description, blob_id FROM prompt")),
         (Kind::Resource, sql!("SELECT id, project_id, name, description, blob_id FROM resource WHERE text = 1")),
@@ -87,18 +87,26 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>) -> Result<()> {
                 Err(error) if matches!(error.code(), Code::Damaged | Code::NotDatabase) => Vec::new(),
                 body => body?,
             };
+            let (name, description): (&str, Option<&str>) = (row.get(2)?, row.get(3)?);
             let body = String::from_utf8_lossy(&body);
-            search::index(to, kind, row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, &body)
+            if ![name, description.unwrap_or_default(), &body].into_iter().any(&wanted) {
+                return Ok(());
+            }
+            search::index(to, kind, row.get(0)?, row.get(1)?, name, description, &body)
         })?;
     }
     Ok(())
 }
 
-/// Puts the words of all tools that `from` lists into the index of `to`.
-pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>) -> Result<()> {
+/// Puts the words of the tools that `from` lists into the index of `to`, of which any text is `wanted`.
+pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     from.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
         // Tags that are no list are told of by whoever reads them.
         let tags: Vec<String> = serde_json::from_str(row.get(3)?).unwrap_or_default();
-        super::tool_search::index(to, row.get(0)?, row.get(1)?, row.get(2)?, &tags.join(" "))
+        let (name, description, tags): (&str, &str, _) = (row.get(1)?, row.get(2)?, tags.join(" "));
+        if ![name, description, &tags].into_iter().any(&wanted) {
+            return Ok(());
+        }
+        super::tool_search::index(to, row.get(0)?, name, description, &tags)
     })
 }

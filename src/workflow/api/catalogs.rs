@@ -7,6 +7,7 @@ use super::catalog::Catalog;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::secret::Secret;
+use crate::store::blobs::stored_json;
 use crate::store::catalogs;
 use crate::workflow::running::{Answered, Failed, Running, gone};
 use crate::workflow::source::{Brief, CommandSource};
@@ -29,11 +30,16 @@ impl CommandSource for Catalogs {
         context.store.read(|db| {
             let mut briefs = Vec::new();
             catalogs::briefs(db, |row| {
+                // Without its aliases a command is found by all else: it must not hide the others.
+                let aliases = stored_json(row.aliases, "the aliases of a command").unwrap_or_else(|error| {
+                    tracing::warn!(command = row.id, %error, "the command is not found by its aliases");
+                    Vec::new()
+                });
                 briefs.push(Brief {
                     id: row.id.to_owned(),
                     summary: row.summary.to_owned(),
                     words: row.words.to_owned(),
-                    aliases: serde_json::from_str(row.aliases).unwrap_or_default(),
+                    aliases,
                     effect: match row.effect {
                         "read" => CommandEffect::Read,
                         "write" => CommandEffect::Write,

@@ -133,9 +133,9 @@ impl Kept {
     pub(super) fn data(&self) -> Value {
         let mut data = data(&self.project, &self.draft);
         data.insert("yaml".to_owned(), self.text.clone().into());
-        data.insert("findings".to_owned(), parsed(&self.draft.findings));
+        data.insert("findings".to_owned(), blobs::shown_json(&self.draft.findings));
         if let Some(plan) = &self.draft.plan {
-            data.insert("plan".to_owned(), parsed(plan));
+            data.insert("plan".to_owned(), blobs::shown_json(plan));
         }
         Value::Object(data)
     }
@@ -143,9 +143,11 @@ impl Kept {
 
 /// Returns the data of a draft, without its text.
 pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
-    let findings = parsed(&draft.findings);
+    let findings = blobs::shown_json(&draft.findings);
+    // How many there are of what is damaged nobody knows.
     let count = |severity: &str| {
-        findings.as_array().into_iter().flatten().filter(|found| found["severity"] == severity).count()
+        let of = |found: &&Value| found["severity"] == severity;
+        json!(findings.as_array().map(|findings| findings.iter().filter(of).count()))
     };
     let mut data = Map::new();
     let mut put = |key: &str, value: Value| {
@@ -159,18 +161,14 @@ pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
     put("state", draft.state.word().into());
     put("message", json!(draft.message));
     put("base_revision", json!(draft.base.map(|base| base.revision)));
-    put("errors", count("error").into());
-    put("warnings_found", count("warning").into());
+    put("errors", count("error"));
+    put("warnings_found", count("warning"));
     put("proposed_by", draft.actor.clone().into());
     put("created_at", rfc3339(draft.created_at).into());
     put("edited_at", json!(draft.edited_at.map(rfc3339)));
     put("decided_by", json!(draft.decided_by));
     put("decided_at", json!(draft.decided_at.map(rfc3339)));
     data
-}
-
-fn parsed(json: &str) -> Value {
-    serde_json::from_str(json).unwrap_or_default()
 }
 
 /// Returns a text as a terminal may show it: no character of it moves the cursor or turns a line around.

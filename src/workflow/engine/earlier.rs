@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::store::Db;
+use crate::store::blobs::stored_json;
 use crate::store::runs::StepState;
 use crate::store::runs::steps::{self, Step};
 
@@ -27,11 +28,11 @@ pub struct Earlier {
 pub fn answers(db: &Db<'_>, rows: &[Step]) -> Result<Vec<Earlier>> {
     let answered = rows.iter().filter(|row| row.state == StepState::Succeeded).map(|row| {
         let output = steps::output(db, row)?.unwrap_or_else(|| "null".to_owned());
-        let taken_out = row.secrets.as_deref().unwrap_or_default();
+        let taken_out = row.secrets.as_deref().unwrap_or("[]");
         Ok(Earlier {
             step: row.name.clone(),
-            output: serde_json::from_str(&output).unwrap_or_default(),
-            taken_out: serde_json::from_str(taken_out).unwrap_or_default(),
+            output: stored_json(&output, "what a step answered")?,
+            taken_out: stored_json(taken_out, "what was taken out of a step's answer")?,
         })
     });
     answered.collect()

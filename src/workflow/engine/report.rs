@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::rfc3339;
 use crate::error::Result;
+use crate::store::blobs::{shown_json, stored_json};
 use crate::store::runs::attempts::{self, Attempt};
 use crate::store::runs::steps::{self, Step};
 use crate::store::runs::{self, Run, State};
@@ -63,7 +64,7 @@ pub fn whole(db: &Db<'_>, run: &Run, state: State, detail: Detail) -> Result<Map
         .collect();
     told.insert("steps".to_owned(), steps.into());
     if let Some(output) = runs::output(db, run)? {
-        let (output, note) = shortened(&output);
+        let (output, note) = shortened(&output)?;
         told.insert("final_output".to_owned(), output);
         if let Some(note) = note {
             told.insert("note".to_owned(), note.into());
@@ -91,7 +92,7 @@ fn try_of(attempt: &Attempt) -> Value {
         "round": begun.round,
         "by": begun.actor,
         "began_at": rfc3339(begun.started_at),
-        "arguments": serde_json::from_str::<Value>(&begun.arguments).unwrap_or_default(),
+        "arguments": shown_json(&begun.arguments),
     });
     let ended = attempt.ended.as_ref();
     let optional = [
@@ -116,13 +117,16 @@ fn try_of(attempt: &Attempt) -> Value {
 }
 
 /// Returns an output as an agent is answered it, and what is said of one that is too long.
-pub fn shortened(output: &str) -> (Value, Option<String>) {
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub fn shortened(output: &str) -> Result<(Value, Option<String>)> {
     if output.len() <= MAX_OUTPUT {
-        return (serde_json::from_str(output).unwrap_or_default(), None);
+        return Ok((stored_json(output, "what a run answered")?, None));
     }
     let end = (0..=MAX_OUTPUT).rev().find(|end| output.is_char_boundary(*end)).unwrap_or(0);
     let note = format!("final_output is cut after {end} of {} bytes, and stands as text", output.len());
-    (output[..end].into(), Some(note))
+    Ok((output[..end].into(), Some(note)))
 }
 
 #[cfg(test)]
@@ -131,9 +135,9 @@ mod tests {
 
     #[test]
     fn a_long_output_is_cut_between_characters() {
-        assert_eq!(shortened("{\"a\":1}"), (json!({ "a": 1 }), None));
+        assert_eq!(shortened("{\"a\":1}").unwrap(), (json!({ "a": 1 }), None));
         let long = format!("\"{}\"", "ä".repeat(MAX_OUTPUT));
-        let (cut, note) = shortened(&long);
+        let (cut, note) = shortened(&long).unwrap();
         assert!(cut.as_str().is_some_and(|cut| cut.len() <= MAX_OUTPUT && cut.ends_with('ä')) && note.is_some());
     }
 }

@@ -9,6 +9,7 @@ use super::report;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::store::blobs::stored_json;
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, Run, State, StepState, steps};
@@ -55,7 +56,7 @@ pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
     if run.state.is_over() {
         return Err(over(&run));
     }
-    let definition = serde_json::from_str(&definition).unwrap_or_default();
+    let definition = stored_json(&definition, "what a run was to do")?;
     Ok(Resumable { run, definition, generation, holder })
 }
 

@@ -124,7 +124,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<Vec<Recorded>> {
         recorded.push(Recorded {
             step: (run.kind == Kind::Workflow).then_some(step.name),
             command: step.command,
-            with: with.as_object().cloned().unwrap_or_default(),
+            with: with.as_object().cloned().ok_or_else(damaged)?,
             output: output.map_err(|error| damaged().with_source(error))?,
         });
     }

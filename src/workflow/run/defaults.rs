@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::error::Result;
 use crate::op::Context;
 use crate::redact::HIDDEN;
+use crate::store::blobs::stored_json;
 use crate::store::projects;
 use crate::store::runs::{self, Run};
 use crate::store::{Db, Store};
@@ -55,7 +56,7 @@ fn value(db: &Db<'_>, project: i64, own: &str, input: &str, default: &DefaultVal
         (Origin::WorkflowOutput, Some((workflow, path))) => {
             let Some(run) = last(workflow)? else { return Ok(None) };
             let Some(answer) = runs::output(db, &run)? else { return Ok(None) };
-            let answer: Value = serde_json::from_str(&answer).unwrap_or_default();
+            let answer: Value = stored_json(&answer, "what a run answered")?;
             Ok(value_at(&answer, &output::segments(path)).filter(|value| !value.is_null()).cloned())
         }
         _ => Ok(None),
@@ -63,7 +64,7 @@ fn value(db: &Db<'_>, project: i64, own: &str, input: &str, default: &DefaultVal
 }
 
 fn definition(db: &Db<'_>, run: &Run) -> Result<Value> {
-    Ok(serde_json::from_str(&runs::definition(db, run)?).unwrap_or_default())
+    stored_json(&runs::definition(db, run)?, "what a run was to do")
 }
 
 /// Whether something was taken out of a value.

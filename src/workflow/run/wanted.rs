@@ -6,6 +6,7 @@ use super::plan::{self, Plan};
 use super::step::{self, Alone};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
+use crate::store::blobs::stored_json;
 use crate::store::runs::{self, Run, steps};
 use crate::store::workflows;
 use crate::store::{Db, blobs};
@@ -76,17 +77,25 @@ impl Wanted {
 
 /// Returns what an earlier run was made of, and what its steps answered.
 fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
-    let definition: Value = serde_json::from_str(&runs::definition(db, run)?).unwrap_or_default();
+    let definition: Value = stored_json(&runs::definition(db, run)?, "what a run was to do")?;
     let Some(workflow) = definition.get("workflow") else {
         let why = format!("Run {} is one of a single command, which has no steps", run.uuid);
         return Err(Error::new(Code::InvalidArgument, why).hint("`mcpkg workflow runs` lists runs of workflows too"));
     };
-    let mut earlier: Vec<Earlier> = serde_json::from_value(definition["earlier"].clone()).unwrap_or_default();
+    let mut earlier = earlier_of(&definition)?;
     let own = answers(db, &steps::of(db, run.id)?)?;
     earlier.retain(|earlier| !own.iter().any(|own| own.step == earlier.step));
     earlier.extend(own);
-    let inputs = definition["inputs"].as_object().cloned().unwrap_or_default();
+    let inputs = definition["inputs"].as_object().cloned().ok_or_else(|| blobs::damaged_value(NO_DEFINITION))?;
     Ok((Wanted::of_text(workflow.to_string(), inputs), earlier))
+}
+
+const NO_DEFINITION: &str = "what a run was to do is no definition";
+
+/// Returns the answers that a run of one step was given; none where it is one of all steps.
+fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
+    let Some(earlier) = definition.get("earlier") else { return Ok(Vec::new()) };
+    serde_json::from_value(earlier.clone()).map_err(|error| blobs::damaged_value(NO_DEFINITION).with_source(error))
 }
 
 /// Plans anew what a run was made of, as its commands are now.
@@ -98,12 +107,10 @@ pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
     match (definition["command"].as_str(), definition["with"].as_object(), definition.get("workflow"), inputs) {
         (Some(id), Some(with), _, _) => plan::of_command(context, id, with.clone()),
         (_, _, Some(workflow), Some(inputs)) => {
-            let alone = definition["step"].as_str().map(|step| Alone {
-                step: step.to_owned(),
-                earlier: serde_json::from_value(definition["earlier"].clone()).unwrap_or_default(),
-            });
+            let earlier = earlier_of(definition)?;
+            let alone = definition["step"].as_str().map(|step| Alone { step: step.to_owned(), earlier });
             Wanted { alone, ..Wanted::of_text(workflow.to_string(), inputs.clone()) }.plan(context)
         }
-        _ => Err(blobs::damaged_value("what a run was to do is no definition")),
+        _ => Err(blobs::damaged_value(NO_DEFINITION)),
     }
 }

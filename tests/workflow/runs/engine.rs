@@ -269,3 +269,40 @@ fn a_server_that_ends_leaves_a_run_that_can_be_resumed() {
     }
     assert_eq!(ground.run()["state"], "succeeded");
 }
+
+#[test]
+fn what_is_damaged_of_a_run_is_told_and_not_taken_for_nothing() {
+    let ground = Ground::new();
+    killed_after(&ground, 3);
+    let scratch = &ground.scratch;
+    let id = ground.run()["run"].as_str().expect("an id").to_owned();
+    scratch.ok(&["prompt", "create", "odd", "no JSON"]);
+    let odd = "(SELECT blob_id FROM prompt WHERE name = 'odd')";
+    let of = |column: &str, table: &str| scratch.column(&format!("SELECT {column} FROM {table}")).remove(0);
+    let (answer, plan) = (of("blob_id", "run_step WHERE name = 'create_app'"), of("blob_id", "run"));
+    for (damage, back) in [
+        (
+            "UPDATE run_step SET secrets = '7' WHERE name = 'create_app'".to_owned(),
+            "UPDATE run_step SET secrets = '[]' WHERE secrets = '7'".to_owned(),
+        ),
+        (
+            format!("UPDATE run_step SET blob_id = {odd} WHERE name = 'create_app'"),
+            format!("UPDATE run_step SET blob_id = {answer} WHERE name = 'create_app'"),
+        ),
+        (format!("UPDATE run SET blob_id = {odd}"), format!("UPDATE run SET blob_id = {plan}")),
+    ] {
+        assert_eq!(scratch.change(&damage), 1);
+        let before = ground.api.seen().len();
+        let refused = scratch.run(&["workflow", "resume", &id]);
+        assert!(refused.status == 1 && refused.stderr.contains("The database is damaged"), "{damage}: {refused}");
+        assert_eq!(ground.api.seen().len(), before, "{damage}");
+        assert!(scratch.change(&back) >= 1);
+    }
+    scratch.ok(&["workflow", "resume", &id]);
+    let output = of("output_blob", "run");
+    assert_eq!(scratch.change(&format!("UPDATE run SET output_blob = {odd}")), 1);
+    let refused = scratch.run(&["workflow", "runs", &id]);
+    assert!(refused.status == 1 && refused.stderr.contains("The database is damaged"), "{refused}");
+    scratch.change(&format!("UPDATE run SET output_blob = {output}"));
+    assert_eq!(ground.run()["final_output"], json!({ "app": "web", "state": "ready" }));
+}

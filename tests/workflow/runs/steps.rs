@@ -112,6 +112,14 @@ fn one_step_runs_with_the_answers_of_an_earlier_run() {
     // What is given goes before what was answered.
     let other = json!({ "run": run, "step": "look", "step_outputs": { "create_app": { "id": "gone" } } });
     assert_eq!(code(&approved(&ground, &mut client, &other)), "E_STEP_FAILED");
+    // What is damaged of an answer is told: a step that was given nothing in its place would do something else.
+    assert!(
+        ground.scratch.change("UPDATE run_step SET secrets = '7' WHERE name = 'create_app' AND secrets IS NOT NULL")
+            >= 1
+    );
+    let damaged = execute(&mut client, json!({ "run": run, "step": "look" }));
+    assert_eq!(code(&damaged), "E_DAMAGED", "{damaged}");
+    assert!(ground.scratch.change("UPDATE run_step SET secrets = '[]' WHERE secrets = '7'") >= 1);
     client.finish();
     // The shell's twin asks, and a command has no steps.
     let mut command = ground.scratch.command();

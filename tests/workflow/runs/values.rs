@@ -70,6 +70,15 @@ steps:
     let narrower = first.replace("from: history }", "from: history }, enum: [us]");
     let missing = execute(&mut client, json!({ "yaml": narrower }));
     assert_eq!(code(&missing), "E_INPUTS_REQUIRED", "{missing}");
+    // What is damaged is told, and not taken for no value.
+    ground.scratch.ok(&["prompt", "create", "odd", "no JSON"]);
+    for (column, text) in [("blob_id", first), ("output_blob", second)] {
+        let odd =
+            format!("UPDATE run SET {column} = (SELECT blob_id FROM prompt WHERE name = 'odd') WHERE name = 'first'");
+        assert_eq!(ground.scratch.change(&odd), 2);
+        let damaged = execute(&mut client, json!({ "yaml": text }));
+        assert_eq!(code(&damaged), "E_DAMAGED", "{damaged}");
+    }
     client.finish();
 }
 

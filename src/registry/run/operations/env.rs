@@ -49,7 +49,7 @@ impl Operation for Set {
     const TITLE: &'static str = "Set a variable of tools";
     const ABOUT: &'static str = "Say where the value of a variable is kept that tools need";
     const HELP: &'static str = "A tool gets a variable only if its manifest declares it. The value is read when the tool is \
-        started, and is stored nowhere; what the tool prints of it is not shown.";
+        started, and is stored nowhere; what the tool prints of it is not shown. A secret has four bytes or more.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool env set WEATHER_KEY env:WEATHER_KEY --for 'alice/*'",
         "mcpkg tool env set GITHUB_TOKEN 'command:gh auth token' --for bob/github/issues",

@@ -19,6 +19,7 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     match schema::found(&connection)? {
         Found::Nothing => schema::migrate(&mut connector.connect()?)?,
         Found::Version(version) if version < i64::from(NEWEST) && upgrade => {
+            schema::renew(&connection, version)?;
             schema::migrate(&mut connector.connect()?)?
         }
         found => check(&connector, found)?,

@@ -8,14 +8,20 @@ use super::lock::MIGRATION;
 use super::rows::single;
 use super::sql::postgres_sql;
 use crate::error::{Code, Error, Result};
-use crate::store::engine::params;
+use crate::store::Db;
+use crate::store::engine::{Intent, Link, index, params};
 
 /// The newest version this program knows.
-pub(super) const NEWEST: i32 = 1;
+pub(super) const NEWEST: i32 = 2;
 
 /// The migrations in their order, each with its name: a history tells by both what was done.
-const MIGRATIONS: [(&str, &str); NEWEST as usize] =
-    [("V001__schema", include_str!("../../../../migrations/postgres/V001__schema.sql"))];
+const MIGRATIONS: [(&str, &str); NEWEST as usize] = [
+    ("V001__schema", include_str!("../../../../migrations/postgres/V001__schema.sql")),
+    ("V002__spaceless", include_str!("../../../../migrations/postgres/V002__spaceless.sql")),
+];
+
+/// The last version whose search index has runs of letters of scripts without spaces as words.
+const WITH_RUNS: i64 = 1;
 
 /// What stands in a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +51,17 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
             let version: Option<i64> = single(connection, sql, params![], |row| row.get(0))?;
             Ok(version.map_or(Found::Nothing, Found::Version))
         }
+    }
+}
+
+/// Brings what stands in the tables of an older version up to date, before the tables.
+///
+/// # Errors
+/// As [`migrate`].
+pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
+    match version {
+        ..=WITH_RUNS => Db::in_transaction(Link::Postgres(connection), None, Intent::Write, index::renew),
+        _ => Ok(()),
     }
 }
 

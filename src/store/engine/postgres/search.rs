@@ -1,7 +1,8 @@
 //! Full-text search with `tsvector`.
 //!
 //! A row of the index has the id `2 * prompt.id` or `2 * resource.id + 1`. It holds each word once, with the weight of the place
-//! where it stands first: the name, the description, the text. So its size is bounded, as PostgreSQL wants it.
+//! where it stands first: the name, the description, the text. So its size is bounded, as PostgreSQL wants it. Of several words in a
+//! row, and of pairs of letters in scripts without spaces, it tells that all are there, and not that they stand in that order.
 
 use std::collections::HashSet;
 
@@ -14,7 +15,7 @@ use crate::store::Db;
 use crate::store::blobs::{Blob, blob_columns};
 use crate::store::engine::{found, params};
 use crate::store::revisions::Kind;
-use crate::store::search::Hit;
+use crate::store::search::{Ends, Hit, asked, cut, is_spaceless};
 
 /// Bytes of words that a row of the index takes, of the 1 MiB that PostgreSQL lets one have with what it adds; the words after
 /// them are not found.
@@ -33,7 +34,7 @@ impl Words {
     /// Returns the words of a text that are not there yet, with spaces between.
     fn add(&mut self, text: &str) -> String {
         let mut added = String::new();
-        for word in words(text) {
+        for word in words(&cut(text)) {
             if self.size + word.len() > MOST {
                 break;
             }
@@ -49,12 +50,15 @@ impl Words {
     }
 }
 
-/// Returns the words of a text: letters and digits, in lower case and without diacritics.
+/// Returns the words of a text that was cut: letters and digits, in lower case and without diacritics.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|word| !word.is_empty()).filter_map(
         |word| {
             let plain: String = if word.is_ascii() {
                 word.to_ascii_lowercase()
+            } else if word.starts_with(is_spaceless) {
+                // It is as it was cut; taken apart, a letter of Hangul would be three.
+                word.to_owned()
             } else {
                 word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
             };
@@ -69,8 +73,10 @@ pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, 
     let terms: Vec<String> = given
         .into_iter()
         .map(|given| {
-            let mut parts: Vec<String> = words(given).map(|word| format!("'{word}'")).collect();
-            if let (true, Some(last)) = (prefix, parts.last_mut()) {
+            let (given, ends) = asked(given);
+            let mut parts: Vec<String> = words(&given).map(|word| format!("'{word}'")).collect();
+            let begins = ends == Ends::Letter || (prefix && ends == Ends::Word);
+            if let (true, Some(last)) = (begins, parts.last_mut()) {
                 last.push_str(":*");
             }
             parts.join(" & ")
@@ -180,8 +186,9 @@ mod tests {
 
     #[test]
     fn words_are_plain() {
-        let found: Vec<String> = words("Über-Größe foo_bar e\u{301}t\u{e9} 1.5 日本").collect();
-        assert_eq!(found, ["uber", "große", "foo", "bar", "ete", "1", "5", "日本"]);
+        let found: Vec<String> = words(&cut("Über-Größe foo_bar e\u{301}t\u{e9} 1.5 日本 한국어 が")).collect();
+        let pairs = ["日本", "本", "한국", "국어", "어", "が"];
+        assert_eq!(found, [&["uber", "große", "foo", "bar", "ete", "1", "5"][..], &pairs].concat());
     }
 
     #[test]
@@ -189,5 +196,7 @@ mod tests {
         assert_eq!(query(["foo-bar", "'); DROP"], " & ", true).as_deref(), Some("('foo' & 'bar':*) & ('drop':*)"));
         assert_eq!(query(["a:*", "b|c"], " | ", false).as_deref(), Some("('a') | ('b' & 'c')"));
         assert_eq!(query(["!&", ""], " & ", true), None);
+        assert_eq!(query(["日本語"], " & ", true).as_deref(), Some("('日本' & '本語')"));
+        assert_eq!(query(["本", "a"], " & ", false).as_deref(), Some("('本':*) & ('a')"));
     }
 }

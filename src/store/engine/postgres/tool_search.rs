@@ -6,10 +6,11 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::found::counted;
 use crate::store::engine::{Row, params};
+use crate::store::search::cut;
 
 /// Puts the words of a tool into the index, in place of those it had.
 pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
-    let plain = |text: &str| words(text).collect::<Vec<_>>().join(" ");
+    let plain = |text: &str| words(&cut(text)).collect::<Vec<_>>().join(" ");
     let sql = postgres_sql!(
         "INSERT INTO tool_search (rowid, words)
          VALUES (?1, setweight(to_tsvector('words', ?2), 'A') || setweight(to_tsvector('words', ?3), 'C')

@@ -26,10 +26,16 @@ const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY 
 pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
-    if is_another(connection, db, ("search", INDEX), transfer::words, is_reserved)? {
+    if is_another(connection, db, ("search", INDEX), |from, to| transfer::words(from, to, |_| true), is_reserved)? {
         faults.push("the search index does not hold the words of what is stored".to_owned());
     }
-    if is_another(connection, db, ("tool_search", TOOL_INDEX), transfer::tool_words, |_| false)? {
+    if is_another(
+        connection,
+        db,
+        ("tool_search", TOOL_INDEX),
+        |from, to| transfer::tool_words(from, to, |_| true),
+        |_| false,
+    )? {
         faults.push("the search index of tools does not hold the words of those that are listed".to_owned());
     }
     Ok(())

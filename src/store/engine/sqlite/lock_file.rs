@@ -70,7 +70,7 @@ pub(in crate::store::engine) fn take(database: &Path, subject: Subject, mode: Mo
         };
         match locked {
             // The holder before this one removed the file between the two: the next one would make it anew.
-            Ok(()) if is_gone(&file) => {}
+            Ok(()) if file::is_gone(&file) => {}
             Ok(()) => return Ok(Some(FileLock { path: subject.is_one_of_many().then_some(path), file })),
             // Perhaps no holder, but somebody who looks whether there is one.
             Err(TryLockError::WouldBlock) if looks < LOOKS && subject.is_one_of_many() => {
@@ -89,18 +89,4 @@ pub(in crate::store::engine) fn is_held(database: &Path, subject: Subject) -> bo
     let Ok(file) = file::open_with(OpenOptions::new().read(true).write(true), &path) else { return false };
     // A look is shared, so that two of them do not take each other for the holder.
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
-}
-
-/// Whether a file has no name any more.
-fn is_gone(file: &File) -> bool {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::MetadataExt;
-        file.metadata().is_ok_and(|metadata| metadata.nlink() == 0)
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = file;
-        false
-    }
 }

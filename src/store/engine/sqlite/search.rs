@@ -14,7 +14,7 @@ use crate::store::Db;
 use crate::store::blobs::{Blob, blob_columns};
 use crate::store::engine::{found, params};
 use crate::store::revisions::Kind;
-use crate::store::search::Hit;
+use crate::store::search::{Ends, Hit, asked, cut};
 
 /// Puts the words of an item into the index, in place of those it had.
 pub(in crate::store) fn index(
@@ -28,6 +28,7 @@ pub(in crate::store) fn index(
     let sql = sqlite_sql!(
         "INSERT OR REPLACE INTO search (rowid, project, name, description, body) VALUES (?1, ?2, ?3, ?4, ?5)"
     );
+    let [name, description, body] = [name, description, body].map(cut);
     db.run(sql, params![rowid(kind, id), format!("p{project}"), name, description, body]).map(drop)
 }
 
@@ -103,9 +104,7 @@ pub(in crate::store) fn find(
     (limit, has_others): (i64, bool),
     mut each: impl FnMut(Hit, Option<Blob<'_>>) -> Result<()>,
 ) -> Result<()> {
-    // Each word is a quoted string with a star: no character of it is query syntax, but U+0000, which ends the query.
-    let quoted = |word: &&str| format!("\"{}\"*", word.replace('\0', " ").replace('"', "\"\""));
-    let words: Vec<String> = words.iter().map(quoted).collect();
+    let words: Vec<String> = words.iter().map(|word| quoted(word, true)).collect();
     let mut query = format!("{{name description body}} : ({})", words.join(" AND "));
     if let Some(project) = project {
         query = format!("project : \"p{project}\" AND {query}");
@@ -134,6 +133,15 @@ pub(in crate::store) fn find(
         let content = row.get::<Option<i64>>(9)?.map(|_| Blob::from_row(row, 9)).transpose()?;
         each(found::hit(row)?, content)
     })
+}
+
+/// Returns a word as a query has it: a quoted string, of which no character is query syntax, but U+0000, which would end the query. Of
+/// several words in it the index has to have a row. With `begins` a word may begin so; one that is a single letter of a script
+/// without spaces always may.
+pub(super) fn quoted(word: &str, begins: bool) -> String {
+    let (word, ends) = asked(word);
+    let star = if ends == Ends::Letter || (begins && ends == Ends::Word) { "*" } else { "" };
+    format!("\"{}\"{star}", word.replace('\0', " ").replace('"', "\"\""))
 }
 
 fn rowid(kind: Kind, id: i64) -> i64 {

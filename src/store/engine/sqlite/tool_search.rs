@@ -1,15 +1,18 @@
 //! Search for tools with FTS5. The rowid of a row of the index is the id of its `tool_listing`.
 
+use super::search::quoted;
 use super::sql::sqlite_sql;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::found::counted;
 use crate::store::engine::{Row, params};
+use crate::store::search::cut;
 
 /// Puts the words of a tool into the index, in place of those it had.
 pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
     let sql =
         sqlite_sql!("INSERT OR REPLACE INTO tool_search (rowid, name, description, tags) VALUES (?1, ?2, ?3, ?4)");
+    let [name, description, tags] = [name, description, tags].map(cut);
     db.run(sql, params![id, name, description, tags]).map(drop)
 }
 
@@ -39,10 +42,8 @@ pub(in crate::store) fn find<T>(
     limit: u32,
     f: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<(Vec<T>, u64)> {
-    // Each word is a quoted string: no character of it is query syntax, but U+0000, which ends the query.
-    let quoted = |word: &&str| format!("\"{}\"", word.replace('\0', " ").replace('"', "\"\""));
-    let words: Vec<String> = words.iter().map(quoted).collect();
-    let query = format!("{}*", words.join(joined));
+    let words: Vec<String> = words.iter().enumerate().map(|(n, word)| quoted(word, n + 1 == words.len())).collect();
+    let query = words.join(joined);
     // CROSS JOIN has SQLite begin with the hits: it would look through all tools of the registry else.
     let sql = sqlite_sql!(
         "WITH hit AS MATERIALIZED (

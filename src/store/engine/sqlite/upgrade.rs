@@ -6,11 +6,14 @@ use rusqlite::Connection;
 
 use super::schema::{self, SCHEMA_VERSION};
 use crate::error::Result;
-use crate::store::blobs;
-use crate::store::engine::Link;
+use crate::store::engine::{Intent, Link, index};
+use crate::store::{Db, blobs};
 
 /// The version from which on content has a checksum.
 const WITH_CHECKSUMS: u32 = 6;
+
+/// The last version whose search index has runs of letters of scripts without spaces as words.
+const WITH_RUNS: u32 = 17;
 
 /// Brings a database of schema `version` up to date, its content too. Where it is cut short, the next call goes on.
 ///
@@ -21,6 +24,11 @@ pub(super) fn to_newest(connection: &mut Connection, version: u32, path: &Path) 
         // It stays at this version until all content has a checksum.
         schema::migrate(connection, WITH_CHECKSUMS, path)?;
         blobs::fill_checksums(Link::Sqlite(connection))?;
+    }
+    if version <= WITH_RUNS {
+        // Likewise, until they are cut.
+        schema::migrate(connection, WITH_RUNS, path)?;
+        Db::in_transaction(Link::Sqlite(connection), None, Intent::Write, index::renew)?;
     }
     schema::migrate(connection, SCHEMA_VERSION, path)
 }

@@ -73,7 +73,7 @@ impl Child {
                     "it was ended".to_owned()
                 }
             };
-            let said = running.stderr().text();
+            let said = running.stderr().redacted();
             let said = said.trim();
             let words = if said.is_empty() { how } else { format!("{how}, and said: {said}") };
             *last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
