@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::globals::Globals;
 use crate::error::{Code, Error, Result};
-use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply};
+use crate::op::{Ask, Body, Confirmation, Emit, LISTED_BY_VERBOSE, Line, Progress, Reply, cell};
 use crate::present;
 
 const RED: Style = AnsiColor::Red.on_default();
@@ -50,7 +50,7 @@ impl Output {
             self.warning(warning);
         }
         for line in reply.details.iter().filter(|_| self.verbose) {
-            self.note(&format!("{line}\n"));
+            self.note(&format!("{}\n", cell(line)));
         }
         for hint in &reply.hints {
             let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };
@@ -96,7 +96,7 @@ impl Output {
             Body::Below(_, body) if !terminal => self.body(*body)?,
             Body::Below(folder, body) => {
                 if !present::is_empty(&body) {
-                    self.print(&format!("Below {}:\n", crate::op::cell(&folder)))?;
+                    self.print(&format!("Below {}:\n", cell(&folder)))?;
                 }
                 self.body(present::relative(*body, &folder))?;
             }
@@ -112,7 +112,7 @@ impl Output {
         if self.json {
             return json_to_stderr(&present::error(error));
         }
-        let mut text = format!("{RED}error:{RED:#} {}\n", error.message());
+        let mut text = format!("{RED}error:{RED:#} {}\n", legible(error.message()));
         if self.verbose {
             let mut source = std::error::Error::source(error);
             while let Some(cause) = source {
@@ -121,7 +121,7 @@ impl Output {
             }
         }
         for hint in error.hints() {
-            text.push_str(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
+            text.push_str(&format!("{CYAN}hint:{CYAN:#} {}\n", legible(hint)));
         }
         if error.code() == Code::Internal {
             text.push_str(&format!(
@@ -144,12 +144,12 @@ impl Output {
 
     /// Writes a warning to stderr.
     pub(super) fn warning(&self, warning: &str) {
-        self.note(&format!("{YELLOW}warning:{YELLOW:#} {warning}\n"));
+        self.note(&format!("{YELLOW}warning:{YELLOW:#} {}\n", legible(warning)));
     }
 
     fn hint(&self, hint: &str) {
         if !self.quiet {
-            self.note(&format!("{CYAN}hint:{CYAN:#} {hint}\n"));
+            self.note(&format!("{CYAN}hint:{CYAN:#} {}\n", legible(hint)));
         }
     }
 
@@ -304,6 +304,11 @@ pub(super) fn confirmation(yes: bool) -> Confirmation {
         (false, true) => Confirmation::Ask,
         (false, false) => Confirmation::Nobody,
     }
+}
+
+/// Returns a text without what a terminal would act on, such as the escapes in the name of a file that it tells of.
+fn legible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c }).collect()
 }
 
 /// Writes a failure to stdout as JSON.
