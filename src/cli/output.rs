@@ -55,7 +55,7 @@ impl Output {
             self.warning(warning);
         }
         for line in reply.details.iter().filter(|_| self.verbose) {
-            self.note(&format!("{}\n", on_terminal(line)));
+            self.note(&format!("{}\n", cell(line)));
         }
         for hint in &reply.hints {
             let shown = if self.verbose { hint.strip_suffix(LISTED_BY_VERBOSE).unwrap_or(hint) } else { hint };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Code, Error, Result};
 use crate::process::{Failure, Limits, Output, Printed};
-use crate::redact::redact;
+use crate::redact::{redact, redact_at_cut};
 
 /// Returns why git gave no output.
 pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
@@ -48,7 +48,7 @@ pub(super) fn not_started<A: AsRef<OsStr>>(folder: &Path, args: &[A], error: std
 }
 
 pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
-    let said = stderr.redacted();
+    let said = stderr.text_by(|text| redact(&text), redact_at_cut);
     let said = said.trim();
     let gist = gist(said);
     let more = json!({ "status": status.code(), "stderr": said });

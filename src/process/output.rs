@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use crate::redact::{self, Secrets};
-
 /// How long output is waited for once a program has ended: something that it left running may hold the pipe open.
 pub(super) const DRAIN: Duration = Duration::from_secs(1);
 
@@ -93,18 +91,9 @@ impl Printed {
         self.text_by(|text| text, |head, tail| (head.to_owned(), tail.to_owned()))
     }
 
-    /// As [`Printed::text`], without the values of secrets, nor a part of one at the cut.
-    pub fn text_without(&self, secrets: &Secrets) -> String {
-        self.text_by(|text| secrets.hidden_in(&text).into_owned(), |head, tail| secrets.hidden_at_cut(head, tail))
-    }
-
-    /// As [`Printed::text`], without what no log may show, nor a part of a secret at the cut.
-    pub fn redacted(&self) -> String {
-        self.text_by(|text| redact::redact(&text), redact::redact_at_cut)
-    }
-
-    /// Returns the output as text, to which `whole` is done, or `cut` to its beginning and its end where a part was left out.
-    fn text_by(&self, whole: impl Fn(String) -> String, cut: impl Fn(&str, &str) -> (String, String)) -> String {
+    /// As [`Printed::text`], without what `whole` takes out of a text. Where a part was left out, `cut` takes it out of the beginning and
+    /// the end: of what stood at the cut it may have to take out a part.
+    pub fn text_by(&self, whole: impl Fn(String) -> String, cut: impl Fn(&str, &str) -> (String, String)) -> String {
         let (front, back) = self.tail.as_slices();
         let mut tail = [front, back].concat();
         if self.dropped == 0 {
@@ -112,7 +101,7 @@ impl Printed {
             let legible = |error: FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
             return whole(String::from_utf8(bytes).unwrap_or_else(legible));
         }
-        // What is left of a character at the cut could be no part of a secret's text.
+        // A half of a character would keep what stands beside it from being known as a part of a secret.
         let head = &self.head[..whole_end(&self.head)];
         tail.drain(..tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count());
         let left_out = self.size() - (head.len() + tail.len()) as u64;

@@ -609,7 +609,7 @@ fn with_long_names() -> Scratch {
     scratch.ok(&["workflow", "import", "workflow.yaml"]);
     scratch.file("draft.yaml", workflow.replace(&name, &name.replace("long", "wide")));
     scratch.ok(&["draft", "add", "draft.yaml", "--message", &wide]);
-    scratch.ok(&["workflow", "run", &name, "--yes"]);
+    scratch.ok(&["command", "run", "mcpkg:prompt:list"]);
     // It is refused, with a request that a person can consent to.
     scratch.run(&["tool", "install", "alice/a-very-long-name-of-a-tool/and-more-of-it"]);
     scratch

@@ -17,6 +17,7 @@ use crate::client::agent::Agent;
 use crate::client::config_file::ConfigFile;
 use crate::client::homes::Homes;
 use crate::process::{self, Capture, Environment, Failure, OnCancel, Program, Running};
+use crate::redact::{redact, redact_at_cut};
 
 /// The longest line that is taken.
 const LINE: u64 = 64 << 20;
@@ -139,7 +140,7 @@ impl StdioTransport {
             Ok(None) => "it closed its output".to_owned(),
             Err(failure) => return lost(&failure),
         };
-        let said = self.server.stderr().redacted();
+        let said = self.server.stderr().text_by(|text| redact(&text), redact_at_cut);
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let said = if lines.is_empty() { String::new() } else { format!("; it said: {}", lines.join("; ")) };
         let advice = "run the command by hand to see why; `mcpkg client show` prints it";

@@ -15,6 +15,7 @@ use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
 use crate::error::Result;
 use crate::op::Context;
+use crate::process::Printed;
 use crate::process::starter::{Ended, Left};
 use crate::redact::Secrets;
 
@@ -86,7 +87,11 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
 }
 
 fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &Secrets, begun: Instant) -> Result<Outcome> {
-    let (stdout, stderr) = (ran.stdout.text_without(secrets), ran.stderr.text_without(secrets));
+    let hidden = |printed: &Printed| {
+        let whole = |text: String| secrets.hidden_in(&text).into_owned();
+        printed.text_by(whole, |head, tail| secrets.hidden_at_cut(head, tail))
+    };
+    let (stdout, stderr) = (hidden(&ran.stdout), hidden(&ran.stderr));
     answer::require_success(&call.tool, ran.ended.as_ref(), &stderr)?;
     let is_cut = ran.stdout.is_cut();
     let printed = (!is_cut).then_some(&*stdout);

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Error, Result};
 use crate::process::{Capture, Failure, GRACE, Program, Running};
+use crate::redact::{redact, redact_at_cut};
 
 /// Bytes that are kept of what it says on its standard error: of the beginning, and of the end.
 const SAID: Capture = Capture { head: 4 << 10, tail: 4 << 10 };
@@ -73,7 +74,7 @@ impl Child {
                     "it was ended".to_owned()
                 }
             };
-            let said = running.stderr().redacted();
+            let said = running.stderr().text_by(|text| redact(&text), redact_at_cut);
             let said = said.trim();
             let words = if said.is_empty() { how } else { format!("{how}, and said: {said}") };
             *last_words.lock().unwrap_or_else(PoisonError::into_inner) = Some(words);
