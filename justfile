@@ -49,6 +49,10 @@ plugin:
 sources:
     bash tests/e2e/sources.sh
 
+# The story of a database on PostgreSQL: three servers, a standby, kills under load, a file that moves there and back; `--seconds N` is of the load
+engines *OPTIONS:
+    bash tests/e2e/engines.sh {{OPTIONS}}
+
 # What five agents make of mcpkg, offline, or the one that is named
 agents *AGENTS:
     bash tests/e2e/agents.sh {{AGENTS}}

@@ -392,6 +392,16 @@ impl Reply {
         Self { body, data, json: None, meta: None, hints, warnings, details, differs: false, failed: false }
     }
 
+    /// Returns the reply of what was shown as it came, and has nothing to add.
+    pub fn emitted() -> Self {
+        Self::new(Body::Several(Vec::new()), Value::Null)
+    }
+
+    /// Whether there is nothing to show.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_null() && matches!(&self.body, Body::Several(bodies) if bodies.is_empty())
+    }
+
     /// Returns a reply with data: for the shell as a value, for an agent as the JSON that it gets.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     }
     let mut reply = globals.flags.in_reply(outcome?);
     let status = called.done(&reply);
-    let json = globals.json.then(|| format!("{:#}\n", success(entry.shape, &command, &reply)));
+    let json = (globals.json && !reply.is_empty()).then(|| format!("{:#}\n", success(entry.shape, &command, &reply)));
     let data = std::mem::take(&mut reply.data);
     let shown = match json {
         Some(json) => output.print(&json),

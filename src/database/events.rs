@@ -49,21 +49,24 @@ impl Operation for Events {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let limit = self.limit as usize;
-        let mut events = context.store.read(|db| match self.after {
-            Some(seq) => events::after(db, seq, limit),
-            None => events::last(db, limit),
+        let (mut events, mut newest) = context.store.read(|db| {
+            let events = match self.after {
+                Some(seq) => events::after(db, seq, limit)?,
+                None => events::last(db, limit)?,
+            };
+            Ok((events, if self.follow { events::newest(db)? } else { 0 }))
         })?;
         if !self.follow {
             return Ok(reply(&events));
         }
-        let mut newest = self.after.unwrap_or(0);
+        newest = self.after.unwrap_or(newest);
         while !context.is_cancelled() {
             if let Some(last) = events.last() {
                 newest = last.seq;
                 (context.emit)(reply(&events))?;
             }
             std::thread::sleep(POLL);
-            events = match context.store.read(|db| events::after(db, newest, limit)) {
+            events = match context.store.read(|db| events::after(db, newest, BATCH)) {
                 // A server that is away comes back, or a standby takes over.
                 Err(error) if error.code() == Code::Unavailable && context.store.location().file().is_none() => {
                     tracing::warn!(%error, "the trail cannot be followed for now");
@@ -72,9 +75,12 @@ impl Operation for Events {
                 read => read?,
             };
         }
-        Ok(reply(&[]))
+        Ok(Reply::emitted())
     }
 }
+
+/// The most events that are shown at once as they come.
+const BATCH: usize = 1_000;
 
 const POLL: std::time::Duration = std::time::Duration::from_millis(200);
 

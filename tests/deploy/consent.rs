@@ -188,8 +188,12 @@ fn over_http_only_a_key_that_may_consent_passes_an_answer_on() {
     let (plain, trusted) = (key(&["plain"]), key(&["desk", "--consent"]));
     let ran = place.run(&["access", "create", "x", "--consent", "--read-only"]);
     assert_eq!(ran.status, 2, "{ran}");
-    let server = Http::spawn(place.command().args(["--json", "serve", "--http", "--port", "0"]));
+    // What a call that asks goes on with is readable by each server of the database.
+    let serve = || Http::spawn(place.command().args(["--json", "serve", "--http", "--port", "0"]));
+    let (servers, turn) = ([serve(), serve()], std::cell::Cell::new(0));
     let call = |key: &str, more: Value| {
+        turn.set(1 - turn.get());
+        let server = &servers[turn.get()];
         let mut params = rollback();
         for (name, value) in more.as_object().expect("members") {
             params[name] = value.clone();

@@ -1,5 +1,6 @@
 //! Connections that end, and too few of them.
 
+use mcpkg::error::Code;
 use mcpkg::store::projects;
 use mcpkg::store::watch::Change;
 use tokio_util::sync::CancellationToken;
@@ -121,4 +122,27 @@ fn many_who_read_at_once_take_no_more_connections_than_they_may() {
     });
     // Three that read, and one that wrote.
     assert!((1..=4).contains(&most), "{most} connections");
+}
+
+/// E8: who waits for one of them waits so long and no longer.
+#[test]
+fn who_waits_too_long_for_a_connection_is_told_that_it_is_busy() {
+    let Some(world) = World::new() else { return };
+    let store = world.open_with("?pool_size=1&pool_timeout=1");
+    std::thread::scope(|scope| {
+        let ((begun, has_begun), (end, ends)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+        let other = store.clone();
+        let reading = scope.spawn(move || {
+            other.read(|_| {
+                begun.send(()).expect("somebody waits");
+                ends.recv().expect("an end");
+                Ok(())
+            })
+        });
+        has_begun.recv().expect("it begins");
+        assert_eq!(store.read(projects::is_any).expect_err("there is none").code(), Code::Busy);
+        end.send(()).expect("it waits");
+        reading.join().expect("it ends").expect("it reads");
+    });
+    assert!(!store.read(projects::is_any).expect("a read"));
 }

@@ -146,7 +146,10 @@ fn a_request_is_answered_by_its_id_while_the_database_is_down() {
         http.send(&request.with("Authorization", &bearer))
     };
     assert_eq!(ask(json!(1)).message()["id"], 1);
+    let ready = || http.send(&http::Request::new("GET", "/readyz")).status;
+    assert_eq!(ready(), 200);
     server.kill();
+    assert_eq!(ready(), 503);
     for id in [json!(7), json!("seven")] {
         let answer = ask(id.clone());
         assert_eq!((&answer.message()["id"], answer.message()["error"].is_object()), (&id, true), "{}", answer.text());

@@ -13,6 +13,7 @@ use crate::support::postgres::Server;
 mod admission;
 mod connections;
 mod failover;
+mod many_rows;
 mod many_writers;
 mod moving;
 mod opening;

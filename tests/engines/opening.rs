@@ -5,7 +5,7 @@ use std::path::Path;
 use mcpkg::error::Code;
 use mcpkg::store::Store;
 
-use super::{World, free_port};
+use super::{World, free_port, insert, names, project};
 use crate::support::Scratch;
 use crate::support::postgres::Server;
 
@@ -26,11 +26,14 @@ fn of_six_first_openers_one_makes_the_schema_and_none_fails() {
 #[test]
 fn an_older_program_refuses_a_newer_schema_and_a_newer_one_moves_it_only_when_told() {
     let Some(world) = World::new() else { return };
-    drop(world.open());
+    let running = world.open();
+    let project = project(&running);
     let newest = world.query("SELECT max(version) FROM mcpkg.refinery_schema_history");
     world.query(&format!("UPDATE mcpkg.refinery_schema_history SET version = 1000 WHERE version = {newest}"));
     let refused = Store::open(Path::new(&world.address)).err().expect("it is refused");
     assert_eq!(refused.code(), Code::NewerDatabase);
+    running.write(|db| insert(db, &project, "a")).expect("what ran before serves on");
+    assert_eq!(names(&running), ["a"]);
     world.query("DELETE FROM mcpkg.refinery_schema_history WHERE version < 1000");
     world.query("UPDATE mcpkg.refinery_schema_history SET version = 0");
     let older = Store::open(Path::new(&world.address)).err().expect("it is refused");

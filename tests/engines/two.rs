@@ -10,7 +10,7 @@ use mcpkg::store::watch::Change;
 use serde_json::{Value, json};
 
 use super::World;
-use crate::support::{Http, Random, Scratch};
+use crate::support::{Http, Random, Scratch, http};
 
 /// Clients that work at the same time, each under names of its own.
 const CLIENTS: usize = 4;
@@ -258,4 +258,24 @@ fn clients_of_two_servers_read_what_was_written_through_either() {
     assert_eq!(trail.len(), clients.iter().map(|client| client.caused.len()).sum::<usize>());
     let checked = scratch.finish(command().args(["check", "--deep"]));
     assert_eq!(checked.status, 0, "{checked}");
+}
+
+/// Those of the handshake revisions: their clients begin anew where they are told so. A request of the newest revision needs none.
+#[test]
+fn a_session_is_known_to_the_server_where_it_began_alone() {
+    let Some(world) = World::new() else { return };
+    let scratch = Scratch::new();
+    let serve = || {
+        let mut command = scratch.command();
+        Http::spawn(command.env("MCPKG_DB", &world.address).args(["--json", "serve", "--http", "--port", "0"]))
+    };
+    let servers = [serve(), serve()];
+    let session = servers[0].session("/mcp", "2025-11-25");
+    let ping = http::message("/mcp", &json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" }));
+    let ping = ping.with("Mcp-Session-Id", &session).with("MCP-Protocol-Version", "2025-11-25");
+    assert_eq!(servers[0].send(&ping).status, 200);
+    assert_eq!(servers[1].send(&ping).status, 404);
+    for server in &servers {
+        assert!(server.modern("/mcp", "prompts/list", json!({}))["result"].is_object());
+    }
 }

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use mcpkg::clock;
 use mcpkg::error::Code;
-use mcpkg::store::Store;
+use mcpkg::store::page::Page;
+use mcpkg::store::projects::Selection;
+use mcpkg::store::{Store, items, projects, prompts};
 
-use super::{World, insert, names, project};
+use super::{AUTHOR, World, insert, names, project};
 use crate::support::eventually;
 use crate::support::postgres::Server;
 
@@ -80,6 +83,72 @@ fn who_waits_too_long_for_another_writer_is_told_that_it_is_busy() {
     assert_eq!(names(&store), ["b"]);
 }
 
+/// E16. PostgreSQL ends what takes longer than its own settings allow.
+#[test]
+fn a_statement_that_the_server_ends_for_its_time_is_told_as_busy() {
+    let Some(world) = World::new() else { return };
+    let slow = world.open();
+    let store = world.open_with("?options=-c%20statement_timeout%3D200");
+    let project = project(&slow);
+    std::thread::scope(|scope| {
+        let ((begun, has_begun), (end, ends)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel::<()>());
+        let writing = scope.spawn(move || {
+            slow.write(|_| {
+                begun.send(()).expect("somebody waits");
+                ends.recv().expect("an end");
+                Ok(())
+            })
+        });
+        has_begun.recv().expect("it begins");
+        assert_eq!(store.write(|db| insert(db, &project, "a")).expect_err("it is ended").code(), Code::Busy);
+        end.send(()).expect("it waits");
+        writing.join().expect("it ends").expect("it writes");
+    });
+    assert_eq!(names(&store), [""; 0]);
+    store.write(|db| insert(db, &project, "b")).expect("a write");
+    assert_eq!(names(&store), ["b"]);
+}
+
+/// E16. Two projects' writers store the same new contents, each in the other's order.
+#[test]
+fn of_two_writers_that_wait_for_each_other_one_is_told_that_it_is_busy() {
+    let Some(world) = World::new() else { return };
+    let store = world.open();
+    for name in ["p", "q"] {
+        store.write(|db| projects::insert(db, clock::unique(), name, 0)).expect("a project");
+    }
+    let barrier = std::sync::Barrier::new(2);
+    let write = |project: &str, contents: [&str; 2]| {
+        let selection = Selection { named: Some(project.to_owned()), ..Selection::default() };
+        world.open().write_in(&selection, |db, project| {
+            let project = project?;
+            for content in contents {
+                let ids = items::Ids { uuid: clock::unique(), indexed: None };
+                prompts::insert(db, AUTHOR, &project, ids, content, prompts::Attributes::default(), content)?;
+                if content == contents[0] {
+                    barrier.wait();
+                }
+            }
+            Ok(())
+        })
+    };
+    let written = std::thread::scope(|scope| {
+        let both = [("p", ["one", "two"]), ("q", ["two", "one"])];
+        let both = both.map(|(project, contents)| scope.spawn(move || write(project, contents)));
+        both.map(|writing| writing.join().expect("it ends"))
+    });
+    let busy: Vec<usize> = (0..2).filter(|which| written[*which].is_err()).collect();
+    assert_eq!(busy.len(), 1, "{written:?}");
+    assert_eq!(written[busy[0]].as_ref().expect_err("it is ended").code(), Code::Busy);
+    let of = |project: &str| {
+        let selection = Selection { named: Some(project.to_owned()), ..Selection::default() };
+        store.read(|db| prompts::names(db, &selection, "", 9)).expect("the names")
+    };
+    let mut found = [of("p"), of("q")];
+    assert_eq!(found[busy[0]], [""; 0], "nothing of it was changed");
+    assert_eq!(std::mem::take(&mut found[1 - busy[0]]), ["one", "two"]);
+}
+
 /// E13.
 #[test]
 fn names_are_ordered_alike_by_both_engines() {
@@ -91,7 +160,19 @@ fn names_are_ordered_alike_by_both_engines() {
         for name in ["b", "B", "a", "_x", "-x", "Z.9", "a.b", "a-b", "a_b", "aB", "ab", "10", "9", "A"] {
             store.write(|db| insert(db, &project, name)).expect("a write");
         }
-        names(&store)
+        let all = names(&store);
+        // Page by page, each beginning after the last name of the one before.
+        let (mut page, mut paged) = (Page { after: String::new(), limit: 3 }, Vec::new());
+        loop {
+            let slice = store.read(|db| prompts::list(db, project.id, &page)).expect("a page");
+            paged.extend(slice.rows.into_iter().map(|prompt| prompt.name));
+            if !slice.more {
+                break;
+            }
+            page.after.clone_from(paged.last().expect("it has names"));
+        }
+        assert_eq!(paged, all);
+        all
     });
     assert_eq!(listed[0], listed[1]);
     assert_eq!(listed[0].len(), 14);

@@ -63,6 +63,33 @@ fn f19_following_the_trail_ends_when_nobody_reads_it() {
 }
 
 #[test]
+fn following_the_trail_shows_what_comes_and_nothing_else() {
+    let scratch = Scratch::with_project();
+    let mut follower = Raw::spawn(&scratch, scratch.command().args(["events", "--follow", "--limit", "1", "--json"]));
+    assert_eq!(follower.line().expect("the newest event")["kind"], "project.create");
+    scratch.ok(&["prompt", "create", "n", "x"]);
+    assert_eq!(follower.line().expect("what came")["kind"], "prompt.create");
+    signal(follower.pid(), "INT");
+    assert_eq!(follower.rest(), [json!({}); 0]);
+    assert_eq!(follower.ended().code(), Some(0));
+    // Without what was there before.
+    let mut follower = Raw::spawn(&scratch, scratch.command().args(["events", "--follow", "--limit", "0", "--json"]));
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let first = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                scratch.ok(&["prompt", "create", "again", "x"]);
+                scratch.ok(&["prompt", "delete", "again", "--yes"]);
+            }
+        });
+        let first = follower.line();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        first.expect("what came")
+    });
+    assert_eq!(first["subject"], "again", "{first}");
+}
+
+#[test]
 fn f19_a_server_whose_client_is_gone_ends_quietly() {
     let scratch = Scratch::with_project();
     for hot in [true, false] {

@@ -12,19 +12,22 @@ use tokio::task::block_in_place;
 use super::address::CHANNEL;
 use super::client::BlockingClient;
 use super::connect::Connector;
+use super::cursor;
 use super::deadline::Watched;
-use super::errors::is_lost;
+use super::errors::{is_cancelled, is_lost};
 use super::snapshot::{self, Told};
 use super::sql::translated;
 use crate::error::{Code, Error, Result};
-use crate::store::engine::Sql;
+use crate::store::engine::{Sql, busy};
 
 /// A connection to a server.
 pub(in crate::store) struct Connection {
     connector: Connector,
     client: RefCell<BlockingClient>,
-    /// By their text, and whether they tell the version that they see.
-    statements: RefCell<HashMap<(&'static str, bool), Statement>>,
+    /// By their text, and how they are written.
+    statements: RefCell<HashMap<(&'static str, Form), Statement>>,
+    /// How many cursors there were.
+    cursors: Cell<u64>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
     /// Whether the server tells it what others commit.
@@ -32,6 +35,15 @@ pub(in crate::store) struct Connection {
     watched: RefCell<Option<Arc<Watched>>>,
     /// Whether the next read is to tell which version of the database it saw.
     told: Cell<Told>,
+}
+
+/// What a statement of the tables is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Form {
+    /// Whether it has no more rows than [`cursor::cut`] lets through.
+    is_cut: bool,
+    /// Whether it tells the version that it sees.
+    tells: bool,
 }
 
 /// How far a connection's transaction is.
@@ -51,6 +63,7 @@ impl Connection {
             connector: connector.clone(),
             client: RefCell::new(BlockingClient::new(connector.connect()?)),
             statements: RefCell::default(),
+            cursors: Cell::new(0),
             changed: Cell::new(0),
             transaction: Cell::new(Transaction::None),
             is_told: Cell::new(false),
@@ -81,7 +94,7 @@ impl Connection {
         mut work: impl FnMut(&mut Client, &Statement) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
         self.again_where_lost(|| {
-            let statement = self.prepare(sql, false)?;
+            let statement = self.prepare(sql, Form::default())?;
             self.client.borrow_mut().with(|client| work(client, &statement))
         })
     }
@@ -89,12 +102,21 @@ impl Connection {
     /// Returns the rows of a query, which is run as [`Connection::run`] says. Where it is to tell which version of the database it
     /// saw, each row has one column more.
     pub(super) fn query(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let tells = self.told.get() == Told::Asked && self.transaction.get() == Transaction::None;
+        self.query_as(sql, params, false)
+    }
+
+    /// As [`Connection::query`], with no more rows than [`cursor::cut`] lets through.
+    pub(super) fn beginning(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        self.query_as(sql, params, true)
+    }
+
+    fn query_as(&self, sql: Sql, params: &[&(dyn ToSql + Sync)], is_cut: bool) -> Result<Vec<Row>> {
+        let form = Form { is_cut, tells: self.is_asked() && self.transaction.get() == Transaction::None };
         let rows = self.again_where_lost(|| {
-            let statement = self.prepare(sql, tells)?;
+            let statement = self.prepare(sql, form)?;
             self.client.borrow_mut().with(|client| client.query(&statement, params))
         })?;
-        if let (true, Some(row)) = (tells, rows.first()) {
+        if let (true, Some(row)) = (form.tells, rows.first()) {
             self.told.set(Told::Version(snapshot::of(row.get(row.len() - 1))));
         }
         Ok(rows)
@@ -127,12 +149,36 @@ impl Connection {
         }
     }
 
+    /// Whether the next read is to tell which version of the database it saw.
+    pub(super) fn is_asked(&self) -> bool {
+        self.told.get() == Told::Asked
+    }
+
+    /// Has the next read tell which version it saw, in place of the one before.
+    pub(super) fn ask_again(&self) {
+        self.told.set(Told::Asked);
+    }
+
+    /// Returns a number that no cursor had before.
+    pub(super) fn next_cursor(&self) -> u64 {
+        self.cursors.update(|number| number + 1);
+        self.cursors.get()
+    }
+
     /// Returns what `f` returns with the client, for what is more than a statement of the tables.
     pub(super) fn with<T, E>(&self, f: impl FnOnce(&mut Client) -> std::result::Result<T, E>) -> Result<T>
     where
         Error: From<E>,
     {
         self.client.borrow_mut().with(f).inspect_err(|_| self.fail()).map_err(Error::from)
+    }
+
+    /// As [`Connection::with`], for what may take as long as a deadline says.
+    pub(super) fn timed<T>(
+        &self,
+        mut f: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>,
+    ) -> Result<T> {
+        self.again_where_lost(|| self.client.borrow_mut().with(&mut f))
     }
 
     /// A statement failed: where it was part of a transaction, PostgreSQL takes no other one.
@@ -165,16 +211,27 @@ impl Connection {
             Err(_) => self.fail(),
             Ok(_) => {}
         }
-        done.map_err(Error::from)
+        done.map_err(|error| self.meaning(error))
     }
 
-    fn prepare(&self, sql: Sql, tells: bool) -> std::result::Result<Statement, postgres::Error> {
-        let key = (sql.text(), tells);
+    /// Returns what an error means here: a statement that nobody of ours watches was ended by what the server allows it.
+    fn meaning(&self, error: postgres::Error) -> Error {
+        let is_watched = self.watched.borrow().is_some();
+        if !is_watched && is_cancelled(&error) { busy().with_source(error) } else { error.into() }
+    }
+
+    fn prepare(&self, sql: Sql, form: Form) -> std::result::Result<Statement, postgres::Error> {
+        let key = (sql.text(), form);
         if let Some(statement) = self.statements.borrow().get(&key) {
             return Ok(statement.clone());
         }
-        let text = translated(sql.text());
-        let text = if tells { snapshot::telling(&text) } else { text };
+        let mut text = translated(sql.text());
+        if form.is_cut {
+            text = cursor::cut(&text);
+        }
+        if form.tells {
+            text = snapshot::telling(&text);
+        }
         let statement = self.client.borrow_mut().with(|client| client.prepare(&text))?;
         self.statements.borrow_mut().insert(key, statement.clone());
         Ok(statement)

@@ -59,6 +59,11 @@ pub(super) fn is_lost(error: &postgres::Error) -> bool {
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
 }
 
+/// Whether the server ended a statement in the middle: it was asked to, or its own settings allow no more time.
+pub(super) fn is_cancelled(error: &postgres::Error) -> bool {
+    error.code() == Some(&SqlState::QUERY_CANCELED)
+}
+
 /// Returns the answer for a connection that ended before anything was committed on it.
 fn lost() -> Error {
     Error::new(Code::Unavailable, "The connection to the database server was lost; nothing was changed")

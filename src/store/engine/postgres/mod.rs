@@ -9,6 +9,7 @@ mod backup;
 mod client;
 mod connect;
 mod connection;
+mod cursor;
 mod database;
 mod deadline;
 mod errors;

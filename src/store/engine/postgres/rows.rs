@@ -7,6 +7,7 @@ use postgres::types::private::BytesMut;
 use postgres::types::{FromSql, IsNull, ToSql, Type};
 
 use super::connection::Connection;
+use super::cursor;
 use crate::error::{Error, Result};
 use crate::store::engine::value::FromValue;
 use crate::store::engine::{Sql, Value};
@@ -105,15 +106,14 @@ pub(super) fn single<T>(
     one(connection, sql, params, f)?.ok_or_else(|| Error::internal("a query that always has a row has none"))
 }
 
-/// As [`crate::store::Db::each`]. All rows are there before the first one is handed out, since `f` may run statements.
+/// As [`crate::store::Db::each`].
 pub(in crate::store::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
     mut f: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
-    let rows = connection.query(sql, &bound(params))?;
-    rows.iter().try_for_each(|row| f(Row(row)))
+    cursor::each(connection, sql, params, |row| f(Row(row)))
 }
 
 /// As [`crate::store::Db::stream`]. Where the connection is lost after a row was handed out, it is not asked again: `f` would see

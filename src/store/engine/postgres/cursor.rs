@@ -1,0 +1,112 @@
+//! Queries with many rows: so many of them are fetched at a time.
+
+use postgres::types::{ToSql, Type};
+
+use super::connection::{Connection, Transaction};
+use super::sql::translated;
+use super::transaction::in_transaction;
+use crate::error::Result;
+use crate::store::engine::{Intent, Sql, Value};
+
+/// The most rows of a query that are in memory at once.
+const BATCH: usize = 1_000;
+
+/// Hands `f` the rows of a query, in their order, some at a time; `f` may run statements. Where there are no more than fit, that takes one
+/// round trip as ever; else the query is run again, through a cursor, and in a transaction where it is in none.
+pub(super) fn each(
+    connection: &Connection,
+    sql: Sql,
+    params: &[Value<'_>],
+    mut f: impl FnMut(&postgres::Row) -> Result<()>,
+) -> Result<()> {
+    let bound: Vec<_> = params.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
+    if is_short(sql.text(), params) {
+        return connection.query(sql, &bound)?.iter().try_for_each(f);
+    }
+    let is_asked = connection.is_asked();
+    let first = connection.beginning(sql, &bound)?;
+    if first.len() <= BATCH {
+        return first.iter().try_for_each(f);
+    }
+    drop(first);
+    if connection.transaction.get() != Transaction::None {
+        return through_cursor(connection, sql, &bound, &mut f);
+    }
+    if is_asked {
+        // What the transaction sees may be newer than what the first rows told.
+        connection.ask_again();
+    }
+    in_transaction(connection, Intent::Read, || through_cursor(connection, sql, &bound, &mut f))
+}
+
+/// Returns a query of no more rows than tell whether all of them fit.
+pub(super) fn cut(query: &str) -> String {
+    format!("SELECT * FROM ({query}) AS found LIMIT {}", BATCH + 1)
+}
+
+/// Whether a query ends with a limit that says that its rows fit, or is none: a statement that changes rows returns few.
+fn is_short(sql: &str, params: &[Value<'_>]) -> bool {
+    if !sql.starts_with("SELECT") && !sql.starts_with("WITH") || sql.contains("RETURNING") {
+        return true;
+    }
+    let Some((_, limit)) = sql.rsplit_once("LIMIT ") else { return false };
+    let limit = match limit.strip_prefix('?') {
+        Some(number) => match number.parse::<usize>().ok().and_then(|number| params.get(number.wrapping_sub(1))) {
+            Some(Value::Integer(limit)) => Some(*limit),
+            _ => None,
+        },
+        None => limit.parse().ok(),
+    };
+    limit.is_some_and(|limit| (0..=BATCH as i64).contains(&limit))
+}
+
+fn through_cursor(
+    connection: &Connection,
+    sql: Sql,
+    params: &[&(dyn ToSql + Sync)],
+    f: &mut impl FnMut(&postgres::Row) -> Result<()>,
+) -> Result<()> {
+    let cursor = format!("rows_{}", connection.next_cursor());
+    let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", translated(sql.text()));
+    connection.timed(|client| client.execute(&declare, params))?;
+    let fetch = format!("FETCH {BATCH} FROM {cursor}");
+    let none: [(&(dyn ToSql + Sync), Type); 0] = [];
+    let handed = loop {
+        let rows = connection.timed(|client| client.query_typed(&fetch, &none))?;
+        let handed = rows.iter().try_for_each(&mut *f);
+        if handed.is_err() || rows.len() < BATCH {
+            break handed;
+        }
+    };
+    // Where a statement of the transaction failed, the cursor goes with it.
+    match connection.transaction.get() {
+        Transaction::Open => connection.run_text(&format!("CLOSE {cursor}")).and(handed),
+        _ => handed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_is_the_last_word_tells_that_a_query_is_short() {
+        let params = [Value::Integer(9), Value::Integer(BATCH as i64), Value::Integer(BATCH as i64 + 1), Value::Null];
+        for short in
+            ["SELECT a FROM b LIMIT 1", "SELECT a FROM b LIMIT ?2", "DELETE FROM b", "UPDATE b SET a = 1 RETURNING a"]
+        {
+            assert!(is_short(short, &params), "{short}");
+        }
+        for long in [
+            "SELECT a FROM b",
+            "SELECT a FROM b LIMIT ?3",
+            "SELECT a FROM b LIMIT ?4",
+            "SELECT a FROM b LIMIT ?5",
+            "SELECT a FROM b LIMIT 1001",
+            "SELECT a FROM (SELECT c FROM d LIMIT 1) e",
+            "WITH e AS (SELECT c FROM d LIMIT ?1) SELECT a FROM e ORDER BY 1",
+        ] {
+            assert!(!is_short(long, &params), "{long}");
+        }
+    }
+}
