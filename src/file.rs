@@ -296,6 +296,32 @@ mod tests {
     }
 
     #[test]
+    fn files_in_a_folder_that_is_held_open_are_opened_as_by_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("other")).unwrap();
+        for name in ["a", "b", "other/a"] {
+            fs::write(at(name), name).unwrap();
+        }
+        fifo(&at("pipe"));
+        std::os::unix::fs::symlink("other/a", at("link")).unwrap();
+        let mut files = Series::default();
+        let mut text = |name: &str| {
+            let (file, metadata) = files.open(&at(name))?;
+            read_sized(file, metadata.len(), TEXT).map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        // The first two open the folder, which the others are found in.
+        for (name, content) in
+            [("a", "a"), ("b", "b"), ("link", "other/a"), ("other/a", "other/a"), ("b", "b"), ("a", "a")]
+        {
+            assert_eq!(text(name).unwrap(), content, "{name}");
+        }
+        assert_eq!(text("pipe").unwrap_err().to_string(), "it is a named pipe, not a file");
+        assert_eq!(text("other").unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(text("none").unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
     fn a_file_is_read_up_to_its_limit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
