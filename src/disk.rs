@@ -1,6 +1,7 @@
 //! The user's disk: what stands at a path, and writing it so that it is whole or not there.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
@@ -388,14 +389,14 @@ pub fn stays_inside(relative: &str) -> bool {
         && Path::new(relative).components().all(plain)
 }
 
-/// Finds where folders really are, each looked at once.
+/// Finds where folders really are, each looked at once. They are known by their texts: comparing paths part by part costs more.
 #[derive(Debug, Default)]
-pub struct RealFolders(HashMap<PathBuf, PathBuf>);
+pub struct RealFolders(HashMap<OsString, PathBuf>);
 
 impl RealFolders {
     /// Returns where `folder` really is: links above it are followed, what does not exist yet stays as it is.
     pub fn of(&mut self, folder: &Path) -> PathBuf {
-        if let Some(real) = self.0.get(folder) {
+        if let Some(real) = self.0.get(folder.as_os_str()) {
             return real.clone();
         }
         let real = match (folder.parent(), folder.file_name()) {
@@ -408,7 +409,7 @@ impl RealFolders {
             }
             _ => folder.to_owned(),
         };
-        self.0.insert(folder.to_owned(), real.clone());
+        self.0.insert(folder.into(), real.clone());
         real
     }
 }

@@ -1,9 +1,10 @@
 //! Opening files for reading that a user named or that somebody else may have put there: a regular file of a bounded
 //! size, or an error at once. A named pipe would block, a device has no end, and a sparse file can be larger than memory.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of the largest text that is read whole: manifests, lock files, configuration files, certificates.
 pub const TEXT: u64 = 16 << 20;
@@ -40,16 +41,85 @@ fn open_looked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata
     open_checked(options, path)
 }
 
-/// Opens what was found to be a regular file a moment ago, and returns what the system says of it now.
-///
-/// # Errors
-/// As [`open`].
-pub fn open_found(path: &Path) -> Result<(File, Metadata)> {
-    open_checked(OpenOptions::new().read(true), path)
+/// Opens files one after the other that were found to be regular ones a moment ago. From the second one in a folder on, that is held
+/// open: finding a file in it costs the system a fraction of what finding it from the root of the disk does.
+#[derive(Debug, Default)]
+pub struct Series {
+    /// The path of the last file's folder, with that once it is held open.
+    last: Option<(PathBuf, Option<File>)>,
+}
+
+impl Series {
+    /// Opens the next file for reading, and returns what the system says of it now.
+    ///
+    /// # Errors
+    /// As [`open`].
+    pub fn open(&mut self, path: &Path) -> Result<(File, Metadata)> {
+        match self.holding(path) {
+            Some((folder, name)) => checked(open_in(folder, name)?),
+            None => open_checked(OpenOptions::new().read(true), path),
+        }
+    }
+
+    /// Returns the folder of a file, with the name in it, where that is the folder of the last one too and can be held open.
+    fn holding<'p>(&mut self, path: &'p Path) -> Option<(&File, &'p OsStr)> {
+        let (folder, name) = split(path)?;
+        if self.last.as_ref().is_none_or(|(last, _)| last.as_os_str() != folder) {
+            self.last = Some((folder.into(), None));
+            return None;
+        }
+        let (_, held) = self.last.as_mut()?;
+        if held.is_none() {
+            *held = open_folder(folder);
+        }
+        held.as_ref().map(|held| (held, name))
+    }
+}
+
+/// Returns the folder of a path and the name in it. Comparing the parts of paths costs more than opening them.
+#[cfg(unix)]
+fn split(path: &Path) -> Option<(&OsStr, &OsStr)> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes();
+    let at = memchr::memrchr(b'/', bytes).filter(|at| *at > 0)?;
+    Some((OsStr::from_bytes(&bytes[..at]), OsStr::from_bytes(&bytes[at + 1..])))
+}
+
+/// Other systems have no call that takes an open folder.
+#[cfg(not(unix))]
+fn split(_: &Path) -> Option<(&OsStr, &OsStr)> {
+    None
+}
+
+#[cfg(unix)]
+fn open_folder(path: &OsStr) -> Option<File> {
+    use rustix::fs::{CWD, Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, path, flags, Mode::empty()).ok().map(File::from)
+}
+
+#[cfg(not(unix))]
+fn open_folder(_: &OsStr) -> Option<File> {
+    None
+}
+
+#[cfg(unix)]
+fn open_in(folder: &File, name: &OsStr) -> Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::io::retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()))?.into())
+}
+
+#[cfg(not(unix))]
+fn open_in(_: &File, _: &OsStr) -> Result<File> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 fn open_checked(options: &mut OpenOptions, path: &Path) -> Result<(File, Metadata)> {
-    let file = without_waiting(options).open(path)?;
+    checked(without_waiting(options).open(path)?)
+}
+
+fn checked(file: File) -> Result<(File, Metadata)> {
     // Something else may stand there by now.
     let metadata = file.metadata()?;
     check_kind(&metadata)?;
@@ -237,6 +307,32 @@ mod tests {
             assert_eq!(read(&path, 1).unwrap_err().to_string(), error.to_string());
         }
         assert_eq!(open(&at("none")).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn files_in_a_folder_that_is_held_open_are_opened_as_by_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("other")).unwrap();
+        for name in ["a", "b", "other/a"] {
+            fs::write(at(name), name).unwrap();
+        }
+        fifo(&at("pipe"));
+        std::os::unix::fs::symlink("other/a", at("link")).unwrap();
+        let mut files = Series::default();
+        let mut text = |name: &str| {
+            let (file, metadata) = files.open(&at(name))?;
+            read_sized(file, metadata.len(), TEXT).map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        // The first two open the folder, which the others are found in.
+        for (name, content) in
+            [("a", "a"), ("b", "b"), ("link", "other/a"), ("other/a", "other/a"), ("b", "b"), ("a", "a")]
+        {
+            assert_eq!(text(name).unwrap(), content, "{name}");
+        }
+        assert_eq!(text("pipe").unwrap_err().to_string(), "it is a named pipe, not a file");
+        assert_eq!(text("other").unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(text("none").unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     #[test]

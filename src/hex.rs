@@ -1,16 +1,13 @@
 //! Bytes in hex.
 
-use std::fmt::Write as _;
-
 use uuid::Uuid;
 
 /// Returns bytes as lower-case hex digits, two for each.
 pub fn encode(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    let mut text = String::with_capacity(2 * bytes.len());
+    text.extend(bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+    text
 }
 
 /// Returns the end of an id, by which people name it.

@@ -36,7 +36,7 @@ impl Folder {
     ///
     /// # Errors
     /// As [`Folder::entry`].
-    pub(super) fn top(path: &Path) -> Result<Self> {
+    pub fn top(path: &Path) -> Result<Self> {
         let handle = system::open_top(path).map_err(|error| failed("open", path, error))?;
         Ok(Self { path: path.to_owned(), handle })
     }
@@ -80,9 +80,18 @@ impl Folder {
     /// # Errors
     /// As [`Folder::entry`].
     pub fn names(&self) -> Result<Vec<OsString>> {
-        let mut names = system::names(&self.handle, &self.path).map_err(|error| failed("read", &self.path, error))?;
+        let mut names: Vec<OsString> = self.list(Path::new(""))?.into_iter().map(|(name, _)| name).collect();
         names.sort_unstable();
         Ok(names)
+    }
+
+    /// Returns what is in the folder at `below` in this one, in no order; in this one itself where that is empty.
+    ///
+    /// # Errors
+    /// As [`Folder::entry`].
+    pub fn list(&self, below: &Path) -> Result<Vec<(OsString, Kind)>> {
+        let list = system::list(&self.handle, &self.path, below);
+        list.map_err(|error| self.failed("read", below.as_os_str(), error))
     }
 
     /// Returns the bytes of the file `name`, which is no link and has at most `limit` bytes.

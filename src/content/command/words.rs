@@ -116,7 +116,7 @@ pub fn back(file: &str, known: &[Argument], spelling: Spelling, front: &str, edi
 /// a space.
 pub fn runs_something(file: &[u8]) -> bool {
     let begins = |at: usize| at == 0 || file[at - 1].is_ascii_whitespace();
-    file.windows(2).enumerate().any(|(at, pair)| pair == b"!`" && begins(at))
+    memchr::memmem::find_iter(file, b"!`").any(begins)
 }
 
 impl<'f> Command<'f> {

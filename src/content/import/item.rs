@@ -313,9 +313,10 @@ impl Understood {
     /// Adds a file that no agent loads by itself.
     fn document(&mut self, file: &File, place: &Destination) -> Result<()> {
         // `add` merges what is the same under the same URI; that must not use up a name.
-        let known = self.uris.get(&place.uri("")).map(|at| self.items[*at].entry.name.clone());
+        let without_name = place.uri("");
+        let known = self.uris.get(&without_name).map(|at| self.items[*at].entry.name.clone());
         let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &[], &file.relative));
-        let uri = place.uri(&name);
+        let uri = if place.role == Role::File { without_name } else { place.uri(&name) };
         self.resource(file, name, uri, None, Origin::default())
     }
 

@@ -467,13 +467,13 @@ pub(super) fn look_through(
 ) -> Result<Vec<(File, Option<Destination>)>> {
     let total = taken.len() as u64;
     let mut files = Vec::new();
-    let mut kept = 0;
+    let mut reading = Reading::default();
     for (done, (path, candidate, place)) in (1..).zip(taken) {
         if context.is_cancelled() {
             return Err(cancelled());
         }
         let Candidate { relative, listed, .. } = candidate;
-        let (content, executable) = read(path, &mut kept)?;
+        let (content, executable) = reading.read(path)?;
         files.push((File { relative: relative.clone(), content, executable, listed: listed.clone() }, place));
         (context.progress)("Importing", done, total);
     }
@@ -490,17 +490,27 @@ pub(in crate::content) fn is_of_database(path: &Path, database: &str) -> bool {
     })
 }
 
-/// Reads a file, and returns whether it can be executed; `kept` counts the bytes that are in memory.
-pub(in crate::content) fn read(path: &Path, kept: &mut u64) -> Result<(NewContent, bool)> {
-    let failed = |error| Error::file("read", path, error);
-    let (file, metadata) = file::open_found(path).map_err(failed)?;
-    let executable = is_executable(&metadata);
-    if metadata.len() <= SMALL && *kept + metadata.len() <= ALL_SMALL {
-        let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
-        *kept += bytes.len() as u64;
-        return Ok((bytes.into(), executable));
+/// Reads files one after the other.
+#[derive(Debug, Default)]
+pub(in crate::content) struct Reading {
+    files: file::Series,
+    /// Bytes that are in memory.
+    kept: u64,
+}
+
+impl Reading {
+    /// Reads a file, and returns whether it can be executed.
+    pub(in crate::content) fn read(&mut self, path: &Path) -> Result<(NewContent, bool)> {
+        let failed = |error| Error::file("read", path, error);
+        let (file, metadata) = self.files.open(path).map_err(failed)?;
+        let executable = is_executable(&metadata);
+        if metadata.len() <= SMALL && self.kept + metadata.len() <= ALL_SMALL {
+            let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
+            self.kept += bytes.len() as u64;
+            return Ok((bytes.into(), executable));
+        }
+        Ok((NewContent::file(path)?, executable))
     }
-    Ok((NewContent::file(path)?, executable))
 }
 
 /// Refuses a path that leads out of `root` by a link.

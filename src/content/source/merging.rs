@@ -140,6 +140,17 @@ pub fn plan(
     contents: &Contents,
     extent: Extent,
 ) -> Result<Vec<Step>> {
+    planned(db, project, &stored::rows(db, project)?, source, contents, extent)
+}
+
+fn planned(
+    db: &Db<'_>,
+    project: &Project,
+    modules: &Rows,
+    source: &SourceRow,
+    contents: &Contents,
+    extent: Extent,
+) -> Result<Vec<Step>> {
     let rows = match extent {
         Extent::Whole => sources::items(db, source.id)?,
         Extent::Changed => {
@@ -153,7 +164,7 @@ pub fn plan(
     let at: HashMap<&str, usize> =
         contents.items.iter().enumerate().map(|(at, taken)| (taken.path.as_str(), at)).collect();
     let skills = skill_names(&before, &contents.items);
-    let planning = Planning { db, project, contents, modules: stored::rows(db, project)? };
+    let planning = Planning { db, project, contents, modules };
     let mut followed = HashSet::new();
     let mut steps = Vec::new();
     for (row, entry) in before {
@@ -184,13 +195,13 @@ struct Planning<'p> {
     db: &'p Db<'p>,
     project: &'p Project,
     contents: &'p Contents,
-    modules: Rows,
+    modules: &'p Rows,
 }
 
 impl Planning<'_> {
     /// Returns what happens to a file that was read before.
     fn known(&self, row: ItemRow, entry: Entry, taken: Option<usize>) -> Result<Option<Step>> {
-        let ours = stored::get(self.db, self.project, &self.modules, &row.item)?;
+        let ours = stored::get(self.db, self.project, self.modules, &row.item)?;
         let (base, open) = self.base(&row, entry)?;
         let theirs = taken.map(|at| {
             let taken = &self.contents.items[at];
@@ -233,7 +244,7 @@ impl Planning<'_> {
     fn first(&self, at: usize, skills: &HashMap<String, String>) -> Result<Option<Step>> {
         let taken = &self.contents.items[at];
         let entry = in_known_skill(&taken.item.entry, skills);
-        let ours = stored::find(self.db, self.project, &self.modules, &entry)?;
+        let ours = stored::find(self.db, self.project, self.modules, &entry)?;
         let done = match &ours {
             None => Done::Created,
             Some(ours) => {
@@ -336,21 +347,21 @@ fn in_known_skill(theirs: &Entry, skills: &HashMap<String, String>) -> Entry {
     entry
 }
 
-/// Does what was planned, in the transaction that `db` is, and keeps what the source is now.
+/// Does what [`plan`] says, in the transaction that `db` is, and keeps what the source is now; returns what was done.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where a file is no longer what it was; `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`;
-/// `E_CANCELLED`.
+/// As [`plan`]; `E_READ_ONLY`, `E_DISK_FULL`, `E_CANCELLED`.
 pub fn apply(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     source: &SourceRow,
     contents: &Contents,
-    steps: &mut [Step],
+    extent: Extent,
     context: &Context,
-) -> Result<()> {
+) -> Result<Vec<Step>> {
     let mut modules = stored::rows(db, project)?;
+    let mut steps = planned(db, project, &modules, source, contents, extent)?;
     let total = steps.len() as u64;
     // What goes makes room for what comes.
     let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
@@ -368,7 +379,8 @@ pub fn apply(
     })?;
     let digest =
         contents::digest(files.iter().map(|(path, (executable, sha256))| (path.as_str(), *executable, sha256)));
-    sources::set_read(db, source.id, contents.commit.as_deref(), &digest, author.now)
+    sources::set_read(db, source.id, contents.commit.as_deref(), &digest, author.now)?;
+    Ok(steps)
 }
 
 struct Applying<'a> {

@@ -116,9 +116,7 @@ impl Update {
         } else {
             context.write("source.update", &name, |db, project, author| {
                 let row = unchanged(db, project, row)?;
-                let mut steps = merging::plan(db, project, &row, &contents, extent)?;
-                merging::apply(db, author, project, &row, &contents, &mut steps, context)?;
-                Ok(steps)
+                merging::apply(db, author, project, &row, &contents, extent, context)
             })?
         };
         let updated = Updated { from, to: contents.commit.clone(), forced, steps };

@@ -12,7 +12,7 @@ use crate::content::import::kept::{Found, KeptFiles};
 use crate::content::import::manifest::{self, Entry, Manifest, Origin, Server, What};
 use crate::content::import::place::Places;
 use crate::content::import::reason::Reason;
-use crate::content::import::scan::{self, File};
+use crate::content::import::scan::{self, File, Reading};
 use crate::content::import::server_item;
 use crate::content::import::walk::{self, Take};
 use crate::content::stored::Stored;
@@ -112,14 +112,14 @@ pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Cont
     look.stale = listed.keys().filter(|path| !paths.contains(*path)).cloned().collect();
     refuse_an_empty_folder(top, bases, &paths, look.has_manifest)?;
     let mut files = Vec::new();
-    let (mut kept, total) = (0, paths.len() as u64);
+    let (mut reading, total) = (Reading::default(), paths.len() as u64);
     for (done, relative) in (1..).zip(paths) {
         if context.is_cancelled() {
             return Err(cancelled());
         }
         // What changes while it is read is newer than this, so that the next sync reads it again.
         look.note(top, &relative, false)?;
-        let (content, executable) = scan::read(&top.join(&relative), &mut kept)?;
+        let (content, executable) = reading.read(&top.join(&relative))?;
         let listed = listed.remove(&relative);
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);

@@ -41,7 +41,7 @@ impl<'a> Work<'a> {
         let Plan { desired, rows, changes, row_changes } = plan;
         let targets = names(&site.selected);
         // A file that no module makes any more is known from the database alone.
-        let landed = changes.iter().filter(|change| desired.outputs.contains_key(&change.path));
+        let landed = changes.iter().filter(|change| desired.output(&change.path).is_some());
         let mut roots = roots::of_changes(landed);
         roots.extend(desired.roots.into_iter().map(|root| root.path));
         Self {

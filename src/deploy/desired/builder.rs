@@ -26,12 +26,16 @@ pub struct Builder {
     /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
     bases: Vec<PathBuf>,
     folders: RealFolders,
-    /// Where the last file was added: its root, the folder it was wanted in, and where that really is.
-    last: Option<(PathBuf, PathBuf, PathBuf)>,
+    /// The root of the last file, with the folder that nothing below it may leave.
+    last_root: Option<(PathBuf, PathBuf)>,
+    /// The folder below it that the last file was wanted in, with where that really is.
+    last_folder: Option<(PathBuf, PathBuf)>,
     /// The hashes of bytes that are written more than once, by their address, which stays theirs while they are held.
     hashes: HashMap<*const u8, (Arc<[u8]>, Sha)>,
     /// The texts that were gathered, by their modules.
     gathered: HashMap<Vec<String>, Arc<[u8]>>,
+    /// The commands that were made skills, by the address of their file: each agent without commands gets the same.
+    skills: HashMap<*const ModuleFile, Arc<[u8]>>,
 }
 
 impl Builder {
@@ -108,6 +112,11 @@ impl Builder {
         self.add(&[target], root, relative, Form::Copy, vec![part(module, file)], bytes, file.executable)
     }
 
+    /// Returns the skill that a command is for agents without commands; `make` makes it the first time.
+    pub fn skill_of(&mut self, file: &ModuleFile, make: impl FnOnce() -> Vec<u8>) -> Arc<[u8]> {
+        Arc::clone(self.skills.entry(std::ptr::from_ref(file)).or_insert_with(|| make().into()))
+    }
+
     /// Adds a command for an agent that fills in no arguments; as it is where it asks for none.
     ///
     /// # Errors
@@ -172,11 +181,11 @@ impl Builder {
             return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
         }
         let sha256 = self.hash(&bytes);
-        let there = match self.desired.outputs.entry(path) {
+        let there = match self.desired.outputs.entry(path.into()) {
             Entry::Vacant(place) => {
                 let mut targets = targets.to_vec();
                 targets.sort_unstable();
-                let (path, root) = (place.key().clone(), root.to_owned());
+                let (path, root) = (place.key().into(), root.to_owned());
                 place.insert(Output { path, root, targets, parts, bytes, sha256, executable, form });
                 return Ok(());
             }
@@ -203,18 +212,23 @@ impl Builder {
     /// Returns where a folder below a root really is; `None` where a link leads out of what holds the root.
     fn real(&mut self, root: &Path, folder: &Path) -> Option<PathBuf> {
         // Files come folder by folder, and hashing and comparing paths costs more than all else.
-        let is_last = |(of, at, _): &&(PathBuf, PathBuf, PathBuf)| {
-            of.as_os_str() == root.as_os_str() && at.as_os_str() == folder.as_os_str()
+        let is = |last: &Option<(PathBuf, PathBuf)>, path: &Path| {
+            last.as_ref().is_some_and(|(last, _)| last.as_os_str() == path.as_os_str())
         };
-        if let Some((_, _, real)) = self.last.as_ref().filter(is_last) {
-            return Some(real.clone());
+        if !is(&self.last_root, root) {
+            let limit = self.folders.of(innermost(&self.bases, root));
+            self.last_root = Some((root.to_owned(), limit));
+            self.last_folder = None;
         }
-        let real = self.folders.of(folder);
-        if !real.starts_with(self.folders.of(innermost(&self.bases, root))) {
-            return None;
+        if !is(&self.last_folder, folder) {
+            let real = self.folders.of(folder);
+            let (_, limit) = self.last_root.as_ref()?;
+            if !real.starts_with(limit) {
+                return None;
+            }
+            self.last_folder = Some((folder.to_owned(), real));
         }
-        self.last = Some((root.to_owned(), folder.to_owned(), real.clone()));
-        Some(real)
+        self.last_folder.as_ref().map(|(_, real)| real.clone())
     }
 
     /// Adds one file with several modules, all of it ours; nothing where there are none.
@@ -283,6 +297,7 @@ impl Builder {
         self.desired.left_out.retain(|left_out| selected.contains(&left_out.target));
         self.desired.remarks.retain(|remark| selected.contains(&remark.target));
         self.desired.left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
+        self.desired.folders = self.folders;
         self.desired
     }
 }

@@ -1,7 +1,8 @@
 //! A file that shall stand on disk, and the module files it is made of.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::left_out::LeftOut;
@@ -10,7 +11,7 @@ use crate::content::command::skill::split_front;
 use crate::content::command::words::Spelling;
 use crate::deploy::module::{Layer, Module, ModuleFile};
 use crate::deploy::targets::Target;
-use crate::disk::Sha;
+use crate::disk::{RealFolders, Sha};
 use crate::store::prompts::Argument;
 
 /// How a file is made of its modules.
@@ -106,6 +107,14 @@ impl Output {
         ids
     }
 
+    /// Whether these are the modules it is made of, as [`Output::module_ids`] has them.
+    pub fn is_made_of(&self, ids: &[String]) -> bool {
+        match (self.parts.as_slice(), ids) {
+            ([part], [id]) => part.module_id == *id,
+            _ => self.module_ids() == ids,
+        }
+    }
+
     /// Whether it keeps a part of the file only: a block, or entries.
     pub fn is_block(&self) -> bool {
         matches!(self.form, Form::Block | Form::Import | Form::Servers)
@@ -126,8 +135,11 @@ pub struct Root {
 /// Everything that shall stand on disk.
 #[derive(Debug, Default)]
 pub struct Desired {
-    /// The files by path, where folders really are; in no order, since comparing paths costs more than all else.
-    pub outputs: HashMap<PathBuf, Output>,
+    /// The files by path, where folders really are; in no order and by their texts, since comparing paths part by part costs more
+    /// than all else.
+    pub outputs: HashMap<OsString, Output>,
+    /// Where the folders that were asked for really are.
+    pub folders: RealFolders,
     /// The folders that the targets read.
     pub roots: Vec<Root>,
     /// What the user should know.
@@ -138,6 +150,13 @@ pub struct Desired {
     pub remarks: Vec<Remark>,
     /// What a plan says once about where things stand, for a person.
     pub notes: Vec<String>,
+}
+
+impl Desired {
+    /// Returns what shall stand at a path.
+    pub fn output(&self, path: &Path) -> Option<&Output> {
+        self.outputs.get(path.as_os_str())
+    }
 }
 
 /// Returns a module's file as a part.

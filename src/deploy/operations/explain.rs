@@ -122,7 +122,7 @@ fn explained(prepared: &Prepared, change: &Change) -> Value {
 }
 
 fn parts<'m>(prepared: &'m Prepared, change: &Change) -> &'m [Part] {
-    prepared.plan.desired.outputs.get(&change.path).map_or(&[], |output| &output.parts)
+    prepared.plan.desired.output(&change.path).map_or(&[], |output| &output.parts)
 }
 
 fn layer(part: &Part) -> &'static str {

@@ -15,6 +15,7 @@ use crate::deploy::plan::overlooked;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change, Drift, Op};
 use crate::deploy::source::{Choice, Site};
+use crate::disk::folder::{self, Folder};
 use crate::disk::{self, Sha};
 use crate::error::Result;
 use crate::hex;
@@ -220,20 +221,21 @@ fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
     let mut found = Vec::new();
     let mut walked: HashSet<PathBuf> = HashSet::new();
     for root in desired.roots.iter().filter(|root| root.scan_extras) {
-        let real = root.path.canonicalize().unwrap_or_else(|_| root.path.clone());
+        let Ok(real) = root.path.canonicalize() else { continue };
         // Two targets that share a folder: what is in it is told once.
         if !walked.insert(real.clone()) {
             continue;
         }
-        let mut folders = vec![real];
-        while let Some(folder) = folders.pop() {
-            let Ok(listing) = std::fs::read_dir(&folder) else { continue };
-            for entry in listing.flatten() {
-                let path = entry.path();
-                let Ok(kind) = entry.file_type() else { continue };
-                if kind.is_dir() {
-                    folders.push(path);
-                } else if kind.is_file() && !is_known(&path, desired, prepared, &known) {
+        let Ok(top) = Folder::top(&real) else { continue };
+        let mut folders = vec![PathBuf::new()];
+        while let Some(below) = folders.pop() {
+            let Ok(listing) = top.list(&below) else { continue };
+            let here = real.join(&below);
+            for (name, kind) in listing {
+                let path = here.join(&name);
+                if kind == folder::Kind::Folder {
+                    folders.push(below.join(&name));
+                } else if kind == folder::Kind::File && !is_known(&path, desired, prepared, &known) {
                     let actual = disk::look(&path)?.sha256().copied();
                     found.push(Item {
                         kind: Kind::Extra,
@@ -254,7 +256,7 @@ fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
 
 fn is_known(path: &Path, desired: &Desired, prepared: &Prepared, changed: &HashSet<&Path>) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    desired.outputs.contains_key(path)
+    desired.output(path).is_some()
         || changed.contains(path)
         || prepared.plan.rows.contains_key(path.to_string_lossy().as_ref())
         || name.starts_with(".agentpack.manifest")

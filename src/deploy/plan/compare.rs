@@ -26,13 +26,13 @@ use crate::store::deploys::{self, Deployed, Image};
 /// # Errors
 /// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder is in the way; `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn compare(context: &Context, db: &Db<'_>, site: &Site, desired: Desired) -> Result<Plan> {
+pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {
         Some(place) => deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect(),
         None => BTreeMap::new(),
     };
-    let (rows, mut row_changes) = at_their_real_places(rows);
+    let (rows, mut row_changes) = at_their_real_places(rows, &mut desired.folders);
     let mut comparing =
         Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
     for output in desired.outputs.values() {
@@ -40,7 +40,7 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, desired: Desired) ->
         comparing.output(&desired, output)?;
     }
     let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();
-    for row in rows.values().filter(|row| !desired.outputs.contains_key(Path::new(&row.path))) {
+    for row in rows.values().filter(|row| desired.output(Path::new(&row.path)).is_none()) {
         if row.targets.iter().any(|target| selected.contains(target.as_str())) {
             match unwanted::compare(db, row, &selected)? {
                 Unwanted::Nothing => {}
@@ -56,29 +56,38 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, desired: Desired) ->
 }
 
 /// A folder that was moved and linked since: its files are where they really are now.
-fn at_their_real_places(rows: BTreeMap<String, Deployed>) -> (BTreeMap<String, Deployed>, Vec<RowChange>) {
-    let mut folders = RealFolders::default();
-    let (mut placed, mut row_changes) = (BTreeMap::new(), Vec::new());
+fn at_their_real_places(
+    mut rows: BTreeMap<String, Deployed>,
+    folders: &mut RealFolders,
+) -> (BTreeMap<String, Deployed>, Vec<RowChange>) {
     // Rows come folder by folder: the last folder that is where its path says.
     let mut in_place = String::new();
-    for (path, row) in rows {
-        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let is_elsewhere = |path: &String, _: &mut Deployed| {
+        let (folder, _) = split(path);
         if folder == in_place {
-            placed.insert(path, row);
-            continue;
+            return false;
         }
-        let real = folders.of(Path::new(folder));
-        if real.as_os_str() == folder || Path::new(folder).parent().is_none() {
+        let is_elsewhere = folders.of(Path::new(folder)).as_os_str() != folder && Path::new(folder).parent().is_some();
+        if !is_elsewhere {
             folder.clone_into(&mut in_place);
-            placed.insert(path, row);
-            continue;
         }
-        let real = real.join(name).to_string_lossy().into_owned();
+        is_elsewhere
+    };
+    let elsewhere: Vec<_> = rows.extract_if(.., is_elsewhere).collect();
+    let mut row_changes = Vec::new();
+    for (path, row) in elsewhere {
+        let (folder, name) = split(&path);
+        let real = folders.of(Path::new(folder)).join(name).to_string_lossy().into_owned();
         let row = Deployed { path: real.clone(), ..row };
         row_changes.extend([RowChange::Forget(path), RowChange::Keep(row.clone())]);
-        placed.entry(real).or_insert(row);
+        rows.entry(real).or_insert(row);
     }
-    (placed, row_changes)
+    (rows, row_changes)
+}
+
+/// Returns the folder of a path, and the name in it.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
 }
 
 struct Comparing<'a> {
@@ -283,12 +292,17 @@ impl Comparing<'_> {
     /// The targets that keep a file: of those that were chosen, who wants it; of the others, who kept it before.
     fn targets(&self, output: &Output) -> Vec<String> {
         let row = self.rows.get(output.path.to_string_lossy().as_ref());
-        let kept = |target: &Target| row.is_some_and(|row| row.targets.iter().any(|name| name == target.name()));
-        let keeps = |target: &Target| match self.site.selected.contains(target) {
+        names(&self.keepers(output, row).collect::<Vec<_>>())
+    }
+
+    /// As [`Comparing::targets`], with the row of the file.
+    fn keepers(&self, output: &Output, row: Option<&Deployed>) -> impl Iterator<Item = Target> {
+        let kept = move |target: &Target| row.is_some_and(|row| row.targets.iter().any(|name| name == target.name()));
+        let keeps = move |target: &Target| match self.site.selected.contains(target) {
             true => output.targets.contains(target),
             false => kept(target),
         };
-        names(&Target::ALL.iter().copied().filter(keeps).collect::<Vec<_>>())
+        Target::ALL.iter().copied().filter(keeps)
     }
 
     fn follow(&mut self, row: &Deployed, output: &Output, found: &Found) {
@@ -302,8 +316,10 @@ impl Comparing<'_> {
     }
 
     fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
-        let (targets, module_ids) = (self.targets(output), output.module_ids());
-        if row.targets != targets || row.module_ids != module_ids {
+        // Nearly all rows say so already, which is told without making their lists anew.
+        let has_targets = self.keepers(output, Some(row)).map(Target::name).eq(&row.targets);
+        if !has_targets || !output.is_made_of(&row.module_ids) {
+            let (targets, module_ids) = (self.targets(output), output.module_ids());
             self.row_changes.push(RowChange::Keep(Deployed { targets, module_ids, ..row.clone() }));
         }
     }

@@ -245,7 +245,7 @@ impl Plan {
     /// Takes the files that merely were equal as mcpkg's own, since the user said so.
     pub fn adopt_claims(&mut self) {
         let claimed = self.rows.values().filter(|row| {
-            !row.written && row.applied != Image::Absent && self.desired.outputs.contains_key(Path::new(&row.path))
+            !row.written && row.applied != Image::Absent && self.desired.output(Path::new(&row.path)).is_some()
         });
         self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }

@@ -36,7 +36,7 @@ pub fn warnings(site: &Site, desired: &Desired) -> Result<Vec<String>> {
 /// Returns a sentence for each target whose file of MCP servers below the root is hidden by another agent's.
 pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
     let Some(root) = &site.bases.root else { return Vec::new() };
-    let stands = |file: &str| root.join(file).is_file() || desired.outputs.contains_key(&root.join(file));
+    let stands = |file: &str| root.join(file).is_file() || desired.output(&root.join(file)).is_some();
     let chosen = site.configs.iter().filter(|config| config.project && config.layout == Layout::Current);
     let chosen = chosen.map(|config| config.target).filter(|target| site.selected.contains(target));
     let hidden = chosen.filter_map(|target| {
@@ -52,7 +52,7 @@ pub fn servers(site: &Site, desired: &Desired) -> Vec<String> {
 fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path) -> Result<Option<String>> {
     let AgentsMd::UnlessHiddenBy(files) = config.target.facts().project.agents_md else { return Ok(None) };
     let path = root.join(AGENTS_MD);
-    if !path.is_file() && !desired.outputs.contains_key(&path) {
+    if !path.is_file() && desired.output(&path).is_none() {
         return Ok(None);
     }
     let title = config.target.facts().title;
@@ -84,14 +84,15 @@ fn skills(target: Target, site: &Site, desired: &Desired) -> Vec<String> {
     let Some(root) = site.bases.root.as_ref().filter(|_| facts.reading.user_skills_win) else { return Vec::new() };
     let (below, of_user) = (root.join(facts.project.skills), site.bases.home.join(facts.user.skills));
     let named = |output: &Output| {
-        let path = output.path.strip_prefix(&below).ok().filter(|_| output.targets.contains(&target))?;
+        let path = output.path.strip_prefix(&below).ok()?;
         let own = of_user.join(path);
         // The same skill twice is one.
         let differs =
             path.ends_with("SKILL.md") && own.is_file() && disk::read(&own).is_ok_and(|bytes| bytes != *output.bytes);
         path.parent().filter(|_| differs).map(Path::to_owned)
     };
-    let names: BTreeSet<_> = desired.outputs.values().filter_map(named).collect();
+    let of_target = desired.outputs.values().filter(|output| output.targets.contains(&target));
+    let names: BTreeSet<_> = of_target.filter_map(named).collect();
     names
         .iter()
         .map(|name| {

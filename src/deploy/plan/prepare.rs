@@ -32,7 +32,8 @@ pub struct Prepared {
     pub kinds: HashMap<String, Kind>,
     /// The git sources, as they were fetched.
     pub checkouts: Checkouts,
-    /// What changes with the source.
+    /// What changes with the source, of a plan that was made again: only that is applied, and the transaction of the apply asks once
+    /// more.
     pub fingerprint: Option<disk::Sha>,
     /// The SHA-256 of all that an apply would do, in hex.
     pub hash: String,
@@ -47,7 +48,7 @@ impl Prepared {
     pub fn new(context: &Context, choice: &Choice) -> Result<Self> {
         let site = Site::find(context, choice)?;
         let checkouts = site.fetch(context)?;
-        Self::of(context, site, checkouts)
+        Self::of(context, site, checkouts, false)
     }
 
     /// Makes the plan of a choice again, with what was fetched for it before: neither git nor another host is asked.
@@ -55,15 +56,16 @@ impl Prepared {
     /// # Errors
     /// As [`Prepared::new`]; `E_PLAN_CHANGED` where other git sources are wanted now.
     pub fn again(context: &Context, choice: &Choice, checkouts: Checkouts) -> Result<Self> {
-        Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts)
+        Self::of(context, Site::find_again(context, choice, &checkouts)?, checkouts, true)
     }
 
-    fn of(context: &Context, site: Site, checkouts: Checkouts) -> Result<Self> {
+    fn of(context: &Context, site: Site, checkouts: Checkouts, is_again: bool) -> Result<Self> {
         // The files of a config repo may lie on a slow disk: they are read before the database.
         let composed = site.compose_repo(&checkouts)?;
         context.store.read(|db| {
             let composed = site.compose(db, composed)?;
-            Self::at(context, db, site, composed, checkouts)
+            let fingerprint = if is_again { site.fingerprint(db)? } else { None };
+            Ok(Self { fingerprint, ..Self::at(context, db, site, composed, checkouts)? })
         })
     }
 
@@ -76,7 +78,7 @@ impl Prepared {
         let plan = compare::compare(context, db, &site, desired)?;
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
-        Ok(Self { site, plan, warnings, kinds, fingerprint: composed.fingerprint, checkouts, hash })
+        Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash })
     }
 
     /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).

@@ -52,8 +52,6 @@ pub struct Composed {
     pub modules: Vec<Module>,
     /// What the user should know.
     pub warnings: Vec<String>,
-    /// What changes with the source, where it can be asked again in the transaction of an apply.
-    pub fingerprint: Option<Sha>,
 }
 
 impl Site {
@@ -222,7 +220,7 @@ impl Site {
     pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
         let Source::Repo(repo) = &self.source else { return Ok(None) };
         let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
-        Ok(Some(Composed { modules, warnings, fingerprint: None }))
+        Ok(Some(Composed { modules, warnings }))
     }
 
     /// Composes the modules of a project, each once; those of a config repo are `composed` already.
@@ -233,7 +231,7 @@ impl Site {
         match (&self.source, composed) {
             (Source::Project(project), _) => {
                 let (modules, warnings) = project::compose(db, project)?;
-                Ok(Composed { modules, warnings, fingerprint: self.fingerprint(db)? })
+                Ok(Composed { modules, warnings })
             }
             (Source::Repo(_), Some(composed)) => Ok(composed),
             (Source::Repo(_), None) => Err(Error::internal("a config repo was not composed")),

@@ -33,8 +33,12 @@ pub(super) fn entry(_: &Handle, folder: &Path, name: &OsStr) -> Result<Entry> {
     entry_at(&folder.join(name))
 }
 
-pub(super) fn names(_: &Handle, folder: &Path) -> Result<Vec<OsString>> {
-    fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect()
+pub(super) fn list(_: &Handle, folder: &Path, below: &Path) -> Result<Vec<(OsString, Kind)>> {
+    let list = fs::read_dir(folder.join(below))?.map(|found| {
+        let found = found?;
+        Ok((found.file_name(), kind(found.file_type()?)))
+    });
+    list.collect()
 }
 
 pub(super) fn own_entry(_: &Handle, folder: &Path) -> Result<Entry> {
@@ -43,13 +47,16 @@ pub(super) fn own_entry(_: &Handle, folder: &Path) -> Result<Entry> {
 
 pub(super) fn entry_at(path: &Path) -> Result<Entry> {
     let metadata = fs::symlink_metadata(path)?;
-    let kind = match metadata.file_type() {
+    Ok(Entry { kind: kind(metadata.file_type()), mode: crate::disk::mode(&metadata), stat: None, identity: (0, 0) })
+}
+
+fn kind(of: fs::FileType) -> Kind {
+    match of {
         it if it.is_symlink() => Kind::Link,
         it if it.is_dir() => Kind::Folder,
         it if it.is_file() => Kind::File,
         _ => Kind::Other,
-    };
-    Ok(Entry { kind, mode: crate::disk::mode(&metadata), stat: None, identity: (0, 0) })
+    }
 }
 
 pub(super) fn open_file(_: &Handle, folder: &Path, name: &OsStr) -> Result<File> {

@@ -37,15 +37,26 @@ pub(super) fn entry(folder: &Handle, _: &Path, name: &OsStr) -> Result<Entry> {
     Ok(of(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-pub(super) fn names(folder: &Handle, _: &Path) -> Result<Vec<OsString>> {
-    let mut names = Vec::new();
-    for entry in rustix::fs::Dir::read_from(folder)? {
-        let name = entry?.file_name().to_bytes().to_vec();
-        if name != b"." && name != b".." {
-            names.push(OsString::from_vec(name));
+pub(super) fn list(folder: &Handle, path: &Path, below: &Path) -> Result<Vec<(OsString, Kind)>> {
+    let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+    let mut list = Vec::new();
+    for found in rustix::fs::Dir::new(open_child(folder, path, below.as_os_str())?)? {
+        let found = found?;
+        let name = found.file_name().to_bytes();
+        if matches!(name, b"." | b"..") {
+            continue;
         }
+        let name = OsString::from_vec(name.to_vec());
+        let kind = match found.file_type() {
+            // Some file systems do not say it here.
+            FileType::Unknown => {
+                entry(folder, path, below.join(&name).as_os_str()).map_or(Kind::Other, |entry| entry.kind)
+            }
+            known => kind(known),
+        };
+        list.push((name, kind));
     }
-    Ok(names)
+    Ok(list)
 }
 
 pub(super) fn own_entry(folder: &Handle, _: &Path) -> Result<Entry> {
@@ -123,17 +134,20 @@ pub(super) fn whereabouts(folder: &Handle) -> Option<PathBuf> {
     path.is_dir().then_some(path)
 }
 
-#[allow(clippy::unnecessary_cast, reason = "the fields' types differ from system to system")]
-fn of(stat: &Stat) -> Entry {
-    let kind = match FileType::from_raw_mode(stat.st_mode) {
+fn kind(of: FileType) -> Kind {
+    match of {
         FileType::RegularFile => Kind::File,
         FileType::Symlink => Kind::Link,
         FileType::Directory => Kind::Folder,
         _ => Kind::Other,
-    };
+    }
+}
+
+#[allow(clippy::unnecessary_cast, reason = "the fields' types differ from system to system")]
+fn of(stat: &Stat) -> Entry {
     let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
     Entry {
-        kind,
+        kind: kind(FileType::from_raw_mode(stat.st_mode)),
         mode: stat.st_mode as u32 & 0o7777,
         stat: Some(deploys::Stat {
             size: stat.st_size as i64,

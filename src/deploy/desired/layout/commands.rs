@@ -153,7 +153,7 @@ const fn reason(why: Unsayable) -> Reason {
 /// Adds a command as a skill, for agents that have no commands.
 fn as_skill(builder: &mut Builder, target: Target, root: &Path, module: &Module, file: &ModuleFile) -> Result<()> {
     let name = skill::name(file.path.strip_suffix(".md").unwrap_or(&file.path));
-    let bytes: Arc<[u8]> = skill::of_command(&name, &file.bytes, &file.arguments).into();
+    let bytes = builder.skill_of(file, || skill::of_command(&name, &file.bytes, &file.arguments));
     let relative = format!("{name}/SKILL.md");
     builder.add(&[target], root, &relative, Form::CommandSkill, vec![part(module, file)], bytes, false)
 }

@@ -73,7 +73,7 @@ impl Candidates {
     }
 
     fn take(&mut self, prepared: &Prepared, change: &Change, module: Option<&str>) {
-        let output = prepared.plan.desired.outputs.get(&change.path);
+        let output = prepared.plan.desired.output(&change.path);
         let (Some(output), Some(bytes)) = (output, change.before.bytes()) else {
             return self.skip(prepared, change, "read_error", "it is no file".to_owned());
         };

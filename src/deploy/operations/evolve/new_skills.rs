@@ -25,7 +25,8 @@ const MAX_SIZE: u64 = 4 << 20;
 pub(super) fn find(prepared: &Prepared, found: &mut Candidates) {
     let mut ours = BTreeSet::new();
     let mut folders = BTreeSet::new();
-    for path in prepared.plan.desired.outputs.keys().chain(prepared.plan.changes.iter().map(|change| &change.path)) {
+    let outputs = prepared.plan.desired.outputs.values().map(|output| &output.path);
+    for path in outputs.chain(prepared.plan.changes.iter().map(|change| &change.path)) {
         if path.file_name().is_some_and(|name| name == MAIN)
             && let Some(skill) = path.parent()
         {

@@ -153,7 +153,7 @@ impl<'p> Files<'p> {
                     continue;
                 }
                 let is_rule = kind.is_file() && path.to_string_lossy().ends_with(rules.ending);
-                let is_counted = self.when == When::After && outputs.contains_key(&path);
+                let is_counted = self.when == When::After && self.prepared.plan.desired.output(&path).is_some();
                 if is_rule && !is_counted && !self.changes.contains_key(path.as_path()) {
                     found.push(path);
                 }
@@ -218,8 +218,8 @@ impl<'p> Files<'p> {
 
     /// The modules in some files, the largest first.
     fn largest(&self, files: &[PathBuf]) -> Vec<String> {
-        let outputs = &self.prepared.plan.desired.outputs;
-        let parts = files.iter().filter_map(|file| outputs.get(file)).flat_map(|output| &output.parts);
+        let desired = &self.prepared.plan.desired;
+        let parts = files.iter().filter_map(|file| desired.output(file)).flat_map(|output| &output.parts);
         let mut modules: Vec<(usize, &str)> = parts.map(|part| (part.bytes.len(), part.module_id.as_str())).collect();
         modules.sort_unstable_by(|a, b| b.cmp(a));
         modules.dedup();
@@ -257,7 +257,7 @@ impl<'p> Files<'p> {
 
     /// Returns the bytes that a deploy wants in a file of its own.
     fn wanted(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
-        let output = self.prepared.plan.desired.outputs.get(path)?;
+        let output = self.prepared.plan.desired.output(path)?;
         Some(Cow::Borrowed(&*output.bytes))
     }
 }
