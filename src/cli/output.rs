@@ -400,7 +400,7 @@ fn colored_diff(text: &str) -> String {
     text.split_inclusive('\n')
         .map(|line| {
             let style = match line.as_bytes().first() {
-                _ if line.starts_with("+++") || line.starts_with("---") => BOLD,
+                _ if line.starts_with("+++ ") || line.starts_with("--- ") => BOLD,
                 Some(b'+') => GREEN,
                 Some(b'-') => RED,
                 Some(b'@') => CYAN,

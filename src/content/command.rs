@@ -60,6 +60,7 @@ fn understand(file: &str, dialect: Dialect) -> Result<(Attributes, String)> {
         let looks_up = template::variables(body)?.iter().any(|name| declared.arguments.iter().any(|a| a.name == *name));
         if own || looks_up || (written.0.is_empty() && !has_place) {
             template::check(body)?;
+            template::check_declared(body, &declared.arguments)?;
             let front_matter = (!own).then(|| front.to_owned());
             return Ok((Attributes { front_matter, ..declared }, body.to_owned()));
         }
@@ -92,7 +93,7 @@ fn as_it_stands(file: &str, dialect: Dialect) -> Attributes {
 /// one that was `kept`; `None` for any other text, which goes out as it stands.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where it is to be taken as it stands for what is wrong with it.
+/// `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED` where it is to be taken as it stands for what is wrong with it.
 pub fn declared(text: &str, kept: bool) -> Result<Option<(Attributes, String)>> {
     let Parts { front, yaml, body, .. } = split(text)?;
     let matter = matter::parse(yaml)?;

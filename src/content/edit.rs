@@ -80,7 +80,7 @@ impl Edit {
                 // Who took it out wants none.
                 current.attributes.front_matter = None;
             }
-            prompt_ops::declare(&mut current.attributes, &mut text, false);
+            prompt_ops::declare(&mut current.attributes, &mut text, false)?;
             prompt_ops::check(&current.attributes, &text)?;
             prompts::update(db, author, project, current, "update", &text)
         })

@@ -1,6 +1,7 @@
-//! What `mcpkg doctor` says of the stored templates: those that were kept before templates had limits.
+//! What `mcpkg doctor` says of the stored templates: those that were kept before templates had limits, and those that came in
+//! with names that nobody declared.
 
-use super::template;
+use super::{answer, template};
 use crate::error::Result;
 use crate::op::{Context, Finding, Health};
 use crate::store::{Db, blobs, prompts};
@@ -28,10 +29,14 @@ pub fn health(context: &Context) -> Vec<Finding> {
 
 fn problems(db: &Db<'_>) -> Result<Vec<String>> {
     let mut problems = Vec::new();
-    prompts::each_template(db, |project, name, content| {
+    prompts::each_template(db, |project, name, arguments, content| {
+        let check = |source: &str| {
+            template::check(source)?;
+            template::check_declared(source, &answer::arguments(arguments)?)
+        };
         let checked = template::check_size(content.size)
             .and_then(|()| blobs::read(db, content))
-            .and_then(|source| template::check(&String::from_utf8_lossy(&source)));
+            .and_then(|source| check(&String::from_utf8_lossy(&source)));
         if let Err(error) = checked {
             problems.push(format!("prompt '{name}' of project '{project}': {}", error.message()));
         }

@@ -163,6 +163,39 @@ pub fn variables(source: &str) -> Result<Vec<String>> {
     Ok(template.undeclared_variables(false).into_iter().filter(|name| name != filters::RANGE).collect())
 }
 
+/// Checks that a template asks for nothing that nobody can give: each name that it looks up is declared, or the template
+/// itself says what stands for it, by `default` or `is defined`.
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED` naming what is not declared, with the name that was probably meant.
+pub fn check_declared(source: &str, declared: &[Argument]) -> Result<()> {
+    let known = |name: &str| declared.iter().any(|argument| argument.name == name);
+    let mut unknown: Vec<String> = variables(source)?.into_iter().filter(|name| !known(name)).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let provided = guarded(|| subset::provided(source, ENVIRONMENT.syntax()))?;
+    unknown.retain(|name| !provided.contains(name));
+    unknown.sort_unstable();
+    let Some(first) = unknown.first() else { return Ok(()) };
+    let names = unknown.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    let arguments = unknown.iter().map(|name| format!(" --argument {name}")).collect::<String>();
+    let how = format!(
+        "declare it among the arguments ({}), or say what stands for it, as in `{{{{ {first}|default('') }}}}`",
+        arguments.trim_start()
+    );
+    let error =
+        Error::new(Code::TemplateFailed, format!("The prompt template asks for what no argument declares: {names}"))
+            .with_details(serde_json::json!({ "undeclared": unknown }));
+    let near = declared.iter().map(|argument| argument.name.as_str());
+    Err(error.suggest(first, near, how))
+}
+
+/// Whether a failure is that of [`check_declared`].
+pub fn is_undeclared(error: &Error) -> bool {
+    error.code() == Code::TemplateFailed && error.details().is_some_and(|details| details["undeclared"].is_array())
+}
+
 /// Returns the values that a template compares an argument with, in order of appearance: what can be suggested.
 pub fn compared_values(source: &str, argument: &str) -> Vec<String> {
     let Ok(pattern) = regex::Regex::new(&format!(

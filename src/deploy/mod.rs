@@ -44,6 +44,6 @@ pub const DOMAIN: Domain = Domain {
         ("evolve", "Take back into the project what was changed on disk"),
     ],
     recover: apply::undo::recover,
-    health: apply::journal::health,
+    health: |context| [apply::places::health(context), apply::journal::health(context)].concat(),
     ..Domain::EMPTY
 };

@@ -30,6 +30,27 @@ struct Last {
     said: String,
 }
 
+/// How far the work of a request is. Each part of it counts from zero, and the protocol wants numbers that grow.
+#[derive(Default)]
+struct Standing {
+    /// What the parts before had done.
+    before: u64,
+    /// What the part that is under way has done.
+    done: u64,
+    last: Option<Last>,
+}
+
+impl Standing {
+    /// Takes in how far a part is, and returns what it adds to.
+    fn of_part(&mut self, done: u64) -> u64 {
+        if done < self.done {
+            self.before += self.done;
+        }
+        self.done = done;
+        self.before
+    }
+}
+
 /// The logger's name in log messages.
 const LOGGER: &str = "mcpkg";
 
@@ -65,20 +86,23 @@ impl Notes {
     pub(super) fn progress(&self, request: &RequestContext<RoleServer>) -> Arc<crate::op::Progress> {
         let Some(token) = request.meta.get_progress_token() else { return Arc::new(|_, _, _| {}) };
         let (sender, muted) = (self.sender.clone(), Arc::clone(&self.muted));
-        let last: Mutex<Option<Last>> = Mutex::default();
+        let standing: Mutex<Standing> = Mutex::default();
         Arc::new(move |what, done, total| {
             if muted.load(Ordering::Relaxed) {
                 return;
             }
-            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_due = last.as_ref().is_none_or(|last| {
-                last.at.elapsed() >= PACE || last.said != what && done > last.done || total > 0 && done >= total
+            let mut standing = standing.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = standing.of_part(done);
+            let (done, total) = (before + done, if total > 0 { before + total } else { 0 });
+            let is_due = standing.last.as_ref().is_none_or(|last| {
+                let is_whole = total > 0 && done >= total;
+                done > last.done && (last.at.elapsed() >= PACE || last.said != what || is_whole)
             });
             if !is_due {
                 return;
             }
-            *last = Some(Last { at: Instant::now(), done, said: what.to_owned() });
-            drop(last);
+            standing.last = Some(Last { at: Instant::now(), done, said: what.to_owned() });
+            drop(standing);
             #[expect(clippy::cast_precision_loss, reason = "MCP counts progress in floating point")]
             let mut parameters = ProgressNotificationParam::new(token.clone(), done as f64).with_message(what);
             if total > 0 {
@@ -114,4 +138,17 @@ impl Sending {
 
 fn rank(level: LoggingLevel) -> u8 {
     level as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_some_work_add_up() {
+        let mut standing = Standing::default();
+        let mut told = |done: u64| standing.of_part(done) + done;
+        let parts = [0, 64, 100, 0, 64, 300, 1, 2, 300];
+        assert_eq!(parts.map(&mut told), [0, 64, 100, 100, 164, 400, 401, 402, 700]);
+    }
 }

@@ -283,6 +283,19 @@ pub fn places_of(db: &Db<'_>, source: &str) -> Result<Vec<PlaceKey>> {
     db.all(sql, params![source], key_from_row)
 }
 
+/// Returns the places of a machine that files are kept at, with their keys, by root.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn places_on(db: &Db<'_>, machine: &str) -> Result<Vec<(i64, PlaceKey)>> {
+    let sql = sql!(
+        "SELECT ",
+        place_key!(),
+        ", id FROM place WHERE machine = ?1 AND EXISTS (SELECT 1 FROM deployed WHERE place_id = place.id) ORDER BY root, id"
+    );
+    db.all(sql, params![machine], |row| Ok((row.get(4)?, key_from_row(row)?)))
+}
+
 /// A list of words as its column holds it.
 pub(super) fn list(words: &[String]) -> String {
     Value::from(words).to_string()

@@ -239,7 +239,7 @@ fn front_matter_declares_a_template() {
 fn a_value_that_a_template_has_no_use_for_is_refused() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "look", "Look at {{ file }}", "--argument", "file"]);
-    scratch.ok(&["prompt", "create", "free", "{% set a = 1 %}{{ x }}{{ a }}", "--template"]);
+    scratch.ok(&["prompt", "create", "free", "{% set a = 1 %}{{ x|default('') }}{{ a }}", "--template"]);
     scratch.ok(&["prompt", "create", "plain", "x"]);
     assert_snapshot!(scratch.run(&["prompt", "show", "look", "-a", "fiel=a.rs"]), @r#"
     status: 2

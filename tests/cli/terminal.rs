@@ -36,9 +36,8 @@ fn on_four_widths(scratch: &Scratch, arguments: &[&str]) -> Result<String, &'sta
             shown_on(columns, scratch.command().env("PATH", "/usr/bin:/bin").args(arguments).arg("--quiet"))
                 .ok_or(NO_SCRIPT)?;
         // Sentences are left to the terminal to wrap.
-        let is_too_wide = |line: &&str| {
-            unstyled(line).chars().count() > usize::from(columns) && !line.starts_with("Loaded in each session")
-        };
+        let is_too_wide =
+            |line: &&str| unstyled(line).chars().count() > usize::from(columns) && !line.contains(" bytes (about ");
         let too_wide = shown.lines().find(is_too_wide);
         assert!(
             arguments.first() == Some(&"doctor") || too_wide.is_none(),
@@ -119,7 +118,11 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  …te-the-notes-of-a-release.md
     create  .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
+    Loaded in each session:
+      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
+      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
     --- 80
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets      path                                                      …
@@ -133,7 +136,11 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor       .cursor/commands/release/write-the-notes-of-a-release.md
     create  cursor       .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
+    Loaded in each session:
+      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
+      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
     --- 100
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets           path                                                          reason
@@ -147,7 +154,11 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor            .cursor/commands/release/write-the-notes-of-a-release.md      file missing
     create  cursor            .cursor/commands/review.md                                    file missing
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
+    Loaded in each session:
+      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
+      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
     --- 160
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      targets                          path                                                          needs  reason
@@ -161,7 +172,11 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  cursor                           .cursor/commands/release/write-the-notes-of-a-release.md             file missing
     create  cursor                           .cursor/commands/review.md                                           file missing
     9 to create, 0 to update, 0 to delete
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens), Codex 133 bytes (about 33 tokens), Cursor 133 bytes (about 33 tokens), VS Code 133 bytes (about 33 tokens)
+    Loaded in each session:
+      Claude Code 15 bytes (about 3 tokens; 7 bytes list 1 skill)
+      Codex 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      Cursor 334 bytes (about 83 tokens; 201 bytes list 3 skills)
+      VS Code 334 bytes (about 83 tokens; 201 bytes list 3 skills)
     "#);
     scratch.ok(&["deploy", "--apply", "--root", "work", "--target", "claude_code", "--yes"]);
     scratch.file("work/.claude/skills/pdf/SKILL.md", "changed\n");
@@ -171,22 +186,26 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      path                         …
     modified  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
+    Loaded in each session:
+      Claude Code 11 bytes (about 2 tokens; 3 bytes list 1 skill)
     --- 80
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      state          targets      path
     modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
+    Loaded in each session:
+      Claude Code 11 bytes (about 2 tokens; 3 bytes list 1 skill)
     --- 100
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      state          targets      path
     modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
+    Loaded in each session:
+      Claude Code 11 bytes (about 2 tokens; 3 bytes list 1 skill)
     --- 160
     Below /tmp/mcpkg-test-XXXXXX/work:
     kind      state          targets      path
     modified  user_modified  claude_code  .claude/skills/pdf/SKILL.md
-    Loaded in each session: Claude Code 8 bytes (about 2 tokens)
+    Loaded in each session:
+      Claude Code 11 bytes (about 2 tokens; 3 bytes list 1 skill)
     "#);
     let shown = on_four_widths(&scratch, &["snapshot", "list", "--all"]).expect("script");
     assert_snapshot!(shown, @r#"

@@ -37,7 +37,9 @@ fn a_block_that_lost_one_of_its_lines_is_found_again() {
         place.deploy(&["--adopt"]);
         assert_eq!(place.read(FILE), deployed, "{line}");
         place.write(FILE, &broken);
-        place.ok(&["rollback", "--to", "pristine", "--yes"]);
+        // To take back what a user changed takes the same word as to deploy over it.
+        place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+        place.ok(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
         assert_eq!(place.read(FILE).trim_end(), mine.trim_end(), "{line}");
     }
 }

@@ -117,3 +117,109 @@ fn a5_codex_is_warned_of_what_it_would_cut() {
     assert!(!warnings.iter().any(|warning| warning.contains("cut")), "{warnings:?}");
     assert!(place.loaded(&["plan", "--scope", "user"], "codex").0 > 40_000);
 }
+
+impl Place {
+    /// What a command says that a target lists: how many skills, commands and subagents, and the bytes of all of them.
+    fn listed(&self, arguments: &[&str], target: &str) -> (u64, u64, u64, u64) {
+        let data = self.data(arguments);
+        let budgets = data["budget"].as_array().expect("a list");
+        let budget = budgets.iter().find(|budget| budget["target"] == target).expect("the target");
+        let files =
+            budget["files"].as_array().expect("files").iter().map(|file| file["bytes"].as_u64()).sum::<Option<u64>>();
+        let of = |what: &str| budget["listed"][what].as_u64().expect("a number");
+        assert_eq!(budget["bytes"].as_u64(), files.map(|files| files + of("bytes")), "{budget:#}");
+        (of("skills"), of("commands"), of("subagents"), of("bytes"))
+    }
+
+    fn skill(&self, name: &str, front: &str) {
+        self.resource(&format!("skill://{name}/SKILL.md"), &format!("---\nname: {name}\n{front}---\nLong text.\n"));
+    }
+}
+
+/// The bytes of names and descriptions.
+fn bytes(texts: &[&str]) -> u64 {
+    texts.iter().map(|text| text.len() as u64).sum()
+}
+
+#[test]
+fn names_and_descriptions_of_skills_are_counted_as_each_agent_lists_them() {
+    let place = place(&[]);
+    place.ok(&["target", "enable", "gemini", "opencode", "copilot"]);
+    let all = ["claude_code", "codex", "copilot", "cursor", "gemini", "opencode", "vscode"];
+    place.skill("tidy", "description: Tidies up\n");
+    let tidy = bytes(&["tidy", "Tidies up"]);
+    for target in all {
+        assert_eq!(place.listed(&["plan"], target), (1, 0, 0, tidy), "{target}");
+    }
+    assert!(place.ok(&["plan"]).contains(&format!("Codex {tidy} bytes (about 3 tokens; {tidy} bytes list 1 skill)")));
+    // What keeps a skill out of the list: each agent's own.
+    place.skill("by-hand", "description: By hand\ndisable-model-invocation: true\n");
+    place.skill("scoped", "description: Scoped\npaths: src/**\n");
+    place.skill("when", "description: When\nwhen_to_use: at night\n");
+    let (by_hand, scoped) = (bytes(&["by-hand", "By hand"]), bytes(&["scoped", "Scoped"]));
+    let (when, at_night) = (bytes(&["when", "When"]), bytes(&["at night"]));
+    let expected = |target: &str| match target {
+        "claude_code" => (2, tidy + when + at_night),
+        "codex" => (3, tidy + when + scoped),
+        "cursor" => (3, tidy + when + by_hand),
+        _ => (4, tidy + when + by_hand + scoped),
+    };
+    for target in all {
+        let (skills, bytes) = expected(target);
+        assert_eq!(place.listed(&["plan"], target), (skills, 0, 0, bytes), "{target}");
+    }
+    place.deploy(&[]);
+    for target in all {
+        let (skills, bytes) = expected(target);
+        for command in ["plan", "status"] {
+            assert_eq!(place.listed(&[command], target), (skills, 0, 0, bytes), "{command} {target}");
+        }
+    }
+    // The user's own count too, and what goes does not.
+    place.write("root/.agents/skills/mine/SKILL.md", "---\nname: mine\ndescription: Mine\n---\nx\n");
+    place.ok(&["module", "remove", "skill:tidy"]);
+    let (skills, of_all) = expected("gemini");
+    assert_eq!(place.listed(&["status"], "gemini"), (skills + 1, 0, 0, of_all + bytes(&["mine", "Mine"])));
+    assert_eq!(place.listed(&["plan"], "gemini"), (skills, 0, 0, of_all + bytes(&["mine", "Mine"]) - tidy));
+    assert_eq!(place.listed(&["plan"], "claude_code").0, 1, "it reads another folder");
+}
+
+#[test]
+fn a_long_description_counts_as_far_as_it_is_listed() {
+    let place = place(&[]);
+    place.skill("long", &format!("description: {}\n", "é".repeat(3000)));
+    let listed = |target: &str| place.listed(&["plan"], target).3 - 4;
+    assert_eq!(listed("claude_code"), 2 * 1536);
+    // What the agents share is written with as much as each of them takes.
+    assert_eq!((listed("codex"), listed("cursor"), listed("vscode")), (2 * 1024, 2 * 1024, 2 * 1024));
+}
+
+#[test]
+fn commands_that_are_skills_and_subagents_are_counted_where_they_are_listed() {
+    let place = place(&[]);
+    place.ok(&["prompt", "create", "review", "Review it.\n", "-d", "Reviews"]);
+    place.resource("subagent://checker", "---\nname: checker\ndescription: Checks\n---\nYou check.\n");
+    let (review, checker) = (bytes(&["review", "Reviews"]), bytes(&["checker", "Checks"]));
+    place.ok(&["target", "enable", "copilot", "opencode"]);
+    assert_eq!(place.listed(&["plan"], "codex"), (1, 0, 0, review));
+    assert_eq!(place.listed(&["plan"], "copilot"), (1, 0, 1, review + checker));
+    assert_eq!(place.listed(&["plan"], "opencode"), (1, 0, 1, review + checker), "the skill that Codex is given");
+    assert_eq!(place.listed(&["plan", "--target", "claude_code"], "claude_code").2, 1);
+    let line = place.ok(&["plan", "--target", "copilot"]);
+    assert!(line.contains("bytes list 1 skill and 1 subagent)"), "{line}");
+    // In the user's own folders they are the user's.
+    assert_eq!(place.listed(&["plan", "--scope", "user"], "codex"), (1, 0, 0, review));
+    let own = "---\nname: own\ndescription: Of the user\n---\nx\n";
+    place.write("home/.agents/skills/own/SKILL.md", own);
+    assert_eq!(place.listed(&["plan"], "codex"), (1, 0, 0, review));
+    assert_eq!(place.listed(&["status", "--scope", "user"], "codex"), (1, 0, 0, bytes(&["own", "Of the user"])));
+}
+
+#[test]
+fn a_skill_that_cursor_always_loads_counts_whole() {
+    let place = place(&[]);
+    place.skill("always", "description: Always\nalwaysApply: true\n");
+    let size = "---\nname: always\ndescription: Always\nalwaysApply: true\n---\nLong text.\n".len() as u64;
+    assert_eq!(place.loaded(&["plan"], "cursor"), (size, vec![format!(".agents/skills/always/SKILL.md {size}")]));
+    assert_eq!(place.listed(&["plan"], "codex"), (1, 0, 0, bytes(&["always", "Always"])));
+}

@@ -105,8 +105,13 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     let tools = listed(&mut client);
     assert_eq!(tools.iter().map(|tool| word(&tool["name"])).collect::<Vec<_>>(), TOOLS);
     for (tool, name) in tools.iter().zip(TOOLS) {
-        // As text, so that the order of the keys is the contract's too.
-        assert_eq!(format!("{:#}", tool["inputSchema"]), format!("{:#}", schema(name)), "{name}");
+        // As text, so that the order of the keys is the contract's too. What is additive stands last.
+        let mut expected = schema(name);
+        if name == "rollback" {
+            let about = "Allow overwriting and deleting files that were changed since.";
+            expected["properties"]["adopt"] = json!({ "type": "boolean", "default": false, "description": about });
+        }
+        assert_eq!(format!("{:#}", tool["inputSchema"]), format!("{expected:#}"), "{name}");
         jsonschema::validator_for(&tool["inputSchema"]).unwrap_or_else(|error| panic!("{name}: {error}"));
         let writes = ["deploy_apply", "rollback", "evolve_propose", "evolve_restore"].contains(&name);
         assert_eq!(tool["annotations"]["readOnlyHint"], !writes, "{name}");

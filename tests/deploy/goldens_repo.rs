@@ -33,8 +33,8 @@ fn a_plan_and_its_preview() {
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","before_sha256":null,"after_sha256":"0d0d088f","reason":"file missing","targets":["cursor"],"module_ids":["instructions:b"]}
       summary: {"create":4,"update":0,"delete":0}
       budget:
-        {"target":"codex","bytes":148,"tokens":37,"files":[{"path":"<ROOT>/AGENTS.md","bytes":148}],"limit":{"bytes":32768,"used":148,"path":"<ROOT>/AGENTS.md"}}
-        {"target":"cursor","bytes":325,"tokens":81,"files":[{"path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","bytes":80},{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":148}],"limit":null}
+        {"target":"codex","bytes":150,"tokens":37,"files":[{"path":"<ROOT>/AGENTS.md","bytes":148}],"listed":{"skills":1,"commands":0,"subagents":0,"bytes":2},"limit":{"bytes":32768,"used":148,"path":"<ROOT>/AGENTS.md"}}
+        {"target":"cursor","bytes":325,"tokens":81,"files":[{"path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","bytes":80},{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":148}],"listed":{"skills":0,"commands":0,"subagents":0,"bytes":0},"limit":null}
     "#);
     let mut plan = place.of_repo(&["plan"]);
     plan.as_object_mut().expect("an object").shift_remove("budget");
@@ -194,8 +194,8 @@ fn drift_and_what_becomes_of_it() {
         {"action":"deploy_apply","command":"mcpkg deploy --apply --repo <REPO> --yes --json"}
         {"action":"evolve_propose","command":"mcpkg evolve propose --repo <REPO> --yes --json"}
       budget:
-        {"target":"codex","bytes":156,"tokens":39,"files":[{"path":"<ROOT>/AGENTS.md","bytes":156}],"limit":{"bytes":32768,"used":156,"path":"<ROOT>/AGENTS.md"}}
-        {"target":"cursor","bytes":253,"tokens":63,"files":[{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":156}],"limit":null}
+        {"target":"codex","bytes":158,"tokens":39,"files":[{"path":"<ROOT>/AGENTS.md","bytes":156}],"listed":{"skills":1,"commands":0,"subagents":0,"bytes":2},"limit":{"bytes":32768,"used":156,"path":"<ROOT>/AGENTS.md"}}
+        {"target":"cursor","bytes":253,"tokens":63,"files":[{"path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","bytes":97},{"path":"<ROOT>/AGENTS.md","bytes":156}],"listed":{"skills":0,"commands":0,"subagents":0,"bytes":0},"limit":null}
     "#);
     assert_snapshot!(place.golden(&[&["explain", "status"][..], &repo].concat()), @r#"
     command: "explain.status"

@@ -83,7 +83,7 @@ fn d06_a_rollback_keeps_what_it_overwrites_and_can_be_rolled_back() {
     place.deploy(&[]);
     place.write("root/.claude/commands/review.md", "Edited by hand.\n");
     let edited = place.tree();
-    let envelope = place.envelope(&["rollback", "--to", &first, "--yes"]);
+    let envelope = place.envelope(&["rollback", "--to", &first, "--yes", "--adopt"]);
     assert!(word(&envelope["warnings"][0]).contains("review.md"), "{envelope:#}");
     assert!(!place.read("root/.claude/commands/review.md").contains("by hand"));
     let event = word(&envelope["data"]["event_snapshot_id"]).to_owned();

@@ -341,8 +341,10 @@ fn an_entry_of_the_users_is_not_overwritten() {
     let edited = place.read("root/.mcp.json").replace("docs.example", "other.example");
     place.write("root/.mcp.json", &edited);
     place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    assert_eq!(place.read("root/.mcp.json"), edited);
     // The entry that comes back is one that is started or spoken to.
-    approved(&place, &["rollback", "--to", "pristine", "--yes"]);
+    approved(&place, &["rollback", "--to", "pristine", "--yes", "--adopt"]);
     assert_eq!(json_of(&place, "root/.mcp.json"), serde_json::from_str::<Value>(mine).expect("JSON"));
 }
 

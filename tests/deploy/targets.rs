@@ -113,6 +113,8 @@ fn a8_gemini_reads_what_all_read_by_an_import_and_copilot_has_it_once() {
     let data = place.data(&["evolve", "propose", "--yes"]);
     place.ok(&["evolve", "accept", &data["proposals"][0]["id"].to_string(), "--yes"]);
     assert_eq!(place.ok(&["resource", "show", "instructions---own"]), "For Gemini alone.\n");
+    // It was changed since it was deployed, and is as it shall be all the same: with the next deploy it is mcpkg's.
+    place.data(&["deploy", "--apply", "--yes"]);
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
     // Where the user's GEMINI.md imports it, or is it, nothing is added.

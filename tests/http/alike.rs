@@ -7,7 +7,7 @@ use crate::support::{Client, Http, Request, Scratch, http};
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "greet", "Hello"]);
-    scratch.ok(&["prompt", "create", "ask", "--template", "Ask {{ who }}"]);
+    scratch.ok(&["prompt", "create", "ask", "--argument", "who", "Ask {{ who }}"]);
     scratch.ok(&["resource", "create", "notes", "file:///notes.md", "text", "--mime-type", "text/markdown"]);
     let picture = scratch.file("a.png", [0x89, b'P', b'N', b'G', 0, 255]);
     scratch.ok(&["resource", "create", "picture", "file:///a.png", &format!("@{}", picture.display())]);

@@ -65,13 +65,13 @@ fn modern(params: &Value) -> Request {
         .edited(|message| message["params"]["_meta"]["progressToken"] = json!("t"))
 }
 
-/// Reads until the first progress of work that has begun.
+/// Reads until the first progress of files that are written.
 #[track_caller]
 fn begun(events: &http::Events) {
     loop {
         let message = events.message();
         assert_eq!(message["method"], "notifications/progress", "{message}");
-        if message["params"]["progress"].as_f64() > Some(0.0) {
+        if message["params"]["message"] == "Writing" {
             return;
         }
     }
@@ -89,19 +89,23 @@ fn progress_grows_until_the_answer_comes() {
                 ground.server.open(&http::in_session("/mcp", &session, "tools/call", params))
             }
         };
-        let (mut told, mut answer) = (Vec::new(), Value::Null);
+        let (mut told, mut said, mut answer) = (Vec::new(), Vec::new(), Value::Null);
         while answer.is_null() {
             let message = events.message();
             match message["method"].as_str() {
                 Some("notifications/progress") => {
                     assert_eq!(message["params"]["progressToken"], "t");
                     told.push(message["params"]["progress"].as_f64().expect("a number"));
+                    said.push(message["params"]["message"].as_str().expect("a text").to_owned());
                 }
                 _ => answer = message,
             }
         }
         assert_eq!(answer["result"]["isError"], false, "{answer}");
         assert!(told.len() >= 2 && told.is_sorted_by(|before, after| before < after), "{told:?}");
+        // The first word comes before anything is read.
+        assert_eq!((said[0].as_str(), told[0]), ("Reading", 0.0), "{said:?}");
+        assert_eq!(said.last().map(String::as_str), Some("Writing"), "{said:?}");
     }
 }
 

@@ -165,7 +165,9 @@ fn j8_the_same_over_mcp_with_the_server_restarted_between_plan_and_apply() {
     server.finish();
 
     let mut server = serve();
-    let back = call(&mut server, "rollback", json!({ "to": "pristine", "yes": true }));
+    let refused = call(&mut server, "rollback", json!({ "to": "pristine", "yes": true }));
+    assert_eq!(code(&refused), "E_ADOPT_CONFIRM_REQUIRED");
+    let back = call(&mut server, "rollback", json!({ "to": "pristine", "yes": true, "adopt": true }));
     assert_eq!(back["data"]["rolled_back_to"], "pristine");
     server.finish();
     std::fs::remove_file(ground.root().join(".claude/skills/pdf/SKILL.md.new")).expect("the stray file");

@@ -207,7 +207,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["evolve", "restore", "--yes"],
         vec!["snapshot", "pin", "SNAPSHOT"],
         vec!["snapshot", "prune", "--yes"],
-        vec!["rollback", "--to", "pristine", "--yes"],
+        vec!["rollback", "--to", "pristine", "--yes", "--adopt"],
         vec!["target", "enable", "gemini"],
         vec!["target", "disable", "gemini"],
         vec!["client", "add", "codex"],

@@ -1,7 +1,7 @@
 //! A project as a source of modules: what it composes, what is left out, what changes its fingerprint.
 
 use mcpkg::deploy::module::{Kind, Module};
-use mcpkg::deploy::project;
+use mcpkg::deploy::project::{self, Broken};
 use mcpkg::error::Code;
 use mcpkg::op::Context;
 use mcpkg::store::modules::{self, Applies, Row};
@@ -40,7 +40,9 @@ fn resource(context: &Context, name: &str, uri: &str, content: &str) -> resource
 }
 
 fn compose(context: &Context) -> (Vec<Module>, Vec<String>) {
-    context.read(project::compose).expect("modules")
+    let composition = context.read(|db, project| project::compose(db, project, |_, _| {})).expect("modules");
+    assert!(composition.broken.is_empty(), "{:?}", composition.broken);
+    (composition.modules, composition.warnings)
 }
 
 fn fingerprint(context: &Context) -> [u8; 32] {
@@ -192,12 +194,35 @@ fn a_prompt_that_cannot_be_written_is_named() {
             prompts::update(db, author, project, prompts::Prompt { attributes, ..broken }, "update", "{{ nobody }}")
         })
         .expect("an update");
-    let error = context.read(project::compose).expect_err("it does not render");
-    assert!(error.message().starts_with("Prompt 'broken' cannot be written as a file: "), "{error}");
-    assert_eq!(error.code(), Code::TemplateFailed);
-    assert!(error.hints()[0].contains("mcpkg module remove command:broken"));
+    // It keeps no other from being composed.
+    prompt(&context, "sound", "Sound\n");
+    let composed = context.read(|db, project| project::compose(db, project, |_, _| {})).expect("modules");
+    assert_eq!(lines(&composed.modules), ["command:sound command: sound.md=Sound\n"]);
+    let [Broken { id, why, .. }] = composed.broken.as_slice() else { panic!("{:?}", composed.broken) };
+    assert_eq!((id.as_str(), why.code()), ("command:broken", Code::TemplateFailed));
+    let expected =
+        "Prompt 'broken' cannot be written as a file: The prompt template asks for what no argument declares: 'nobody'";
+    assert_eq!(why.message(), expected);
+    assert!(why.hints()[0].contains("mcpkg module remove command:broken"));
     scratch.ok(&["module", "remove", "command:broken"]);
-    assert_eq!(compose(&context).0.len(), 0);
+    assert_eq!(compose(&context).0.len(), 1);
+}
+
+#[test]
+fn contents_are_read_in_batches_and_told_of() {
+    let scratch = Scratch::with_project_here();
+    let context = scratch.context();
+    for number in 0..130 {
+        prompt(&context, &format!("p{number:03}"), &format!("Text {}\n", number % 100));
+    }
+    let told = std::sync::Mutex::new(Vec::new());
+    let composed = context.read(|db, project| {
+        project::compose(db, project, |done, total| told.lock().expect("a list").push((done, total)))
+    });
+    let modules = composed.expect("modules").modules;
+    assert_eq!(told.into_inner().expect("a list"), [(0, 130), (64, 130), (128, 130), (130, 130)]);
+    let text = |n: usize| String::from_utf8_lossy(&modules[n].files[0].bytes).into_owned();
+    assert_eq!((modules.len(), text(0), text(129)), (130, "Text 0\n".to_owned(), "Text 29\n".to_owned()));
 }
 
 #[test]

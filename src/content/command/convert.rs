@@ -53,7 +53,9 @@ fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String])
     let mark = unused(text);
     let marks = arguments.iter().enumerate().map(|(at, argument)| (argument.name.clone(), format!("{mark}{at}{mark}")));
     let given: BTreeMap<_, _> = marks.collect();
-    let rendered = template::render(name, text, arguments, &given, crate::op::MAX_ANSWER)?;
+    // Of what a template lacks the name says more than the place.
+    let rendered = template::render(name, text, arguments, &given, crate::op::MAX_ANSWER)
+        .map_err(|error| template::check_declared(text, arguments).err().unwrap_or(error))?;
     let mut pieces = Vec::new();
     for (at, part) in rendered.split(mark).enumerate() {
         let word = part.parse().ok().filter(|_| at % 2 == 1);

@@ -12,6 +12,9 @@ pub const OPENAI_YAML: &str = "agents/openai.yaml";
 pub const MANUAL_YAML: &str = "# Kept by mcpkg: SKILL.md says `disable-model-invocation: true`.\n\
     policy:\n  allow_implicit_invocation: false\n";
 
+/// The keys by which some agents load a skill only where a file is at hand.
+pub const SCOPES: [&str; 2] = ["paths", "globs"];
+
 const MARK: char = '\u{feff}';
 
 /// What keeps some agents from loading a `SKILL.md`.
@@ -30,6 +33,12 @@ pub enum Fault {
 pub struct Main {
     /// `name`.
     pub name: Option<String>,
+    /// `description`.
+    pub description: Option<String>,
+    /// `when_to_use`, which Claude Code lists behind the description.
+    pub when_to_use: Option<String>,
+    /// Those of [`SCOPES`] that say for which files it is.
+    pub scopes: Vec<&'static str>,
     /// Whether agents may not use it unasked: `disable-model-invocation`.
     pub manual: bool,
     /// Whether Cursor takes it for a rule that always applies: `alwaysApply`.
@@ -52,7 +61,11 @@ impl Main {
         if is_long(&keys.map) {
             main.faults.push(Fault::LongDescription);
         }
-        main.name = keys.map.get("name").and_then(Value::as_str).map(str::to_owned);
+        let text = |key: &str| keys.map.get(key).and_then(Value::as_str).map(str::to_owned);
+        main.name = text("name");
+        main.description = text("description").filter(|text| !text.trim().is_empty());
+        main.when_to_use = text("when_to_use");
+        main.scopes = SCOPES.into_iter().filter(|key| is_said(&keys.map, key)).collect();
         main.manual = is_true(&keys.map, "disable-model-invocation");
         main.always = is_true(&keys.map, "alwaysApply");
         main
@@ -62,6 +75,16 @@ impl Main {
 fn keys(text: &str) -> Option<matter::Keys> {
     let (yaml, _) = matter::split(text).ok()??;
     matter::keys(yaml).ok()
+}
+
+/// Whether a key has a value that is not empty.
+fn is_said(keys: &Map<String, Value>, key: &str) -> bool {
+    match keys.get(key) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        Some(_) => true,
+    }
 }
 
 fn is_long(keys: &Map<String, Value>) -> bool {

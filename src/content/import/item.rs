@@ -19,7 +19,7 @@ use crate::content::answer::text;
 use crate::content::command::{self, Read, toml_file};
 use crate::content::formats::read::unread;
 use crate::content::formats::{self, Scope};
-use crate::content::{media, names};
+use crate::content::{media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
@@ -149,6 +149,11 @@ impl Understood {
     /// Adds what a manifest lists.
     fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
         manifest::check(entry, &file.content)?;
+        if let What::Prompt(Attributes { template: true, dialect: None, arguments, .. }) = &entry.what
+            && let Err(error) = template::check_declared(&text(file.content.bytes()?.into_owned())?, arguments)
+        {
+            self.note(file, None, format!("is left out of deploys until it is mended: {error}"));
+        }
         if entry.what == What::Server {
             return Err(Error::new(Code::InvalidArgument, "a manifest lists a file as an MCP server"));
         }

@@ -62,7 +62,7 @@ impl Operation for Create {
         let mut content = self.content.read_prompt()?;
         let mut attributes = Attributes { template: self.template, ..Attributes::default() };
         let hints = match &self.arguments {
-            None => declare(&mut attributes, &mut content, from_file),
+            None => declare(&mut attributes, &mut content, from_file)?,
             Some(_) => Vec::new(),
         };
         if let Some(description) = self.description {

@@ -48,8 +48,15 @@ pub(super) fn take(attributes: &mut Attributes, arguments: Option<Vec<Declared>>
 
 /// Takes what front matter says that declares arguments, takes the place of one that is kept, or begins a file, and
 /// leaves the text behind it; any other content stays byte for byte. Returns what people should know of it.
-pub(in crate::content) fn declare(attributes: &mut Attributes, content: &mut String, is_file: bool) -> Vec<String> {
-    match command::declared(content, is_file || attributes.front_matter.is_some()) {
+///
+/// # Errors
+/// `E_TEMPLATE_FAILED` where the text asks for what that front matter does not declare.
+pub(in crate::content) fn declare(
+    attributes: &mut Attributes,
+    content: &mut String,
+    is_file: bool,
+) -> Result<Vec<String>> {
+    Ok(match command::declared(content, is_file || attributes.front_matter.is_some()) {
         Ok(Some((declared, text))) => {
             let names: Vec<_> = declared.arguments.iter().map(|argument| argument.name.as_str()).collect();
             let hint = format!("its front matter makes it a template, with the arguments: {}", names.join(", "));
@@ -59,12 +66,13 @@ pub(in crate::content) fn declare(attributes: &mut Attributes, content: &mut Str
             *content = text;
             hints
         }
+        Err(error) if template::is_undeclared(&error) => return Err(error),
         other => {
             command::drop_replaced(attributes, content);
             command::recount(attributes, content);
             other.err().map(|error| format!("it was taken as it stands: {error}")).into_iter().collect()
         }
-    }
+    })
 }
 
 /// Checks a prompt before it is stored.
@@ -78,5 +86,9 @@ pub(in crate::content) fn check(attributes: &Attributes, content: &str) -> Resul
             names::check_text("The argument's description", description)?;
         }
     }
-    if attributes.template && attributes.dialect.is_none() { template::check(content) } else { Ok(()) }
+    if attributes.template && attributes.dialect.is_none() {
+        template::check(content)?;
+        template::check_declared(content, &attributes.arguments)?;
+    }
+    Ok(())
 }

@@ -74,9 +74,10 @@ impl Operation for Update {
         let (prompt, project, hints) = context.write("prompt.update", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             let before = prompt.revision;
+            let is_described_only = content.is_none() && self.arguments.is_none() && self.template.is_none();
             let (content, mut hints) = match content {
                 Some(mut content) if self.arguments.is_none() && self.template != Some(false) => {
-                    let hints = declare(&mut prompt.attributes, &mut content, false);
+                    let hints = declare(&mut prompt.attributes, &mut content, false)?;
                     (content, hints)
                 }
                 Some(content) => {
@@ -94,7 +95,10 @@ impl Operation for Update {
             if let Some(template) = self.template {
                 prompt.attributes.template = template;
             }
-            check(&prompt.attributes, &content)?;
+            // A template from before that is none any more can be described all the same.
+            if !is_described_only {
+                check(&prompt.attributes, &content)?;
+            }
             command::refresh(&mut prompt.attributes, &content);
             let prompt = prompts::update(db, author, project, prompt, "update", &content)?;
             hints.extend(answer::unchanged(before, prompt.revision));

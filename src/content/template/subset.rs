@@ -4,6 +4,8 @@
 //! each `not`, chained `if` and `elif`, so what it is given must be bounded first. [`Walk`] then refuses every node that
 //! can make a value larger than those it was made of. `docs/templates.md` says the same to users.
 
+use std::collections::HashSet;
+
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt, UnaryOpKind};
 use minijinja::machinery::{Span, Token, parse, tokenize};
 use minijinja::syntax::SyntaxConfig;
@@ -31,8 +33,24 @@ const MAX_DEPTH: usize = 64;
 /// `E_TEMPLATE_FAILED` with the line.
 pub fn check(source: &str, syntax: &SyntaxConfig) -> Result<()> {
     measure(source, syntax)?;
+    walk(source, syntax).map(drop)
+}
+
+/// Returns the names for which a template says what stands for them where nobody gives them, by the filter `default` or the
+/// test `defined`.
+///
+/// # Errors
+/// As [`check`].
+pub fn provided(source: &str, syntax: &SyntaxConfig) -> Result<HashSet<String>> {
+    measure(source, syntax)?;
+    Ok(walk(source, syntax)?.provided)
+}
+
+fn walk<'s>(source: &'s str, syntax: &SyntaxConfig) -> Result<Walk<'s>> {
     let template = parse(source, "<string>", syntax.clone()).map_err(|error| failed("does not parse", &error))?;
-    Walk { source }.statement(&template)
+    let mut walk = Walk { source, provided: HashSet::new() };
+    walk.statement(&template)?;
+    Ok(walk)
 }
 
 /// Checks that a template parses, whatever it uses.
@@ -96,14 +114,16 @@ fn refusal(source: &str, span: Span, why: &str) -> Error {
 
 struct Walk<'s> {
     source: &'s str,
+    /// The names that the template itself provides for.
+    provided: HashSet<String>,
 }
 
 impl Walk<'_> {
-    fn statements(&self, statements: &[Stmt<'_>]) -> Result<()> {
+    fn statements(&mut self, statements: &[Stmt<'_>]) -> Result<()> {
         statements.iter().try_for_each(|statement| self.statement(statement))
     }
 
-    fn statement(&self, statement: &Stmt<'_>) -> Result<()> {
+    fn statement(&mut self, statement: &Stmt<'_>) -> Result<()> {
         let (span, what) = match statement {
             Stmt::Template(template) => return self.statements(&template.children),
             Stmt::EmitRaw(_) => return Ok(()),
@@ -134,11 +154,11 @@ impl Walk<'_> {
         Err(self.refuse(span, what))
     }
 
-    fn expressions<'e, 's: 'e>(&self, expressions: impl IntoIterator<Item = &'e Expr<'s>>) -> Result<()> {
+    fn expressions<'e, 's: 'e>(&mut self, expressions: impl IntoIterator<Item = &'e Expr<'s>>) -> Result<()> {
         expressions.into_iter().try_for_each(|expression| self.expression(expression))
     }
 
-    fn expression(&self, expression: &Expr<'_>) -> Result<()> {
+    fn expression(&mut self, expression: &Expr<'_>) -> Result<()> {
         match expression {
             Expr::Var(_) | Expr::Const(_) => Ok(()),
             Expr::UnaryOp(operation) => match operation.op {
@@ -164,6 +184,9 @@ impl Walk<'_> {
                 Err(self.refuse(filter.span(), &format!("the filter `{}`", filter.name)))
             }
             Expr::Filter(filter) => {
+                if let ("default" | "d", Some(Expr::Var(name))) = (filter.name, &filter.expr) {
+                    self.provided.insert(name.id.to_owned());
+                }
                 self.expressions(&filter.expr)?;
                 self.arguments(&filter.args, filter.span())
             }
@@ -171,6 +194,9 @@ impl Walk<'_> {
                 Err(self.refuse(test.span(), &format!("the test `{}`", test.name)))
             }
             Expr::Test(test) => {
+                if let ("defined" | "undefined", Expr::Var(name)) = (test.name, &test.expr) {
+                    self.provided.insert(name.id.to_owned());
+                }
                 self.expression(&test.expr)?;
                 self.arguments(&test.args, test.span())
             }
@@ -187,7 +213,7 @@ impl Walk<'_> {
         }
     }
 
-    fn arguments(&self, arguments: &[CallArg<'_>], span: Span) -> Result<()> {
+    fn arguments(&mut self, arguments: &[CallArg<'_>], span: Span) -> Result<()> {
         arguments.iter().try_for_each(|argument| match argument {
             CallArg::Pos(value) | CallArg::Kwarg(_, value) => self.expression(value),
             CallArg::PosSplat(_) | CallArg::KwargSplat(_) => Err(self.refuse(span, "`*` before an argument")),

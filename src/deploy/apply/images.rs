@@ -10,6 +10,9 @@ use crate::store::deploys::{Deployed, Image};
 use crate::store::snapshots::File;
 use crate::store::{Db, blobs};
 
+/// Files after which it is told again how far the storing is.
+const TOLD_EACH: usize = 64;
+
 /// Stores the images of the work, and returns its rows: the changes first, then files that are only claimed, then files
 /// that are let go.
 ///
@@ -21,9 +24,13 @@ pub(super) fn store_all(
     work: &Work<'_>,
     attributes: &[Option<Attributes>],
 ) -> Result<Vec<File>> {
-    let mut files = Vec::with_capacity(work.changes.len());
-    for (change, attributes) in work.changes.iter().zip(attributes) {
+    let all = work.changes.len();
+    let mut files = Vec::with_capacity(all);
+    for (at, (change, attributes)) in work.changes.iter().zip(attributes).enumerate() {
         context.unless_cancelled()?;
+        if at % TOLD_EACH == 0 {
+            (context.progress)("Storing", at as u64, all as u64);
+        }
         files.push(File {
             snapshot: 0,
             path: change.path.to_string_lossy().into_owned(),
@@ -38,6 +45,7 @@ pub(super) fn store_all(
             attributes: attributes.as_ref().and_then(Attributes::to_column),
         });
     }
+    (context.progress)("Storing", all as u64, all as u64);
     for change in &work.row_changes {
         if let RowChange::Claim(row, bytes) = change
             && let Image::File { sha256, mode, .. } = &row.applied

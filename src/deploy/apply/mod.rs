@@ -6,6 +6,7 @@
 //! on the disk.
 
 pub mod journal;
+pub mod places;
 pub mod roots;
 pub mod undo;
 

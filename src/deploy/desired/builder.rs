@@ -23,6 +23,8 @@ use crate::hex;
 #[derive(Debug, Default)]
 pub struct Builder {
     desired: Desired,
+    /// The targets that were chosen: what concerns none of them is neither refused nor said.
+    selected: Vec<Target>,
     /// The folders that nothing may leave: the deploy root, the home folder, Codex's.
     bases: Vec<PathBuf>,
     folders: RealFolders,
@@ -39,9 +41,19 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Returns a builder whose files stay below these folders; of two that hold a file the innermost counts.
-    pub fn below(bases: Vec<PathBuf>) -> Self {
-        Self { bases, ..Self::default() }
+    /// Returns a builder whose files stay below these folders; of two that hold a file the innermost counts. The targets
+    /// `selected` are those that were chosen.
+    pub fn below(bases: Vec<PathBuf>, selected: &[Target]) -> Self {
+        Self { bases, selected: selected.to_vec(), ..Self::default() }
+    }
+
+    /// Whether a target was chosen.
+    pub fn is_chosen(&self, target: Target) -> bool {
+        self.selected.contains(&target)
+    }
+
+    fn is_any_chosen(&self, targets: &[Target]) -> bool {
+        targets.iter().any(|target| self.is_chosen(*target))
     }
 
     /// Says that a target reads a folder.
@@ -52,16 +64,16 @@ impl Builder {
         }
     }
 
-    /// Says what the user should know.
-    pub fn warn(&mut self, warning: String) {
-        if !self.desired.warnings.contains(&warning) {
+    /// Says what the user of some targets should know.
+    pub fn warn(&mut self, targets: &[Target], warning: String) {
+        if self.is_any_chosen(targets) && !self.desired.warnings.contains(&warning) {
             self.desired.warnings.push(warning);
         }
     }
 
-    /// Says what a plan says once about where things stand.
-    pub fn note(&mut self, note: String) {
-        if !self.desired.notes.contains(&note) {
+    /// Says what a plan says once about where things stand for some targets.
+    pub fn note(&mut self, targets: &[Target], note: String) {
+        if self.is_any_chosen(targets) && !self.desired.notes.contains(&note) {
             self.desired.notes.push(note);
         }
     }
@@ -140,7 +152,7 @@ impl Builder {
         }
     }
 
-    /// Adds a file.
+    /// Adds a file. What targets want that were not chosen gives way to what a chosen one does.
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` where it would leave its root, by its name or through a link; `E_DESIRED_STATE_CONFLICT`
@@ -156,7 +168,54 @@ impl Builder {
         bytes: Arc<[u8]>,
         executable: bool,
     ) -> Result<()> {
-        let owner = parts.first().map_or("", |part| part.module_id.as_str()).to_owned();
+        let owner = parts.first().map_or("", |part| part.module_id.as_str());
+        let path = match self.place(root, relative, owner) {
+            Ok(path) => path,
+            Err(error) if self.is_any_chosen(targets) => return Err(error),
+            Err(_) => return Ok(()),
+        };
+        let sha256 = self.hash(&bytes);
+        let is_chosen = self.is_any_chosen(targets);
+        let output = |path: PathBuf, parts: Vec<Part>| {
+            let mut targets = targets.to_vec();
+            targets.sort_unstable();
+            Output { path, root: root.to_owned(), targets, parts, bytes, sha256, executable, form }
+        };
+        let there = match self.desired.outputs.entry(path.into()) {
+            Entry::Vacant(place) => {
+                let path = place.key().into();
+                place.insert(output(path, parts));
+                return Ok(());
+            }
+            Entry::Occupied(there) => there.into_mut(),
+        };
+        if there.sha256 != sha256 {
+            let is_there_chosen = there.targets.iter().any(|target| self.selected.contains(target));
+            if is_chosen && is_there_chosen {
+                return Err(conflict(targets.first().copied(), there, &sha256, &parts));
+            }
+            if is_chosen {
+                *there = output(there.path.clone(), parts);
+            }
+            return Ok(());
+        }
+        for target in targets {
+            if !there.targets.contains(target) {
+                there.targets.push(*target);
+            }
+        }
+        there.targets.sort_unstable();
+        for part in parts {
+            if !there.parts.iter().any(|known| known.module_id == part.module_id) {
+                there.parts.push(part);
+            }
+        }
+        there.executable |= executable;
+        Ok(())
+    }
+
+    /// Returns where a file really is that a module, the `owner`, wants at `relative` below `root`.
+    fn place(&mut self, root: &Path, relative: &str, owner: &str) -> Result<PathBuf> {
         let leaves = |why: &str| {
             Error::new(
                 Code::InvalidPath,
@@ -180,33 +239,7 @@ impl Builder {
         if path.to_str().is_none() {
             return Err(leaves("it is no UTF-8, and could not be found again").hint("rename the folder"));
         }
-        let sha256 = self.hash(&bytes);
-        let there = match self.desired.outputs.entry(path.into()) {
-            Entry::Vacant(place) => {
-                let mut targets = targets.to_vec();
-                targets.sort_unstable();
-                let (path, root) = (place.key().into(), root.to_owned());
-                place.insert(Output { path, root, targets, parts, bytes, sha256, executable, form });
-                return Ok(());
-            }
-            Entry::Occupied(there) => there.into_mut(),
-        };
-        if there.sha256 != sha256 {
-            return Err(conflict(targets.first().copied(), there, &sha256, &parts));
-        }
-        for target in targets {
-            if !there.targets.contains(target) {
-                there.targets.push(*target);
-            }
-        }
-        there.targets.sort_unstable();
-        for part in parts {
-            if !there.parts.iter().any(|known| known.module_id == part.module_id) {
-                there.parts.push(part);
-            }
-        }
-        there.executable |= executable;
-        Ok(())
+        Ok(path)
     }
 
     /// Returns where a folder below a root really is; `None` where a link leads out of what holds the root.
@@ -290,8 +323,9 @@ impl Builder {
         *sha256
     }
 
-    /// Returns the desired state for the targets `selected`.
-    pub fn finish(mut self, selected: &[Target]) -> Desired {
+    /// Returns the desired state for the targets that were chosen.
+    pub fn finish(mut self) -> Desired {
+        let selected = self.selected;
         self.desired.outputs.retain(|_, output| output.targets.iter().any(|target| selected.contains(target)));
         self.desired.roots.retain(|root| selected.contains(&root.target));
         self.desired.left_out.retain(|left_out| selected.contains(&left_out.target));

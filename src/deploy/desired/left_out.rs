@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::content::formats;
+use crate::deploy::project::Broken;
 use crate::deploy::targets::Target;
 use crate::mcp_servers::loss::Unsayable;
 
@@ -56,6 +57,8 @@ pub enum Reason {
     Placeholders,
     /// Its text holds what the target alone would run.
     WouldRun,
+    /// Its text cannot be written; a warning says why.
+    Broken,
 }
 
 impl From<formats::Unsayable> for Reason {
@@ -95,6 +98,7 @@ impl Reason {
             Reason::OnlyServers => "only_servers",
             Reason::Placeholders => "placeholders",
             Reason::WouldRun => "would_run",
+            Reason::Broken => "broken",
         }
     }
 
@@ -123,6 +127,7 @@ impl Reason {
             Reason::OnlyServers => "only MCP servers are read there",
             Reason::Placeholders => "a part of its text would be filled in there",
             Reason::WouldRun => "a part of its text would be run there",
+            Reason::Broken => "its text cannot be written",
         }
     }
 }
@@ -134,13 +139,23 @@ impl LeftOut {
     }
 }
 
+/// Adds the modules whose text cannot be written, for each of the `selected` targets that they are for.
+pub fn add_broken(left_out: &mut Vec<LeftOut>, broken: &[Broken], selected: &[Target]) {
+    for Broken { id, targets, why: _ } in broken {
+        let of = selected.iter().filter(|target| targets.is_empty() || targets.contains(target));
+        left_out.extend(of.map(|target| LeftOut { module_id: id.clone(), target: *target, reason: Reason::Broken }));
+    }
+    left_out.sort_by(|a, b| (&a.module_id, a.target).cmp(&(&b.module_id, b.target)));
+}
+
 /// Modules that are named each in a line of their own; of more that are left out for one reason, one line names these.
 pub(super) const NAMED: usize = 3;
 
 /// Returns what was left out, for a person: a line for each module and reason, or one for many modules.
 pub fn lines(left_out: &[LeftOut]) -> Vec<String> {
     let mut by_module: Vec<(&str, Reason, Vec<&str>)> = Vec::new();
-    for LeftOut { module_id, target, reason } in left_out {
+    // A warning has said more of those that are broken.
+    for LeftOut { module_id, target, reason } in left_out.iter().filter(|left_out| left_out.reason != Reason::Broken) {
         match by_module.iter_mut().find(|(id, known, _)| id == module_id && known == reason) {
             Some((_, _, targets)) => targets.push(target.facts().title),
             None => by_module.push((module_id, *reason, vec![target.facts().title])),

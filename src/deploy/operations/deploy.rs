@@ -4,18 +4,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::gates::unconfirmed;
+use super::gates::{check_adopt, unconfirmed};
 use crate::clock;
 use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
 use crate::deploy::operations::with_schema;
+use crate::deploy::plan::code;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show;
-use crate::deploy::plan::{Change, code};
 use crate::deploy::source::{Choice, Site};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Result};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::plural;
 use crate::store::{Db, deploys};
@@ -261,7 +261,7 @@ impl Applying<'_> {
             let confirmed = context.store.read(|db| confirm::check(db, context, token, &inputs))?;
             confirm::check_plan(&confirmed, &prepared.hash)?;
         }
-        check_adopt(&prepared.plan.changes, self.adopt)?;
+        self.check_adopt(&prepared)?;
         // A token and `--yes` are no person's consent to what agents will run.
         if consent.is_none() && context.confirmation != Confirmation::Ask {
             let has_code = !code::of(&prepared.plan.changes).is_empty();
@@ -314,6 +314,10 @@ impl Applying<'_> {
         Ok(left_out.into_iter().fold(reply, Reply::hint))
     }
 
+    fn check_adopt(&self, prepared: &Prepared) -> Result<()> {
+        check_adopt(&prepared.plan.changes, self.adopt, &format!("mcpkg diff{}", prepared.site.arguments()))
+    }
+
     /// Uses up the token and the consent.
     fn consume(&self, context: &Context, db: &Db<'_>, prepared: &Prepared, consent: Option<&Consent>) -> Result<()> {
         if let Gate::Token(token) = &self.gate {
@@ -333,7 +337,7 @@ impl Applying<'_> {
     /// Returns the consent of the user behind an agent; where nothing would be written there is nothing to consent to.
     fn consent(&self, context: &Context, prepared: &Prepared) -> Result<Option<Consent>> {
         let changes = &prepared.plan.changes;
-        check_adopt(changes, self.adopt)?;
+        self.check_adopt(prepared)?;
         if changes.is_empty() {
             return Ok(None);
         }
@@ -354,37 +358,16 @@ impl Applying<'_> {
     fn ask(&self, context: &Context) -> Result<Prepared> {
         let prepared = Prepared::new(context, self.choice)?;
         let changes = &prepared.plan.changes;
-        check_adopt(changes, self.adopt)?;
+        self.check_adopt(&prepared)?;
         if !changes.is_empty() {
             let code = code::lines(&code::of(changes)).into_iter().map(Body::Sentence);
-            let preview = [show::diffs(changes), show::listed(&prepared)].into_iter().chain(code);
+            let preview = [show::diffs(changes, &prepared.site), show::listed(&prepared)].into_iter().chain(code);
             let preview = Body::Several(preview.collect());
             (context.ask)(preview, &format!("Write to {}?", prepared.site.destination()))
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }
         Ok(prepared)
     }
-}
-
-/// Refuses what would overwrite or delete what is not mcpkg's, unless that was said to be wanted.
-fn check_adopt(changes: &[Change], adopt: bool) -> Result<()> {
-    let mut paths: Vec<String> =
-        changes.iter().filter(|change| change.adopt).map(|change| change.path.display().to_string()).collect();
-    if adopt || paths.is_empty() {
-        return Ok(());
-    }
-    paths.sort_unstable();
-    let count = paths.len();
-    paths.truncate(20);
-    let (first, files) = (&paths[0], plural::count(count, "file"));
-    Err(Error::new(
-        Code::AdoptConfirmRequired,
-        format!(
-            "{files} that mcpkg did not write, or that changed since, would be changed or deleted, such as `{first}`"
-        ),
-    )
-    .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
-    .hint("look at them with `mcpkg diff`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback"))
 }
 
 /// Returns the hint that the plan has more to say than an apply, which does not say it again.

@@ -36,7 +36,7 @@ impl Operation for ShowDiff {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.show.choice)?;
-        let body = diffs(&prepared.plan.changes);
+        let body = diffs(&prepared.plan.changes, &prepared.site);
         Ok(shown(prepared, body, self.show.check))
     }
 }

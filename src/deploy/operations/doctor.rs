@@ -14,7 +14,7 @@ use crate::deploy::repo::identity;
 use crate::deploy::source::{Choice, Site};
 use crate::deploy::targets::{Layout, TargetConfig};
 use crate::disk;
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Finding, Health, NoOutput, Operation, Reply, Shape, Table};
 use crate::shell;
 
@@ -36,8 +36,9 @@ impl Operation for Doctor {
     const TITLE: &'static str = "Check the deploy places";
     const ABOUT: &'static str =
         "Check the folders that Codex, Claude Code, Cursor and VS Code read: missing, not writable, no longer read";
-    const HELP: &'static str = "In the shell it looks at the database, at which project applies and at the \
-        connected agents too, and says what to do; `mcpkg client check` starts what the agents would.";
+    const HELP: &'static str = "In the shell it looks at the database, at which project applies, at what is deployed from this \
+        machine and at the connected agents too, and says what to do; where no deploy root is known it says that it left the \
+        agents' folders out. `mcpkg client check` starts what the agents would.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg doctor", "mcpkg doctor --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
@@ -49,19 +50,21 @@ impl Operation for Doctor {
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let findings = if context.is_shell() { findings(context) } else { Vec::new() };
+        let mut findings = if context.is_shell() { findings(context) } else { Vec::new() };
+        let is_nowhere = |error: &Error| matches!(error.code(), Code::NoProject | Code::RootRequired);
         let site = match Site::find(context, &self.choice) {
-            // What else is to be said of a new database does not wait for its first project.
-            Err(error) if context.is_shell() && self.choice.repo.is_none() && error.code() == Code::NoProject => {
+            // All else is to be said without a first project, and outside of every place that is deployed to.
+            Err(error) if context.is_shell() && self.choice.repo.is_none() && is_nowhere(&error) => {
+                findings.push(not_looked_at(&error));
                 let data = json!({ "machine_id": identity::machine(self.choice.machine.as_deref()), "roots": [], "gitignore_fixes": [] });
-                return Ok(self.reply(data, Vec::new(), &findings, true));
+                return Ok(self.reply(data, Vec::new(), &findings, error.code() == Code::NoProject));
             }
             site => site?,
         };
         let mut warnings = Vec::new();
         // The folders are there to be looked at though a module is wrong.
         let composed = site.fetch(context).and_then(|checkouts| site.compose_repo(&checkouts));
-        match composed.and_then(|composed| context.store.read(|db| site.compose(db, composed))) {
+        match composed.and_then(|composed| context.store.read(|db| site.compose(context, db, composed))) {
             Ok(composed) => {
                 warnings.extend(composed.warnings);
                 match layout::desired(&composed.modules, &site.configs, &site.selected, &site.selected, &site.bases) {
@@ -118,6 +121,16 @@ impl Doctor {
 /// What is not of one place: how each domain is.
 fn findings(context: &Context) -> Vec<Finding> {
     crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
+}
+
+/// What is said in place of the folders that agents read, where it is not known which ones those are.
+fn not_looked_at(error: &Error) -> Finding {
+    let what = format!("the folders that agents read were not looked at: {}", error.message());
+    let finding = Finding::new("folders", Health::Note, what);
+    match error.hints().first() {
+        Some(hint) => finding.action(hint),
+        None => finding,
+    }
 }
 
 struct Checked<'r> {

@@ -91,7 +91,8 @@ impl Operation for Explain {
         let mut data = head;
         data[key] = json!(list);
         let table = Table { columns: &["what", "path", "modules"], rows, empty: "Nothing to explain".to_owned() };
-        Ok(Reply::new(Body::Table(table), data).warn(prepared.warnings))
+        let body = Body::Below(prepared.site.place.root.clone(), Box::new(Body::Table(table)));
+        Ok(Reply::new(body, data).warn(prepared.warnings))
     }
 }
 

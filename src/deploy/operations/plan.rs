@@ -43,8 +43,8 @@ impl Operation for ShowPlan {
     const ABOUT: &'static str =
         "Show which files of Codex, Claude Code, Cursor and VS Code a deploy would create, update or delete";
     const HELP: &'static str = "Nothing is written. A file that mcpkg did not write, or that was changed since, \
-        needs --adopt. What each agent loads in each session is counted as it will be, without what the files \
-        import; tokens are estimated, four bytes each.";
+        needs --adopt. What each agent loads in each session is counted as it will be: instructions with \
+        what they import, and the names and descriptions of skills and subagents; tokens are estimated, four bytes each.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg plan", "mcpkg plan --target claude_code --check", "mcpkg plan --repo ~/.agentpack/repo --json"];
     const EFFECT: Effect = Effect::Read;
@@ -59,7 +59,7 @@ impl Operation for ShowPlan {
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.show.choice)?;
         let budgets = budget::of(&prepared, When::After)?;
-        let body = Body::Several(vec![listed(&prepared), Body::Sentence(budget::line(&budgets))]);
+        let body = Body::Several(vec![listed(&prepared), Body::Sentence(budget::lines(&budgets))]);
         let said = prepared.said_with_plan();
         let mut reply = shown(prepared, body, self.show.check).warn(said);
         reply.data["budget"] = budgets.iter().map(Budget::json).collect();

@@ -60,7 +60,7 @@ impl Operation for Preview {
             }
             data["diff"] =
                 json!({ "changes": data["plan"]["changes"], "summary": data["plan"]["summary"], "files": files });
-            body.push(diffs(changes));
+            body.push(diffs(changes, &prepared.site));
         }
         let mut reply = shown(prepared, Body::Several(body), self.show.check);
         reply.data = data;

@@ -12,7 +12,7 @@ use crate::deploy::GROUP;
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::completions::GOALS;
-use crate::deploy::operations::gates::unconfirmed;
+use crate::deploy::operations::gates::{check_adopt, unconfirmed};
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::json::{changes_json, summary};
 use crate::deploy::plan::{code, show};
@@ -37,6 +37,10 @@ pub struct Rollback {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
+    /// Overwrite and delete files that were changed since; their bytes are kept
+    #[arg(long)]
+    #[serde(default)]
+    adopt: bool,
     /// Show what would change and write nothing
     #[arg(long)]
     #[serde(skip)]
@@ -57,8 +61,8 @@ impl Operation for Rollback {
     const TITLE: &'static str = "Roll back a deploy";
     const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or with `pristine` to how they were before any deploy";
     const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the \
-        snapshot. What is\noverwritten is kept: the rollback is a snapshot too, and `--to` with its own id takes it \
-        back.";
+        snapshot. A file that was changed since needs --adopt. What is overwritten is kept: the rollback is a snapshot too, \
+        and `--to` with its own id takes it back.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg snapshot list", "mcpkg rollback --to pristine", "mcpkg rollback --to 0199c0de-... --dry-run"];
     const EFFECT: Effect = Effect::Write;
@@ -93,6 +97,7 @@ impl Operation for Rollback {
         let mut approved = BTreeSet::new();
         let asked = if context.confirmation == Confirmation::Ask {
             let planned = compare()?;
+            self.check_adopt(&planned, &goal, &site)?;
             if !planned.changes.is_empty() {
                 let roots = roots::of_changes(&planned.changes);
                 let question = question(&goal, &site, &roots::unapproved(context, &roots)?);
@@ -113,10 +118,11 @@ impl Operation for Rollback {
         if planned.changes.is_empty() {
             return nothing_to_do(context, &goal, &site, planned);
         }
+        self.check_adopt(&planned, &goal, &site)?;
         let hash = hex::encode(&disk::sha256(data.to_string().as_bytes()));
         let consent = match context.confirmation {
             Confirmation::Ask => None,
-            _ => consent(context, &goal, &site, &planned, &hash)?,
+            _ => self.consent(context, &goal, &site, &planned, &hash)?,
         };
         if consent.is_some() {
             approved = roots::of_changes(&planned.changes);
@@ -128,7 +134,7 @@ impl Operation for Rollback {
             plan_hash: &hash,
             rolled_back_to: Some(&goal.word),
             targets: goal.targets(&site),
-            adopt: false,
+            adopt: self.adopt,
             changes: planned.changes,
             row_changes: planned.row_changes,
             rows: planned.rows,
@@ -147,33 +153,46 @@ impl Operation for Rollback {
     }
 }
 
-/// Returns a person's consent where the rollback would write below folders that this user never deployed to, which only
-/// the database says were.
-fn consent(context: &Context, goal: &Goal, site: &Site, planned: &RollbackPlan, hash: &str) -> Result<Option<Consent>> {
-    let unapproved = roots::unapproved(context, &roots::of_changes(&planned.changes))?;
-    if unapproved.is_empty() {
+impl Rollback {
+    fn check_adopt(&self, planned: &RollbackPlan, goal: &Goal, site: &Site) -> Result<()> {
+        let look = format!("mcpkg rollback --to {}{} --dry-run", goal.word, site.arguments());
+        check_adopt(&planned.changes, self.adopt, &look)
+    }
+
+    /// Returns a person's consent where the rollback would write below folders that this user never deployed to, which only
+    /// the database says were.
+    fn consent(
+        &self,
+        context: &Context,
+        goal: &Goal,
+        site: &Site,
+        planned: &RollbackPlan,
+        hash: &str,
+    ) -> Result<Option<Consent>> {
         let mut inputs = site.inputs();
         inputs["to"] = json!(goal.word);
-        let changes = &planned.changes;
-        return code::consent(context, Rollback::TOOL, site, &inputs, hash, changes, show::effects(changes));
+        inputs["adopt"] = json!(self.adopt);
+        let unapproved = roots::unapproved(context, &roots::of_changes(&planned.changes))?;
+        if unapproved.is_empty() {
+            let changes = &planned.changes;
+            return code::consent(context, Rollback::TOOL, site, &inputs, hash, changes, show::effects(changes));
+        }
+        let code = code::lines(&code::of(&planned.changes));
+        let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
+        let need = Need {
+            operation: Rollback::TOOL,
+            project: site.project_name(),
+            inputs: &inputs,
+            plan_hash: hash,
+            summary: format!(
+                "Roll back to {} below {}, where only the database says that this user deployed",
+                goal.word,
+                roots.join(", ")
+            ),
+            effects: code.into_iter().chain(show::effects(&planned.changes)).collect(),
+        };
+        request::ask(context, &need).map(Some)
     }
-    let code = code::lines(&code::of(&planned.changes));
-    let roots: Vec<String> = unapproved.iter().map(|root| root.display().to_string()).collect();
-    let mut inputs = site.inputs();
-    inputs["to"] = json!(goal.word);
-    let need = Need {
-        operation: Rollback::TOOL,
-        project: site.project_name(),
-        inputs: &inputs,
-        plan_hash: hash,
-        summary: format!(
-            "Roll back to {} below {}, where only the database says that this user deployed",
-            goal.word,
-            roots.join(", ")
-        ),
-        effects: code.into_iter().chain(show::effects(&planned.changes)).collect(),
-    };
-    request::ask(context, &need).map(Some)
 }
 
 /// Refuses a root that is gone while something is deployed below it: it may come back, with its disk, and could not be rolled
@@ -214,7 +233,11 @@ fn question(goal: &Goal, site: &Site, unapproved: &BTreeSet<PathBuf>) -> String 
 }
 
 fn shown(planned: &RollbackPlan, site: &Site) -> Body {
-    Body::Several(vec![show::diffs(&planned.changes), show::table(&planned.changes, site)])
+    let mut parts = vec![show::diffs(&planned.changes, site), show::table(&planned.changes, site)];
+    if !planned.changes.is_empty() {
+        parts.push(Body::Sentence(show::count_line(&planned.changes, false)));
+    }
+    Body::Several(parts)
 }
 
 /// Where every file is as it shall be; what is nobody's any more is let go all the same.

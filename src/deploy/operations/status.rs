@@ -127,7 +127,7 @@ impl Operation for Status {
         data["budget"] = budgets.iter().map(Budget::json).collect();
         let asked = self.extras || self.only.contains(&Kind::Extra);
         let drifted: Vec<&Item> = shown.iter().filter(|item| asked || !item.is_own()).copied().collect();
-        let body = Body::Several(vec![table(&drifted, &prepared.site), Body::Sentence(budget::line(&budgets))]);
+        let body = Body::Several(vec![table(&drifted, &prepared.site), Body::Sentence(budget::lines(&budgets))]);
         let overlooked = overlooked::warnings(&prepared.site, &prepared.plan.desired)?;
         let mut reply = Reply::new(body, data).warn(prepared.warnings);
         reply = reply.warn(budgets.iter().filter_map(Budget::warning));

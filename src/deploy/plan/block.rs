@@ -34,6 +34,15 @@ pub fn of_image(db: &Db<'_>, image: &Image) -> Result<Option<Vec<u8>>> {
     Ok(bytes.as_deref().and_then(sections::find).map(|split| split.block.trim_ascii_end().to_vec()))
 }
 
+/// Whether the block that a row keeps is as it was left in a file.
+///
+/// # Errors
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn is_untouched(db: &Db<'_>, row: &Deployed, text: &[u8]) -> Result<bool> {
+    let Some(there) = sections::find(text) else { return Ok(false) };
+    Ok(of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end()))
+}
+
 /// Returns a file whose block lost one of the two lines around it, with that line in its place; `None` for any other.
 ///
 /// # Errors

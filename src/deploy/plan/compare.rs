@@ -12,6 +12,7 @@ use crate::deploy::plan::safety::{DRIFTED, FOREIGN, MANAGED, OTHERS, Safety};
 use crate::deploy::plan::unwanted::{self, Unwanted};
 use crate::deploy::plan::{After, Change, Drift, Keep, Op, Plan, RowChange, names};
 use crate::deploy::plan::{block, entries};
+use crate::deploy::project::Broken;
 use crate::deploy::repo::taken_over::{self, TakenOver};
 use crate::deploy::source::Site;
 use crate::deploy::targets::Target;
@@ -21,12 +22,15 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};
 
-/// Compares what shall stand on disk with what stands there.
+/// Files after which it is told again how far the comparing is.
+const TOLD_EACH: u64 = 64;
+
+/// Compares what shall stand on disk with what stands there. What is deployed of a `broken` module stays.
 ///
 /// # Errors
 /// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder is in the way; `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired) -> Result<Plan> {
+pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
     let rows: BTreeMap<String, Deployed> = match place {
         Some(place) => deploys::of_place(db, place)?.into_iter().map(|row| (row.path.clone(), row)).collect(),
@@ -35,12 +39,19 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
     let (rows, mut row_changes) = at_their_real_places(rows, &mut desired.folders);
     let mut comparing =
         Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
-    for output in desired.outputs.values() {
+    let all = desired.outputs.len() as u64;
+    for (at, output) in (0_u64..).zip(desired.outputs.values()) {
         context.unless_cancelled()?;
+        if at % TOLD_EACH == 0 {
+            (context.progress)("Comparing", at, all);
+        }
         comparing.output(&desired, output)?;
     }
+    (context.progress)("Comparing", all, all);
     let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();
-    for row in rows.values().filter(|row| desired.output(Path::new(&row.path)).is_none()) {
+    let stays = |row: &Deployed| broken.iter().any(|module| row.module_ids.contains(&module.id));
+    let unwanted = rows.values().filter(|row| desired.output(Path::new(&row.path)).is_none() && !stays(row));
+    for row in unwanted {
         if row.targets.iter().any(|target| selected.contains(target.as_str())) {
             match unwanted::compare(db, row, &selected)? {
                 Unwanted::Nothing => {}

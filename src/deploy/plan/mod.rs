@@ -12,7 +12,7 @@ pub mod safety;
 pub mod show;
 pub mod unwanted;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -244,8 +244,12 @@ pub struct Plan {
 impl Plan {
     /// Takes the files that merely were equal as mcpkg's own, since the user said so.
     pub fn adopt_claims(&mut self) {
+        // What is written anew is mcpkg's by that, and as it is then.
+        let changed: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         let claimed = self.rows.values().filter(|row| {
-            !row.written && row.applied != Image::Absent && self.desired.output(Path::new(&row.path)).is_some()
+            let path = Path::new(&row.path);
+            let is_claimed = !row.written && row.applied != Image::Absent && self.desired.output(path).is_some();
+            is_claimed && !changed.contains(path)
         });
         self.row_changes.extend(claimed.map(|row| RowChange::Keep(Deployed { written: true, ..row.clone() })));
     }

@@ -63,7 +63,7 @@ impl Prepared {
         // The files of a config repo may lie on a slow disk: they are read before the database.
         let composed = site.compose_repo(&checkouts)?;
         context.store.read(|db| {
-            let composed = site.compose(db, composed)?;
+            let composed = site.compose(context, db, composed)?;
             let fingerprint = if is_again { site.fingerprint(db)? } else { None };
             Ok(Self { fingerprint, ..Self::at(context, db, site, composed, checkouts)? })
         })
@@ -75,7 +75,8 @@ impl Prepared {
         let mut desired = layout::desired(&composed.modules, &site.configs, &site.selected, &present, &site.bases)?;
         let mut warnings = composed.warnings;
         warnings.append(&mut desired.warnings);
-        let plan = compare::compare(context, db, &site, desired)?;
+        left_out::add_broken(&mut desired.left_out, &composed.broken, &site.selected);
+        let plan = compare::compare(context, db, &site, desired, &composed.broken)?;
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
         Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash })

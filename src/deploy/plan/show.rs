@@ -47,7 +47,11 @@ pub fn count_line(changes: &[Change], done: bool) -> String {
         return format!("{create} created, {update} updated, {delete} deleted");
     }
     let adopt = changes.iter().filter(|change| change.adopt).count();
-    let adopts = if adopt == 0 { String::new() } else { format!("; {adopt} need --adopt") };
+    let adopts = match adopt {
+        0 => String::new(),
+        1 => "; 1 needs --adopt".to_owned(),
+        _ => format!("; {adopt} need --adopt"),
+    };
     format!("{create} to create, {update} to update, {delete} to delete{adopts}")
 }
 
@@ -61,7 +65,10 @@ const MAX_DIFF: usize = 100 << 10;
 
 /// The unified diff of a change, with paths below its root; `Err` says why there is none.
 pub fn unified(change: &Change) -> Result<String, String> {
-    let relative = relative(change);
+    unified_as(change, &relative(change))
+}
+
+fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     let text = |bytes: Option<&[u8]>| match bytes {
         Some(bytes) => std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| format!("{relative} is not UTF-8")),
         None => Ok(String::new()),
@@ -85,12 +92,16 @@ pub fn relative(change: &Change) -> String {
     disk::posix(change.path.strip_prefix(&change.root).unwrap_or(&change.path))
 }
 
-/// The diffs of all changes, for a person.
-pub fn diffs(changes: &[Change]) -> Body {
-    let text = changes.iter().map(|change| match unified(change) {
-        Ok(text) if text.is_empty() => format!("{}: {}\n", relative(change), change.reason),
-        Ok(text) => text,
-        Err(why) => format!("{why}\n"),
+/// The diffs of all changes, for a person: files have their paths below the deploy root, since several targets have folders in
+/// which files are called alike.
+pub fn diffs(changes: &[Change], site: &Site) -> Body {
+    let text = changes.iter().map(|change| {
+        let path = disk::posix(change.path.strip_prefix(&site.place.root).unwrap_or(&change.path));
+        match unified_as(change, &path) {
+            Ok(text) if text.is_empty() => format!("{path}: {}\n", change.reason),
+            Ok(text) => text,
+            Err(why) => format!("{why}\n"),
+        }
     });
     Body::Diff(text.collect())
 }

@@ -56,9 +56,10 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
         }
         Found::File { bytes, .. } if row.block => {
             let mended = block::mended(db, &row.applied, bytes)?;
-            let Some(there) = sections::find(mended.as_ref().unwrap_or(bytes)) else { return gone() };
-            let is_ours =
-                mended.is_none() && block::of_image(db, &row.applied)?.as_deref() == Some(there.block.trim_ascii_end());
+            if sections::find(mended.as_ref().unwrap_or(bytes)).is_none() {
+                return gone();
+            }
+            let is_ours = block::is_untouched(db, row, bytes)?;
             let after = block::without(db, row, &found)?;
             (op_of(&found, &after), after, is_ours)
         }

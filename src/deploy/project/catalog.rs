@@ -75,6 +75,16 @@ impl Item {
         }
     }
 
+    /// The key of its content, where that is a blob.
+    pub fn blob(&self) -> Option<i64> {
+        match self {
+            Item::Prompt(prompt) => Some(prompt.blob),
+            Item::Resource(resource) => Some(resource.blob),
+            Item::AgentFile(file) => Some(file.blob),
+            Item::Server(_) => None,
+        }
+    }
+
     /// The name of the prompt, resource or server, or the path of the file.
     pub fn name(&self) -> &str {
         match self {

@@ -2,6 +2,7 @@
 
 pub mod catalog;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use self::catalog::{Item, Listed, Part};
@@ -10,6 +11,7 @@ use crate::content::command;
 use crate::content::command::skill::{keys, split_front};
 use crate::content::files;
 use crate::deploy::module::{About, Kind, Layer, Module, ModuleFile, ServerFile};
+use crate::deploy::targets::Target;
 use crate::error::{Code, Error, Result};
 use crate::store::agent_files::{self, New};
 use crate::store::projects::Project;
@@ -17,15 +19,70 @@ use crate::store::prompts::{self, Prompt};
 use crate::store::revisions::Author;
 use crate::store::{Db, blobs, modules};
 
+/// What a project gives to a deploy.
+#[derive(Debug, Default)]
+pub struct Composition {
+    /// The modules by id.
+    pub modules: Vec<Module>,
+    /// What was left out and why.
+    pub warnings: Vec<String>,
+    /// The modules whose text cannot be written.
+    pub broken: Vec<Broken>,
+}
+
+/// A module whose text cannot be written, as a template that does not render: it keeps no other from being deployed, and
+/// the file that is deployed of it stays.
+#[derive(Debug)]
+pub struct Broken {
+    /// Its id.
+    pub id: String,
+    /// The targets it is for; all of them where there is none.
+    pub targets: Vec<Target>,
+    /// Why, and what to do.
+    pub why: Error,
+}
+
+impl Broken {
+    /// What the user is told of it.
+    pub fn told(&self) -> String {
+        let hints: String = self.why.hints().iter().map(|hint| format!("; {hint}")).collect();
+        let (id, why) = (&self.id, self.why.message());
+        format!("module '{id}' is left out, and a file of it that is deployed stays as it is: {why}{hints}")
+    }
+}
+
+/// Contents that were read before, by the keys of their blobs.
+type Contents = HashMap<i64, Vec<u8>>;
+
+/// Modules that are read at once.
+const BATCH: usize = 64;
+
 /// Returns a project's modules by id, and what was left out and why. Each prompt is a command, each `skill://NAME/`
-/// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise.
+/// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise. `told`
+/// hears how many of how many are read.
 ///
 /// # Errors
-/// `E_TEMPLATE_FAILED` where a prompt does not render, `E_DAMAGED`.
-pub fn compose(db: &Db<'_>, project: &Project) -> Result<(Vec<Module>, Vec<String>)> {
+/// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Result<Composition> {
     let (listed, warnings) = catalog::list(db, project)?;
-    let enabled = listed.iter().filter(|listed| listed.row.enabled);
-    Ok((enabled.map(|listed| module(db, listed)).collect::<Result<_>>()?, warnings))
+    let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
+    let mut composition = Composition { warnings, ..Composition::default() };
+    for (at, batch) in enabled.chunks(BATCH).enumerate() {
+        told((at * BATCH) as u64, enabled.len() as u64);
+        let parts = batch.iter().flat_map(|listed| &listed.parts);
+        let contents = blobs::get_all(db, parts.filter_map(|part| part.source.blob()))?;
+        for listed in batch {
+            match module_of(db, &contents, listed) {
+                Ok(module) => composition.modules.push(module),
+                Err(why) if matches!(why.code(), Code::TemplateFailed | Code::TooLarge | Code::InvalidArgument) => {
+                    composition.broken.push(Broken { id: listed.id.clone(), targets: listed.targets(), why });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    told(enabled.len() as u64, enabled.len() as u64);
+    Ok(composition)
 }
 
 /// Returns the SHA-256 of what [`compose`] would read, without reading contents: an apply compares it inside its
@@ -94,7 +151,7 @@ fn edit(
         Error::new(Code::InvalidArgument, format!("What prompt '{}' was edited to is not UTF-8 text", prompt.name))
             .with_source(error)
     })?;
-    let before = text(db, &prompt)?;
+    let before = text(db, &Contents::new(), &prompt)?;
     let (attributes, content) = match kind {
         Kind::Instructions => {
             command::check_text(edited)?;
@@ -112,9 +169,13 @@ fn edit(
 /// Returns a module with its content.
 ///
 /// # Errors
-/// As [`compose`].
+/// `E_TEMPLATE_FAILED`, `E_TOO_LARGE`, `E_INVALID_ARGUMENT` where its text cannot be written, and as [`compose`].
 pub fn module(db: &Db<'_>, listed: &Listed) -> Result<Module> {
-    let files = listed.parts.iter().map(|part| file(db, listed, part)).collect::<Result<Vec<_>>>()?;
+    module_of(db, &Contents::new(), listed)
+}
+
+fn module_of(db: &Db<'_>, contents: &Contents, listed: &Listed) -> Result<Module> {
+    let files = listed.parts.iter().map(|part| file(db, contents, listed, part)).collect::<Result<Vec<_>>>()?;
     let about = About {
         applies: listed.row.applies.clone(),
         description: listed.description().map(str::to_owned).or_else(|| described(listed.kind, &files)),
@@ -130,11 +191,11 @@ fn described(kind: Kind, files: &[ModuleFile]) -> Option<String> {
     keys(front)?.get("description")?.as_str().map(str::to_owned)
 }
 
-fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
+fn file(db: &Db<'_>, contents: &Contents, listed: &Listed, part: &Part) -> Result<ModuleFile> {
     let (bytes, executable) = match &part.source {
-        Item::Prompt(prompt) => (written(db, listed, prompt)?.into_bytes(), false),
-        Item::Resource(resource) => (blobs::get(db, resource.blob)?, resource.attributes.executable),
-        Item::AgentFile(kept) => (blobs::get(db, kept.blob)?, kept.executable),
+        Item::Prompt(prompt) => (written(listed, prompt, &text(db, contents, prompt)?)?.into_bytes(), false),
+        Item::Resource(resource) => (content(db, contents, resource.blob)?, resource.attributes.executable),
+        Item::AgentFile(kept) => (content(db, contents, kept.blob)?, kept.executable),
         Item::Server(server) => (ServerFile::of(server).to_bytes()?, false),
     };
     let arguments = match &part.source {
@@ -142,7 +203,7 @@ fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
         Item::Resource(_) | Item::Server(_) | Item::AgentFile(_) => Arc::default(),
     };
     let own = match &part.source {
-        Item::Prompt(prompt) if listed.row.agent.is_some() => own_form(db, prompt, &bytes)?,
+        Item::Prompt(prompt) if listed.row.agent.is_some() => own_form(prompt, &text(db, contents, prompt)?, &bytes),
         _ => None,
     };
     let (path, bytes) = (part.path.clone(), Arc::from(bytes));
@@ -150,19 +211,21 @@ fn file(db: &Db<'_>, listed: &Listed, part: &Part) -> Result<ModuleFile> {
 }
 
 /// Returns the file that a prompt was imported from, where it is not the one that Claude Code gets.
-fn own_form(db: &Db<'_>, prompt: &Prompt, written: &[u8]) -> Result<Option<Arc<[u8]>>> {
-    let own = command::source(&prompt.name, &prompt.attributes, &text(db, prompt)?).ok();
-    Ok(own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into()))
+fn own_form(prompt: &Prompt, text: &str, written: &[u8]) -> Option<Arc<[u8]>> {
+    let own = command::source(&prompt.name, &prompt.attributes, text).ok();
+    own.filter(|own| own.as_bytes() != written).map(|own| own.into_bytes().into())
 }
 
-/// Returns the file of a prompt. One that cannot be written fails the whole: a deploy without it would delete the file
-/// that is there.
-fn written(db: &Db<'_>, listed: &Listed, prompt: &Prompt) -> Result<String> {
-    let text = text(db, prompt)?;
+/// Returns the file of a prompt.
+fn written(listed: &Listed, prompt: &Prompt, text: &str) -> Result<String> {
     if listed.kind != Kind::Instructions {
-        return command::to_file(&prompt.name, &prompt.attributes, &text).map_err(|error| {
-            Error::new(error.code(), format!("Prompt '{}' cannot be written as a file: {error}", prompt.name))
-                .hint(format!("mend the prompt, or take it out of deploys with `mcpkg module remove {}`", listed.id))
+        return command::to_file(&prompt.name, &prompt.attributes, text).map_err(|error| {
+            let (name, id) = (&prompt.name, &listed.id);
+            Error::new(error.code(), format!("Prompt '{name}' cannot be written as a file: {}", error.message())).hint(
+                format!(
+                    "mend it with `mcpkg prompt edit {name}`, or take it out of deploys with `mcpkg module remove {id}`"
+                ),
+            )
         });
     }
     if prompt.attributes.template {
@@ -172,10 +235,15 @@ fn written(db: &Db<'_>, listed: &Listed, prompt: &Prompt) -> Result<String> {
         )
         .hint(format!("make it a command again with `mcpkg module set {} --type command`", listed.id)));
     }
-    Ok(text)
+    Ok(text.to_owned())
 }
 
-fn text(db: &Db<'_>, prompt: &Prompt) -> Result<String> {
-    String::from_utf8(blobs::get(db, prompt.blob)?)
+/// Returns a content, read before or now.
+fn content(db: &Db<'_>, contents: &Contents, blob: i64) -> Result<Vec<u8>> {
+    contents.get(&blob).map_or_else(|| blobs::get(db, blob), |bytes| Ok(bytes.clone()))
+}
+
+fn text(db: &Db<'_>, contents: &Contents, prompt: &Prompt) -> Result<String> {
+    String::from_utf8(content(db, contents, prompt.blob)?)
         .map_err(|error| blobs::damaged_value("a prompt's content is not UTF-8").with_source(error))
 }

@@ -88,6 +88,12 @@ impl RollbackPlan {
             self.warnings.push(format!("`{}` is left as it is: mcpkg did not leave it there", wanted.path));
             return Ok(());
         }
+        let is_own = |row: &Deployed| !row.written && row.applied != Image::Absent;
+        if wanted.keep == Keep::Nobody && row.is_some_and(is_own) {
+            // It was found there and never written: what the user made of it since is theirs.
+            self.row_changes.push(RowChange::Forget(wanted.path));
+            return Ok(());
+        }
         let has_entries = |module_ids: &[String]| entries::dialect(&wanted.targets, module_ids).is_some();
         let after = match &found {
             Found::File { .. } if wanted.block && has_entries(&wanted.module_ids) => block::undo(db, &found, &touches)?,
@@ -131,7 +137,13 @@ impl RollbackPlan {
             });
             return Ok(());
         }
-        if !untouched && found != Found::Absent {
+        let adopt = match (&found, row) {
+            _ if untouched => false,
+            (Found::Absent, _) => false,
+            (Found::File { bytes, .. }, Some(row)) if wanted.block && row.block => !is_ours(db, row, bytes)?,
+            _ => true,
+        };
+        if adopt {
             self.warnings.push(format!("`{}` was changed since; its bytes are kept in the snapshot", wanted.path));
         }
         self.changes.push(Change {
@@ -144,7 +156,7 @@ impl RollbackPlan {
             before: found,
             after,
             reason: if untouched { "rolled back" } else { "rolled back, and changed since" }.to_owned(),
-            adopt: false,
+            adopt,
             drifted: !untouched,
             drift: if untouched { Drift::UpstreamPending } else { Drift::UserModified },
             keep: wanted.keep,
@@ -152,6 +164,14 @@ impl RollbackPlan {
         });
         Ok(())
     }
+}
+
+/// Whether the part of a file that is mcpkg's is as it was left, whatever was changed around it.
+fn is_ours(db: &Db<'_>, row: &Deployed, bytes: &[u8]) -> Result<bool> {
+    if let Some(dialect) = entries::dialect(&row.targets, &row.module_ids) {
+        return entries::are_untouched(db, dialect, row, bytes);
+    }
+    block::is_untouched(db, row, bytes)
 }
 
 /// Whether one change is taken back and no other: then what stood before it is what is wanted, the user's part too.

@@ -10,7 +10,7 @@ use super::deploy_root::deploy_root;
 use super::paths::real;
 use super::which::Source;
 use crate::deploy::module::Module;
-use crate::deploy::project;
+use crate::deploy::project::{self, Broken, Composition};
 use crate::deploy::repo::{self, Checkouts, Repo, identity};
 use crate::deploy::targets::bases::{self, Bases};
 use crate::deploy::targets::{Layout, Target, TargetConfig};
@@ -52,6 +52,8 @@ pub struct Composed {
     pub modules: Vec<Module>,
     /// What the user should know.
     pub warnings: Vec<String>,
+    /// The modules whose text cannot be written.
+    pub broken: Vec<Broken>,
 }
 
 impl Site {
@@ -220,18 +222,20 @@ impl Site {
     pub fn compose_repo(&self, checkouts: &Checkouts) -> Result<Option<Composed>> {
         let Source::Repo(repo) = &self.source else { return Ok(None) };
         let repo::Composed { modules, warnings } = repo.compose(&self.repo_choice(), checkouts)?;
-        Ok(Some(Composed { modules, warnings }))
+        Ok(Some(Composed { modules, warnings, broken: Vec::new() }))
     }
 
     /// Composes the modules of a project, each once; those of a config repo are `composed` already.
     ///
     /// # Errors
-    /// `E_TEMPLATE_FAILED`, `E_INVALID_ARGUMENT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
-    pub fn compose(&self, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
+    /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
+    pub fn compose(&self, context: &Context, db: &Db<'_>, composed: Option<Composed>) -> Result<Composed> {
         match (&self.source, composed) {
             (Source::Project(project), _) => {
-                let (modules, warnings) = project::compose(db, project)?;
-                Ok(Composed { modules, warnings })
+                let told = |done, total| (context.progress)("Reading", done, total);
+                let Composition { modules, mut warnings, broken } = project::compose(db, project, told)?;
+                warnings.extend(broken.iter().map(Broken::told));
+                Ok(Composed { modules, warnings, broken })
             }
             (Source::Repo(_), Some(composed)) => Ok(composed),
             (Source::Repo(_), None) => Err(Error::internal("a config repo was not composed")),

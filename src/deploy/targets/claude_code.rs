@@ -37,6 +37,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         also_reads: &[],
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: HIDING }],
         skills: ".claude/skills",
+        also_skills: &[],
         commands: Commands::Files(".claude/commands"),
         prompt_files: None,
     },
@@ -45,6 +46,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: None,
         scoped_rules: Some(RULES),
         skills: ".claude/skills",
+        also_skills: &[],
         commands: Commands::Files(".claude/commands"),
     },
     subagents: Some(Subagents {
@@ -53,6 +55,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         ending: ".md",
         form: subagent::CLAUDE_CODE,
         takes_plain: true,
+        listed: true,
     }),
     reading: Reading {
         import_hops: 4,
@@ -62,6 +65,9 @@ pub(super) const TARGET: Target = Target::new(&Facts {
             called_by: Some(CalledBy::Folder),
             finds_nested: Some(false),
             manual: Some(Manual::Key),
+            cuts_description: Some(1_536),
+            lists_when_to_use: true,
+            scoped_by: &["paths"],
             ..SkillReading::UNKNOWN
         },
         ..Reading::PLAIN

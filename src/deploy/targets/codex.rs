@@ -28,6 +28,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         // Read where Codex is started in the folder or below.
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
+        also_skills: &[".codex/skills"],
         commands: Commands::Skills,
         prompt_files: None,
     },
@@ -36,6 +37,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: None,
         scoped_rules: None,
         skills: ".agents/skills",
+        also_skills: &[".codex/skills"],
         commands: Commands::Skills,
     },
     subagents: Some(Subagents {
@@ -44,6 +46,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         ending: ".toml",
         form: subagent::CODEX,
         takes_plain: false,
+        listed: false,
     }),
     reading: Reading {
         skills: SkillReading {
@@ -52,6 +55,8 @@ pub(super) const TARGET: Target = Target::new(&Facts {
             finds_nested: Some(true),
             rejects: &[Fault::Mark],
             manual: Some(Manual::OpenaiYaml),
+            needs_description: true,
+            cuts_description: Some(1_024),
             ..SkillReading::UNKNOWN
         },
         ..Reading::PLAIN

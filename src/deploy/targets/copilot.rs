@@ -1,6 +1,6 @@
 //! Copilot's command line.
 
-use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
+use super::facts::{AgentsMd, CalledBy, Commands, Facts, FolderFile, ListedCommands, OwnInstructions, ProjectPlaces, Reading, Rules, SkillReading, Subagents, UserPlaces};
 use super::target::Target;
 use crate::content::formats::skill::Fault;
 use crate::content::formats::subagent;
@@ -31,6 +31,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
             FolderFile { name: "GEMINI.md", hidden_by: &[] },
         ],
         skills: ".agents/skills",
+        also_skills: &[".github/skills", ".claude/skills"],
         commands: Commands::Skills,
         prompt_files: None,
     },
@@ -39,6 +40,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: None,
         scoped_rules: Some(Rules { folder: ".copilot/instructions", ending: ".instructions.md", format: &COPILOT }),
         skills: ".agents/skills",
+        also_skills: &[".copilot/skills"],
         commands: Commands::Skills,
     },
     subagents: Some(Subagents {
@@ -47,10 +49,12 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         ending: ".agent.md",
         form: subagent::VSCODE,
         takes_plain: false,
+        listed: true,
     }),
     reading: Reading {
         import_hops: 4,
         equal_once: true,
+        lists_commands: Some(ListedCommands { folder: ".claude/commands", nested: false, of_user: false }),
         skills: SkillReading {
             called_by: Some(CalledBy::Name),
             finds_nested: Some(true),

@@ -33,6 +33,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         also_reads: &[],
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
+        also_skills: &[".cursor/skills"],
         commands: Commands::FilesInWords { folder: ".cursor/commands", nested: true, max_characters: None },
         prompt_files: None,
     },
@@ -41,6 +42,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: None,
         scoped_rules: None,
         skills: ".cursor/skills",
+        also_skills: &[".agents/skills"],
         commands: Commands::FilesInWords { folder: ".cursor/commands", nested: true, max_characters: None },
     },
     subagents: Some(Subagents {
@@ -49,9 +51,16 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         ending: ".md",
         form: subagent::CURSOR,
         takes_plain: false,
+        listed: false,
     }),
     reading: Reading {
-        skills: SkillReading { always_applies: true, ..SkillReading::UNKNOWN },
+        skills: SkillReading {
+            always_applies: true,
+            needs_description: true,
+            cuts_description: Some(1_536),
+            scoped_by: &["paths", "globs"],
+            ..SkillReading::UNKNOWN
+        },
         ..Reading::PLAIN
     },
     runs_shell_lines: false,

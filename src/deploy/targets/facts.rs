@@ -52,8 +52,21 @@ pub struct Reading {
     pub user_skills_win: bool,
     /// Whether a command that both the user and the project have keeps its name in neither.
     pub renames_commands: bool,
+    /// The commands that it lists beside the skills in each session, by their names and descriptions.
+    pub lists_commands: Option<ListedCommands>,
     /// How it reads skills.
     pub skills: SkillReading,
+}
+
+/// Commands that a target lists beside the skills.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListedCommands {
+    /// The folder, below the deploy root and below the home folder.
+    pub folder: &'static str,
+    /// Whether it looks into folders below.
+    pub nested: bool,
+    /// Whether it lists those of the user too.
+    pub of_user: bool,
 }
 
 /// How a target reads skills. What is not known of it is `None`, or the value that nothing is said about.
@@ -71,6 +84,14 @@ pub struct SkillReading {
     pub manual: Option<Manual>,
     /// Whether it always loads a skill that says `alwaysApply: true`.
     pub always_applies: bool,
+    /// Whether it loads no skill without a description.
+    pub needs_description: bool,
+    /// The most characters of a description in the list of skills that it loads in each session; `None` where it cuts none.
+    pub cuts_description: Option<usize>,
+    /// Whether `when_to_use` stands behind the description in that list.
+    pub lists_when_to_use: bool,
+    /// The keys of a SKILL.md that keep it out of that list until a file is at hand that they name.
+    pub scoped_by: &'static [&'static str],
 }
 
 /// What a target calls a skill by.
@@ -102,6 +123,10 @@ impl SkillReading {
         rejects: &[],
         manual: None,
         always_applies: false,
+        needs_description: false,
+        cuts_description: None,
+        lists_when_to_use: false,
+        scoped_by: &[],
     };
 }
 
@@ -113,6 +138,7 @@ impl Reading {
         equal_once: false,
         user_skills_win: false,
         renames_commands: false,
+        lists_commands: None,
         skills: SkillReading::UNKNOWN,
     };
 }
@@ -149,6 +175,8 @@ pub struct ProjectPlaces {
     pub folder_files: &'static [FolderFile],
     /// The folder of skills.
     pub skills: &'static str,
+    /// The other folders of skills that it reads.
+    pub also_skills: &'static [&'static str],
     /// How it reads commands.
     pub commands: Commands,
     /// The folder of prompt files, which are written only where the user asks for them.
@@ -169,6 +197,7 @@ impl ProjectPlaces {
         also_reads: &[],
         folder_files: &[],
         skills: "",
+        also_skills: &[],
         commands: Commands::Skills,
         prompt_files: None,
     };
@@ -254,14 +283,22 @@ pub struct UserPlaces {
     pub scoped_rules: Option<Rules>,
     /// The folder of skills.
     pub skills: &'static str,
+    /// The other folders of skills that it reads.
+    pub also_skills: &'static [&'static str],
     /// How it reads commands.
     pub commands: Commands,
 }
 
 impl UserPlaces {
     /// Of an agent that reads none of it.
-    pub const NONE: Self =
-        Self { instructions: None, max_characters: None, scoped_rules: None, skills: "", commands: Commands::Skills };
+    pub const NONE: Self = Self {
+        instructions: None,
+        max_characters: None,
+        scoped_rules: None,
+        skills: "",
+        also_skills: &[],
+        commands: Commands::Skills,
+    };
 }
 
 /// Where and how a target reads subagents, each in a file.
@@ -277,6 +314,8 @@ pub struct Subagents {
     pub form: SubagentForm,
     /// Whether a file that was made by hand is taken for one of its, where it knows all of the tools.
     pub takes_plain: bool,
+    /// Whether it is known to list them in each session, by their names and descriptions.
+    pub listed: bool,
 }
 
 /// A place that contract 000's original (version 0.9.1) writes to.

@@ -27,6 +27,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         // Read when a file there is.
         folder_files: &[FolderFile { name: "GEMINI.md", hidden_by: &[] }],
         skills: ".agents/skills",
+        also_skills: &[".gemini/skills"],
         commands: Commands::Toml(".gemini/commands"),
         prompt_files: None,
     },
@@ -35,6 +36,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: None,
         scoped_rules: None,
         skills: ".agents/skills",
+        also_skills: &[".gemini/skills"],
         commands: Commands::Toml(".gemini/commands"),
     },
     subagents: Some(Subagents {
@@ -43,6 +45,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         ending: ".md",
         form: subagent::GEMINI,
         takes_plain: false,
+        listed: false,
     }),
     reading: Reading {
         import_hops: 5,
@@ -52,6 +55,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
             finds_nested: Some(false),
             rejects: &[Fault::Mark],
             manual: Some(Manual::Nothing),
+            needs_description: true,
             ..SkillReading::UNKNOWN
         },
         ..Reading::PLAIN

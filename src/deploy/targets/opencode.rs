@@ -26,6 +26,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         // Read when a file there is.
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".agents/skills",
+        also_skills: &[".opencode/skills", ".opencode/skill", ".claude/skills"],
         commands: Commands::Numbered(".opencode/command"),
         prompt_files: None,
     },
@@ -34,6 +35,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: None,
         scoped_rules: None,
         skills: ".agents/skills",
+        also_skills: &[".config/opencode/skills", ".claude/skills"],
         commands: Commands::Numbered(".config/opencode/command"),
     },
     subagents: Some(Subagents {
@@ -42,12 +44,14 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         ending: ".md",
         form: subagent::OPENCODE,
         takes_plain: false,
+        listed: true,
     }),
     reading: Reading {
         skills: SkillReading {
             called_by: Some(CalledBy::Name),
             finds_nested: Some(true),
             manual: Some(Manual::Nothing),
+            needs_description: true,
             ..SkillReading::UNKNOWN
         },
         ..Reading::PLAIN

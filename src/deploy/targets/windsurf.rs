@@ -28,6 +28,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         also_reads: &[],
         folder_files: &[FolderFile { name: "AGENTS.md", hidden_by: &[] }],
         skills: ".windsurf/skills",
+        also_skills: &[".devin/skills"],
         commands: Commands::FilesInWords {
             folder: ".windsurf/workflows",
             nested: false,
@@ -40,6 +41,7 @@ pub(super) const TARGET: Target = Target::new(&Facts {
         max_characters: Some(6_000),
         scoped_rules: None,
         skills: ".codeium/windsurf/skills",
+        also_skills: &[".config/devin/skills"],
         commands: Commands::Skills,
     },
     subagents: None,

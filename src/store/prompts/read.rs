@@ -80,18 +80,22 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
     items::names(db, selection, Kind::Prompt, prefix, limit)
 }
 
-/// Hands `each` the templates of all projects: the names of project and prompt, and the content.
+/// Hands `each` the templates of all projects: the names of project and prompt, the arguments as they are stored, and the
+/// content.
 ///
 /// # Errors
 /// What `each` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn each_template(db: &Db<'_>, mut each: impl FnMut(&str, &str, Blob<'_>) -> Result<()>) -> Result<()> {
+pub fn each_template(
+    db: &Db<'_>,
+    mut each: impl FnMut(&str, &str, Option<&str>, Blob<'_>) -> Result<()>,
+) -> Result<()> {
     let sql = sql!(
-        "SELECT project.name, p.name, ",
+        "SELECT project.name, p.name, p.arguments, ",
         blob_columns!(),
         " FROM prompt p JOIN project ON project.id = p.project_id JOIN blob b ON b.id = p.blob_id
           WHERE p.template = 1 AND p.dialect IS NULL ORDER BY 1, 2"
     );
-    db.each(sql, params![], |row| each(row.get(0)?, row.get(1)?, Blob::from_row(row, 2)?))
+    db.each(sql, params![], |row| each(row.get(0)?, row.get(1)?, row.get(2)?, Blob::from_row(row, 3)?))
 }
 
 /// Returns the attributes a revision kept.

@@ -30,8 +30,8 @@ pub fn deploy_with(big: &Big, after: u64, act: impl Fn(&Context) + Send + Sync +
     let repo = big.ground.repo();
     let token = run(&context, &["deploy"], "deploy", json!({ "repo": repo }))?["confirm_token"].take();
     let quiet = context.clone();
-    context.progress = Arc::new(move |_, done, _| {
-        if done == after {
+    context.progress = Arc::new(move |what, done, _| {
+        if what == "Writing" && done == after {
             act(&quiet);
         }
     });

@@ -34,8 +34,9 @@ fn deploy(context: &Context, target: &str) -> Result<Value> {
     run(context, "deploy_shell", json!({ "apply": true, "adopt": true, "target": target }))
 }
 
-fn rollback(context: &Context, to: &str) -> Result<Value> {
-    run(context, "rollback", json!({ "to": to }))
+/// Takes back what a user did not change since, or with `adopt` that too.
+fn rollback(context: &Context, to: &str, adopt: bool) -> Result<Value> {
+    run(context, "rollback", json!({ "to": to, "adopt": adopt }))
 }
 
 /// A line of a text, with all that a deploy has to look at.

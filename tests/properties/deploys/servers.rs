@@ -102,7 +102,7 @@ proptest! {
         run(&context, "select_project", json!({ "name": "p" })).expect("a project");
         let nothing = run(&context, "deploy_shell", json!({ "apply": true, "target": "all" })).expect("a deploy");
         prop_assert_eq!(&nothing["reason"], "no_changes");
-        rollback(&context, "pristine").expect("a rollback");
+        rollback(&context, "pristine", false).expect("a rollback");
         prop_assert!(ground.tree() == before, "a rollback leaves every file as it was");
     }
 }

@@ -122,14 +122,14 @@ proptest! {
         prop_assert_eq!(&planned["changes"], &json!([]), "planned after the apply");
         let again = deploy(&context, "all").expect("nothing to do");
         prop_assert_eq!(&again["applied"], &json!(false));
-        let back = rollback(&context, "pristine").expect("a rollback");
+        let back = rollback(&context, "pristine", false).expect("a rollback");
         assert_same(&ground.tree(), &before, "rolled back")?;
         if applied["applied"] == true {
             // The rollback is taken back, and that too.
             let id = back["event_snapshot_id"].as_str().expect("a snapshot");
-            rollback(&context, id).expect("the rollback is taken back");
+            rollback(&context, id, false).expect("the rollback is taken back");
             assert_same(&ground.tree(), &after, "the rollback taken back")?;
-            rollback(&context, &format!("{}^", applied["snapshot_id"].as_str().expect("a snapshot"))).expect("before the first");
+            rollback(&context, &format!("{}^", applied["snapshot_id"].as_str().expect("a snapshot")), false).expect("before the first");
             assert_same(&ground.tree(), &before, "before the first deploy")?;
         }
     }

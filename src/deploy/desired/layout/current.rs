@@ -71,7 +71,8 @@ fn extra_prompt_files(builder: &mut Builder, modules: &[Module], config: &Target
         (true, false) => &[Kind::Prompt],
         (false, false) => return Ok(()),
     };
-    builder.warn(format!("{} no longer loads prompt files in agent sessions", config.target.name()));
+    let warning = format!("{} no longer loads prompt files in agent sessions", config.target.name());
+    builder.warn(&[config.target], warning);
     prompt_files(builder, modules, kinds, config.target, &root.join(folder), Some(Spelling::Inputs))
 }
 
@@ -94,11 +95,11 @@ fn skills_and_commands(
 fn warn_of_shell_lines(builder: &mut Builder, modules: &[Module], target: Target) {
     for module in of_kind(modules, Kind::Command, target) {
         if module.files.iter().any(|file| words::runs_something(&file.bytes)) {
-            builder.warn(format!(
-                "module '{}' runs programs by !`...` before Claude Code sees its text; for {} that is text",
-                module.id,
-                target.name()
-            ));
+            let (id, name) = (&module.id, target.name());
+            let warning = format!(
+                "module '{id}' runs programs by !`...` before Claude Code sees its text; for {name} that is text"
+            );
+            builder.warn(&[target], warning);
         }
     }
 }

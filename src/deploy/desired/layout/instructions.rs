@@ -135,7 +135,8 @@ pub(super) fn for_user(
         let instructions: Vec<&Module> = instructions.collect();
         let Some(file) = target.facts().user.instructions else {
             if !instructions.is_empty() {
-                builder.warn(format!("{} reads no instructions from the home folder", target.name()));
+                let warning = format!("{} reads no instructions from the home folder", target.name());
+                builder.warn(&[target], warning);
             }
             continue;
         };
@@ -219,15 +220,16 @@ fn scoped_rule(
             file,
         )?;
     }
-    let others = configs.iter().filter(|config| config.target != owner && module.is_for(config.target));
-    let others: Vec<&str> = others.map(|config| config.target.name()).collect();
-    if !others.is_empty() {
-        builder.warn(format!(
-            "module '{}' is a rule for some files only, as {} reads it; it is not written for {}",
-            module.id,
-            owner.name(),
-            others.join(", ")
-        ));
-    }
+    let others = configs.iter().map(|config| config.target);
+    let others: Vec<Target> =
+        others.filter(|other| *other != owner && module.is_for(*other) && builder.is_chosen(*other)).collect();
+    let names: Vec<&str> = others.iter().map(|other| other.name()).collect();
+    let warning = format!(
+        "module '{}' is a rule for some files only, as {} reads it; it is not written for {}",
+        module.id,
+        owner.name(),
+        names.join(", ")
+    );
+    builder.warn(&others, warning);
     Ok(())
 }

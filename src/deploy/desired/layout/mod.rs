@@ -34,7 +34,7 @@ pub fn desired(
     present: &[Target],
     bases: &Bases,
 ) -> Result<Desired> {
-    let mut builder = Builder::below(bases.limits(configs));
+    let mut builder = Builder::below(bases.limits(configs), selected);
     if configs.iter().any(|config| config.project && selected.contains(&config.target)) {
         bases.root()?;
     }
@@ -48,7 +48,7 @@ pub fn desired(
     }
     let current: Vec<&TargetConfig> = reachable.iter().filter(|config| config.layout == Layout::Current).collect();
     current::add(&mut builder, modules, &current, present, bases)?;
-    let mut desired = builder.finish(selected);
+    let mut desired = builder.finish();
     let chosen: Vec<Target> = current.iter().map(|config| config.target).filter(|t| selected.contains(t)).collect();
     desired.notes.extend(skills::notes(modules, &chosen));
     warn_of_unplaced(&mut desired, modules, configs, selected);

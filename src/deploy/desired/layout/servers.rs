@@ -122,7 +122,11 @@ fn servers(
     if sayable.is_empty() {
         return Ok(());
     }
-    if let Some(reason) = unfit(dialect, &root.join(relative), &sayable)? {
+    let unfit = match builder.is_chosen(target) {
+        true => unfit(dialect, &root.join(relative), &sayable)?,
+        false => None,
+    };
+    if let Some(reason) = unfit {
         for Sayable { module, .. } in sayable.values() {
             builder.leave_out(module, target, reason);
         }
@@ -132,7 +136,7 @@ fn servers(
     lost.sort_unstable();
     for (what, count) in lost {
         let (title, servers) = (target.facts().title, plural::count(count, "MCP server"));
-        builder.note(format!("{title} does not know {what}, which {servers} had"));
+        builder.note(&[target], format!("{title} does not know {what}, which {servers} had"));
     }
     let mut slots = Slots::default();
     let mut parts: Vec<Part> = Vec::new();

@@ -88,7 +88,7 @@ fn unchanged(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Stri
             .hint("look at both with `mcpkg evolve show` and `mcpkg diff`, then propose again or reject it")
     };
     let base = content(db, proposal.base)?;
-    let modules = project::compose(db, project)?.0;
+    let modules = project::compose(db, project, |_, _| {})?.modules;
     let module = modules.iter().find(|module| module.id == proposal.module_id);
     let files = module.into_iter().flat_map(|module| &module.files);
     let of_item = |path: &str| {

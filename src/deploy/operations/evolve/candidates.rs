@@ -161,7 +161,8 @@ impl Candidates {
         self.skipped.iter().map(json).collect()
     }
 
-    pub(super) fn table(&self) -> Body {
+    /// What would be proposed and what not, with paths below the deploy root.
+    pub(super) fn table(&self, root: &str) -> Body {
         let proposed = self.candidates.iter().map(|candidate| {
             let word = if candidate.is_new { "propose new" } else { "propose" };
             vec![word.to_owned(), candidate.edit.module_id.clone(), candidate.path.clone(), String::new()]
@@ -170,6 +171,8 @@ impl Candidates {
             vec!["skip".to_owned(), skipped.module_ids.join(", "), skipped.path.clone(), skipped.why.clone()]
         });
         let empty = "Nobody changed a deployed file".to_owned();
-        Body::Table(Table { columns: &["", "module", "path", "why"], rows: proposed.chain(skipped).collect(), empty })
+        let columns = &["what", "module", "path", "what happened"];
+        let table = Table { columns, rows: proposed.chain(skipped).collect(), empty };
+        Body::Below(root.to_owned(), Box::new(Body::Table(table)))
     }
 }

@@ -117,7 +117,7 @@ impl Operation for Propose {
                 "summary": found.summary(),
                 "skipped": found.skipped_json(),
             });
-            return Ok(Reply::new(found.table(), data).warn(found.warnings));
+            return Ok(Reply::new(found.table(&prepared.site.place.root), data).warn(found.warnings));
         }
         // The contract asks agents to say yes; nothing that a person has is changed by a proposal.
         if !self.yes && !context.is_shell() {

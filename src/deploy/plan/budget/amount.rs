@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use crate::deploy::targets::Target;
+use crate::plural;
 
 /// What one agent loads in each session.
 #[derive(Debug)]
@@ -13,7 +14,39 @@ pub struct Budget {
     pub(super) target: Target,
     /// The files with their sizes.
     pub(super) files: BTreeMap<PathBuf, u64>,
+    /// What it lists of skills, commands and subagents.
+    pub(super) listed: Listed,
     pub(super) limit: Option<Limit>,
+}
+
+/// How much an agent lists of skills, commands and subagents, by their names and descriptions.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    pub(super) skills: usize,
+    pub(super) commands: usize,
+    pub(super) subagents: usize,
+    /// The bytes of names and descriptions.
+    pub(super) bytes: u64,
+}
+
+impl Listed {
+    /// The data of it.
+    pub(super) fn json(&self) -> Value {
+        let Self { skills, commands, subagents, bytes } = self;
+        json!({ "skills": skills, "commands": commands, "subagents": subagents, "bytes": bytes })
+    }
+
+    /// What is listed, for a person: `2 skills and 1 subagent`.
+    pub(super) fn shown(&self) -> String {
+        let counts = [(self.skills, "skill"), (self.commands, "command"), (self.subagents, "subagent")];
+        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+        let counts: Vec<String> = counts.map(|(count, noun)| plural::count(count as u64, noun)).collect();
+        match counts.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
 }
 
 /// An agent's limit, and how near the deploy comes to it.
@@ -30,9 +63,9 @@ pub(super) struct Limit {
 }
 
 impl Budget {
-    /// The bytes of all files.
+    /// The bytes of all files, and of what is listed.
     pub(super) fn bytes(&self) -> u64 {
-        self.files.values().sum()
+        self.files.values().sum::<u64>() + self.listed.bytes
     }
 
     /// The data of it.
@@ -47,6 +80,7 @@ impl Budget {
             "bytes": self.bytes(),
             "tokens": self.bytes() / 4,
             "files": self.files.iter().map(file).collect::<Vec<_>>(),
+            "listed": self.listed.json(),
             "limit": limit,
         })
     }

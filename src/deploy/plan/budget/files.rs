@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use super::amount::{Budget, Limit, When};
 use super::markdown;
+use crate::content::formats::skill::Main;
 use crate::deploy::desired::Output;
 use crate::deploy::desired::layout::hidden;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{After, Change};
+use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Reading, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
 use crate::disk::{self, RealFolders, Sha};
@@ -28,11 +30,16 @@ pub(super) struct Files<'p> {
     changes: HashMap<&'p Path, &'p Change>,
     when: When,
     folders: RealFolders,
+    /// The files that the plan changes.
+    planned: HashSet<&'p Path>,
+    /// What files say of their skill, command or subagent, each read once for all targets.
+    mains: HashMap<PathBuf, Option<Main>>,
+    /// The files below folders, by the folder and how their paths end; each is looked for once for all targets.
+    found: HashMap<(PathBuf, &'static str), Vec<PathBuf>>,
 }
 
 /// What one agent loads, so far.
 struct Loaded<'r> {
-    target: Target,
     reading: &'r Reading,
     /// The folder that imports do not leave.
     within: PathBuf,
@@ -44,9 +51,18 @@ struct Loaded<'r> {
 impl<'p> Files<'p> {
     /// Returns the files of a plan, now or after it.
     pub(super) fn at(prepared: &'p Prepared, when: When) -> Self {
-        let changes = prepared.plan.changes.iter().filter(|_| when == When::After);
-        let changes = changes.map(|change| (change.path.as_path(), change)).collect();
-        Self { prepared, changes, when, folders: RealFolders::default() }
+        let changes = prepared.plan.changes.iter().map(|change| (change.path.as_path(), change));
+        let planned = changes.clone().map(|(path, _)| path).collect();
+        let changes = changes.filter(|_| when == When::After).collect();
+        Self {
+            prepared,
+            changes,
+            when,
+            folders: RealFolders::default(),
+            planned,
+            mains: HashMap::new(),
+            found: HashMap::new(),
+        }
     }
 
     /// Returns what a target loads.
@@ -59,7 +75,6 @@ impl<'p> Files<'p> {
         let mut limit = None;
         let mut files = BTreeMap::new();
         let loaded = |within: &Path| Loaded {
-            target,
             reading: &target.facts().reading,
             within: within.to_owned(),
             files: BTreeMap::new(),
@@ -97,7 +112,9 @@ impl<'p> Files<'p> {
             }
             files.append(&mut loaded.files);
         }
-        Ok(Budget { target, files, limit })
+        let (listed, whole) = self.listed(config);
+        files.extend(whole.into_iter().map(|path| (path.clone(), self.size(&path))));
+        Ok(Budget { target, files, listed, limit })
     }
 
     /// Adds a file once, whatever links lead to it, and what it imports.
@@ -136,32 +153,9 @@ impl<'p> Files<'p> {
 
     /// Adds the rules that always apply: those that the deploy writes, and the user's own; and what any rule imports.
     fn add_rules(&mut self, loaded: &mut Loaded<'_>, rules: Rules, base: &Path) -> Result<()> {
-        let folder = self.folders.of(&base.join(rules.folder));
-        let outputs = &self.prepared.plan.desired.outputs;
-        let of_target = |output: &&Output| output.targets.contains(&loaded.target) && output.path.starts_with(&folder);
-        let mut found: Vec<PathBuf> = Vec::new();
-        if self.when == When::After {
-            found.extend(outputs.values().filter(of_target).map(|output| output.path.clone()));
-        }
-        let mut folders = vec![folder];
-        while let Some(folder) = folders.pop() {
-            let Ok(listing) = std::fs::read_dir(&folder) else { continue };
-            for entry in listing.flatten() {
-                let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-                if kind.is_dir() {
-                    folders.push(path);
-                    continue;
-                }
-                let is_rule = kind.is_file() && path.to_string_lossy().ends_with(rules.ending);
-                let is_counted = self.when == When::After && self.prepared.plan.desired.output(&path).is_some();
-                if is_rule && !is_counted && !self.changes.contains_key(path.as_path()) {
-                    found.push(path);
-                }
-            }
-        }
-        for path in found {
+        for path in self.below(&base.join(rules.folder), rules.ending, false) {
             let size = self.size(&path);
-            let Some(bytes) = self.text(&path).or_else(|| self.wanted(&path)) else {
+            let Some(bytes) = self.content(&path) else {
                 if size > MAX_LOOKED_INTO {
                     loaded.files.insert(path, size);
                 }
@@ -175,6 +169,68 @@ impl<'p> Files<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the files in a folder and below whose paths end so. Where `links` says so, folders in it may be links.
+    pub(super) fn below(&mut self, folder: &Path, ending: &'static str, links: bool) -> Vec<PathBuf> {
+        let top = self.folders.of(folder);
+        if let Some(found) = self.found.get(&(top.clone(), ending)) {
+            return found.clone();
+        }
+        let outputs = &self.prepared.plan.desired.outputs;
+        let is_wanted = |path: &Path| path.to_string_lossy().ends_with(ending);
+        let mut found: Vec<PathBuf> = Vec::new();
+        if self.when == When::After {
+            found.extend(outputs.keys().map(PathBuf::from).filter(|path| is_wanted(path) && path.starts_with(&top)));
+        }
+        let mut folders = vec![top.clone()];
+        while let Some(folder) = folders.pop() {
+            let Ok(listing) = std::fs::read_dir(&folder) else { continue };
+            for entry in listing.flatten() {
+                let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+                if kind.is_dir() || (links && kind.is_symlink() && folder == top && path.is_dir()) {
+                    folders.push(path);
+                    continue;
+                }
+                let is_counted = self.when == When::After && outputs.contains_key(path.as_os_str());
+                if kind.is_file() && is_wanted(&path) && !is_counted && !self.changes.contains_key(path.as_path()) {
+                    found.push(path);
+                }
+            }
+        }
+        // In one order, so that of two with one name the same one counts each time.
+        found.sort_unstable();
+        self.found.insert((top, ending), found.clone());
+        found
+    }
+
+    /// The folders that places are relative to.
+    pub(super) fn bases(&self) -> &'p Bases {
+        &self.prepared.site.bases
+    }
+
+    /// Where a folder really is.
+    pub(super) fn real_folder(&mut self, folder: &Path) -> PathBuf {
+        self.folders.of(folder)
+    }
+
+    /// Returns what a file says of its skill, command or subagent; `None` where it is no text, or too long to be looked into.
+    pub(super) fn main(&mut self, path: &Path) -> Option<Main> {
+        if !self.mains.contains_key(path) {
+            let bytes = self.content(path);
+            let main = bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(Main::read));
+            self.mains.insert(path.to_owned(), main);
+        }
+        self.mains.get(path).cloned().flatten()
+    }
+
+    /// Returns a file's bytes, as they stand or as the deploy leaves them; what it leaves as it is need not be read.
+    pub(super) fn content(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
+        let output = self.prepared.plan.desired.output(path);
+        match output.filter(|output| !output.is_block() && !self.planned.contains(path)) {
+            Some(output) => Some(Cow::Borrowed(&*output.bytes)),
+            None => self.text(path),
+        }
     }
 
     /// The bytes of a text that count.
@@ -253,11 +309,5 @@ impl<'p> Files<'p> {
             None if self.size(path) > MAX_LOOKED_INTO => None,
             None => disk::read(path).ok().map(Cow::Owned),
         }
-    }
-
-    /// Returns the bytes that a deploy wants in a file of its own.
-    fn wanted(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
-        let output = self.prepared.plan.desired.output(path)?;
-        Some(Cow::Borrowed(&*output.bytes))
     }
 }

@@ -2,6 +2,7 @@
 
 mod amount;
 mod files;
+mod listed;
 mod markdown;
 
 use super::prepare::Prepared;
@@ -11,13 +12,20 @@ use files::Files;
 
 pub use amount::{Budget, When};
 
-/// Returns the line that tells a person what each agent loads.
-pub fn line(budgets: &[Budget]) -> String {
+/// Returns the lines that tell a person what each agent loads.
+pub fn lines(budgets: &[Budget]) -> String {
     let one = |budget: &Budget| {
+        let (title, bytes) = (budget.target.facts().title, plural::count(budget.bytes(), "byte"));
         let tokens = plural::count(budget.bytes() / 4, "token");
-        format!("{} {} (about {tokens})", budget.target.facts().title, plural::count(budget.bytes(), "byte"))
+        match budget.listed.shown() {
+            none if none.is_empty() => format!("\n  {title} {bytes} (about {tokens})"),
+            what => {
+                let listed = plural::count(budget.listed.bytes, "byte");
+                format!("\n  {title} {bytes} (about {tokens}; {listed} list {what})")
+            }
+        }
     };
-    format!("Loaded in each session: {}", budgets.iter().map(one).collect::<Vec<_>>().join(", "))
+    format!("Loaded in each session:{}", budgets.iter().map(one).collect::<String>())
 }
 
 /// Returns what each of the chosen targets loads, in the order of their names.

@@ -1,0 +1,78 @@
+//! What `doctor` says of the places that this user deployed to from this machine, wherever it is started.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::roots;
+use crate::deploy::repo::identity;
+use crate::error::Result;
+use crate::op::{Context, Finding, Health};
+use crate::plural;
+use crate::shell;
+use crate::store::deploys::{self, Deployed, Image, PlaceKey};
+use crate::store::{Db, projects};
+
+const AREA: &str = "deployed";
+
+/// A place that files are deployed to.
+struct Place {
+    key: PlaceKey,
+    /// The name of the project; `None` for a config repo, and where it is gone.
+    project: Option<String>,
+    files: Vec<Deployed>,
+}
+
+/// Looks whether the files that were deployed are there, and nothing more: `mcpkg status` compares them.
+pub fn health(context: &Context) -> Vec<Finding> {
+    let machine = identity::machine(None);
+    // Where the database cannot be read, its own finding says so.
+    let places = context.store.read(|db| places(db, &machine)).unwrap_or_default();
+    let look = |place: &Place| {
+        look(context, place).unwrap_or_else(|error| Finding::new(AREA, Health::Problem, error.message()))
+    };
+    places.iter().map(look).collect()
+}
+
+fn places(db: &Db<'_>, machine: &str) -> Result<Vec<Place>> {
+    let mut found = Vec::new();
+    for (place, key) in deploys::places_on(db, machine)? {
+        let uuid = key.source.strip_prefix("project:").and_then(|uuid| Uuid::parse_str(uuid).ok());
+        let project = uuid.map_or(Ok(None), |uuid| projects::by_uuid(db, uuid))?.map(|project| project.name);
+        let files = deploys::of_place(db, place)?.into_iter().filter(|file| file.applied != Image::Absent).collect();
+        found.push(Place { key, project, files });
+    }
+    Ok(found)
+}
+
+fn look(context: &Context, place: &Place) -> Result<Finding> {
+    let Place { key, project, files } = place;
+    let count = plural::count(files.len(), "file");
+    let root = shell::quote(&key.root);
+    let (of, named) = match (project, key.origin.as_str()) {
+        (Some(name), _) => (format!("project '{name}'"), format!(" --project {} --root {root}", shell::quote(name))),
+        (None, "") => ("a project that is gone".to_owned(), String::new()),
+        (None, repo) => (format!("the config repo {repo}"), format!(" --repo {} --root {root}", shell::quote(repo))),
+    };
+    let what = format!("{count} of {of} below {}", key.root);
+    let note = |what: String, action: String| {
+        let finding = Finding::new(AREA, Health::Note, what);
+        // Nothing can be named of what is gone.
+        if named.is_empty() { finding } else { finding.action(action) }
+    };
+    let below: BTreeSet<PathBuf> = files.iter().map(|file| PathBuf::from(&file.root)).collect();
+    if !roots::unapproved(context, &below)?.is_empty() {
+        let what = format!("{what}, as the database says; this user never deployed there, so they were not looked at");
+        return Ok(Finding::new(AREA, Health::Note, what));
+    }
+    if !Path::new(&key.root).is_dir() {
+        return Ok(note(format!("{what}, which is gone"), format!("mcpkg rollback{named} --to pristine")));
+    }
+    let missing = files.iter().filter(|file| Path::new(&file.path).symlink_metadata().is_err()).count();
+    if missing > 0 {
+        let are = if missing == 1 { "is" } else { "are" };
+        return Ok(note(format!("{what}; {missing} of them {are} missing"), format!("mcpkg status{named}")));
+    }
+    Ok(Finding::new(AREA, Health::Ok, what))
+}

@@ -1,0 +1,103 @@
+//! A rollback over files that a user changed: D5 and D6.
+
+use serde_json::json;
+
+use crate::deploy::answers::{tool_data, tool_refused, word};
+use crate::deploy::place::Place;
+
+const EDITED: &str = "root/.claude/commands/review.md";
+
+#[test]
+fn d05_a_rollback_neither_overwrites_nor_deletes_what_a_user_changed_without_adopt() {
+    let place = Place::with_project();
+    let first = place.deploy(&[]);
+    place.prompt("review", "Review twice.\n");
+    place.deploy(&[]);
+    place.write(EDITED, "Edited by hand.\n");
+    let edited = place.tree();
+    for to in [first.as_str(), "pristine"] {
+        let error = place.refused(&["rollback", "--to", to, "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+        let details = &error["details"];
+        assert_eq!((&details["flag"], &details["adopt_updates"]), (&json!("--adopt"), &json!(1)), "{error:#}");
+        assert!(word(&details["sample_paths"][0]).ends_with(".claude/commands/review.md"), "{error:#}");
+        assert_eq!(details["next_actions"], json!(["retry_with_adopt"]), "{error:#}");
+        assert_eq!(place.tree(), edited, "not a byte of any file");
+        let shown = place.data(&["rollback", "--to", to, "--dry-run"]);
+        let changes = shown["changes"].as_array().expect("changes").iter();
+        let drifted: Vec<_> = changes.filter(|change| change["drifted"] == true).collect();
+        let [change] = drifted.as_slice() else { panic!("{shown:#}") };
+        assert_eq!(change["update_kind"], "adopt_update", "{change:#}");
+        let told = place.ok(&["rollback", "--to", to, "--dry-run"]);
+        assert!(told.ends_with("1 needs --adopt\n"), "{told}");
+    }
+    // An agent is told the same, and takes the same.
+    let mut client = place.server(&["--as", "agentpack"]);
+    tool_refused(&mut client, "rollback", json!({ "to": first, "yes": true }), "E_ADOPT_CONFIRM_REQUIRED");
+    assert_eq!(place.tree(), edited);
+    let back = tool_data(&mut client, "rollback", json!({ "to": first, "yes": true, "adopt": true }));
+    client.finish();
+    assert_eq!(place.read(EDITED), "Review the change.\n");
+    // Its bytes are kept, and what nobody changed since needs nothing.
+    place.data(&["rollback", "--to", word(&back["event_snapshot_id"]), "--yes"]);
+    assert_eq!(place.tree(), edited);
+    place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
+    assert_eq!(place.files(), [""; 0]);
+}
+
+#[test]
+fn d05_a_mode_that_a_user_changed_is_theirs_too() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::with_project();
+    place.deploy(&[]);
+    let path = place.scratch.path().join(EDITED);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("a mode");
+    place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn what_a_user_wrote_around_a_block_needs_no_adopt_and_stays() {
+    let place = Place::with_project();
+    let first = place.deploy(&[]);
+    place.instructions("style", "Be brief and kind.\n");
+    place.deploy(&[]);
+    let text = place.read("root/AGENTS.md");
+    place.write("root/AGENTS.md", format!("Mine.\n\n{text}"));
+    place.data(&["rollback", "--to", &first, "--yes"]);
+    let text = place.read("root/AGENTS.md");
+    assert!(text.starts_with("Mine.\n") && text.contains("Be brief.\n"), "{text}");
+    // What they wrote in the block does.
+    place.write("root/AGENTS.md", text.replace("Be brief.", "Be loud."));
+    place.refused(&["rollback", "--to", "pristine", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    place.data(&["rollback", "--to", "pristine", "--yes", "--adopt"]);
+    assert_eq!(place.read("root/AGENTS.md"), "Mine.\n");
+}
+
+#[test]
+fn a_file_of_the_users_that_was_merely_equal_stays_as_they_made_it_since() {
+    let place = Place::with_project();
+    place.write(EDITED, "Review the change.\n");
+    place.deploy(&[]);
+    place.write(EDITED, "Mine, and better.\n");
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.files(), [EDITED]);
+    assert_eq!(place.read(EDITED), "Mine, and better.\n");
+}
+
+#[test]
+fn a_file_that_was_merely_equal_is_mcpkgs_once_adopt_wrote_over_it() {
+    let place = Place::with_project();
+    place.write(EDITED, "Review the change.\n");
+    let before = place.tree();
+    place.deploy(&[]);
+    place.prompt("review", "Review twice.\n");
+    place.refused(&["deploy", "--apply", "--yes"], "E_ADOPT_CONFIRM_REQUIRED");
+    place.deploy(&["--adopt"]);
+    // Nobody changed it since: neither the next deploy nor the way back asks again.
+    place.prompt("review", "Review thrice.\n");
+    place.deploy(&[]);
+    assert_eq!(place.read(EDITED), "Review thrice.\n");
+    place.data(&["rollback", "--to", "pristine", "--yes"]);
+    assert_eq!(place.tree(), before);
+}
