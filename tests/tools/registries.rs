@@ -25,6 +25,20 @@ fn search(scratch: &Scratch, arguments: &[&str]) -> Value {
 }
 
 #[test]
+fn a_tool_is_found_by_what_stands_inside_of_a_text_without_spaces() {
+    let scratch = scratch_with_team();
+    let manifest =
+        "name: alice/zh\nversion: 1.0.0\ndescription: 查询城市的天气预报\ntags: [気象予報]\ncommand: 'true'\n";
+    scratch.file("zh/enact.yaml", manifest);
+    scratch.ok(&["tool", "publish", "zh", "--to", "team"]);
+    for (words, total) in
+        [(&["天气"][..], 1), (&["城", "天气预报"], 1), (&["予報"], 1), (&["气"], 1), (&["气天"], 0), (&["天气的"], 0)]
+    {
+        assert_eq!(search(&scratch, words)["total"], total, "{words:?}");
+    }
+}
+
+#[test]
 fn a_tool_is_published_to_a_folder_found_and_taken_back() {
     let scratch = scratch_with_team();
     let dry = scratch.json(&["tool", "publish", "weather", "--to", "team", "--dry-run"]);
