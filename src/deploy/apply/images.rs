@@ -10,7 +10,7 @@ use crate::store::deploys::{Deployed, Image};
 use crate::store::snapshots::File;
 use crate::store::{Db, blobs};
 
-/// Files after which it is told again how far the storing is.
+/// Files after which it is told again how far the storing is; of fewer it is not told.
 const TOLD_EACH: usize = 64;
 
 /// Stores the images of the work, and returns its rows: the changes first, then files that are only claimed, then files
@@ -25,12 +25,15 @@ pub(super) fn store_all(
     attributes: &[Option<Attributes>],
 ) -> Result<Vec<File>> {
     let all = work.changes.len();
+    let told = |done: usize| {
+        if all > TOLD_EACH && (done % TOLD_EACH == 0 || done == all) {
+            (context.progress)("Storing", done as u64, all as u64);
+        }
+    };
     let mut files = Vec::with_capacity(all);
     for (at, (change, attributes)) in work.changes.iter().zip(attributes).enumerate() {
         context.unless_cancelled()?;
-        if at % TOLD_EACH == 0 {
-            (context.progress)("Storing", at as u64, all as u64);
-        }
+        told(at);
         files.push(File {
             snapshot: 0,
             path: change.path.to_string_lossy().into_owned(),
@@ -45,7 +48,7 @@ pub(super) fn store_all(
             attributes: attributes.as_ref().and_then(Attributes::to_column),
         });
     }
-    (context.progress)("Storing", all as u64, all as u64);
+    told(all);
     for change in &work.row_changes {
         if let RowChange::Claim(row, bytes) = change
             && let Image::File { sha256, mode, .. } = &row.applied

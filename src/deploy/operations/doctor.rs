@@ -125,7 +125,10 @@ fn findings(context: &Context) -> Vec<Finding> {
 
 /// What is said in place of the folders that agents read, where it is not known which ones those are.
 fn not_looked_at(error: &Error) -> Finding {
-    let what = format!("the folders that agents read were not looked at: {}", error.message());
+    let what = match error.code() {
+        Code::NoProject => "not looked at: no project is selected",
+        _ => "not looked at: no deploy root is known here",
+    };
     let finding = Finding::new("folders", Health::Note, what);
     match error.hints().first() {
         Some(hint) => finding.action(hint),

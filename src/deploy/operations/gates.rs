@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::deploy::plan::Change;
+use crate::deploy::plan::prepare::Prepared;
 use crate::error::{Code, Error, Result};
 use crate::plural;
 
@@ -36,4 +37,19 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
     .hint(format!("look at them with `{look}`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback")))
+}
+
+/// Refuses the id of a module that the source does not have.
+///
+/// # Errors
+/// `E_NOT_FOUND`, with the id that was probably meant.
+pub fn check_module(prepared: &Prepared, id: &str) -> Result<()> {
+    let mut left_out = prepared.plan.desired.left_out.iter();
+    if prepared.kinds.contains_key(id) || left_out.any(|left_out| left_out.module_id == id) {
+        return Ok(());
+    }
+    let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
+        .with_details(json!({ "module_id": id }));
+    let known = prepared.kinds.keys().map(String::as_str);
+    Err(error.suggest(id, known, "`mcpkg explain plan` names the modules"))
 }

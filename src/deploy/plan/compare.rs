@@ -22,7 +22,7 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};
 
-/// Files after which it is told again how far the comparing is.
+/// Files after which it is told again how far the comparing is; of fewer it is not told.
 const TOLD_EACH: u64 = 64;
 
 /// Compares what shall stand on disk with what stands there. What is deployed of a `broken` module stays.
@@ -40,14 +40,17 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
     let mut comparing =
         Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
     let all = desired.outputs.len() as u64;
+    let told = |done: u64| {
+        if all > TOLD_EACH && (done % TOLD_EACH == 0 || done == all) {
+            (context.progress)("Comparing", done, all);
+        }
+    };
     for (at, output) in (0_u64..).zip(desired.outputs.values()) {
         context.unless_cancelled()?;
-        if at % TOLD_EACH == 0 {
-            (context.progress)("Comparing", at, all);
-        }
+        told(at);
         comparing.output(&desired, output)?;
     }
-    (context.progress)("Comparing", all, all);
+    told(all);
     let selected: HashSet<&str> = site.selected.iter().map(|target| target.name()).collect();
     let stays = |row: &Deployed| broken.iter().any(|module| row.module_ids.contains(&module.id));
     let unwanted = rows.values().filter(|row| desired.output(Path::new(&row.path)).is_none() && !stays(row));
@@ -388,7 +391,8 @@ fn image_of(found: &Found) -> Image {
 }
 
 fn in_the_way(path: &Path) -> Error {
-    Error::new(Code::InvalidPath, format!("`{}` is a folder, and a file shall stand there", path.display()))
+    let what = if path.is_dir() { "a folder" } else { "a pipe, a socket or a device" };
+    Error::new(Code::InvalidPath, format!("`{}` is {what}, and a file shall stand there", path.display()))
         .with_details(json!({ "path": path.display().to_string(), "path_posix": disk::posix(path) }))
         .hint("move it away")
 }

@@ -59,7 +59,7 @@ const BATCH: usize = 64;
 
 /// Returns a project's modules by id, and what was left out and why. Each prompt is a command, each `skill://NAME/`
 /// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise. `told`
-/// hears how many of how many are read.
+/// hears how many of how many are read, where that is more than a moment's work.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -67,8 +67,13 @@ pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Resul
     let (listed, warnings) = catalog::list(db, project)?;
     let enabled: Vec<&Listed> = listed.iter().filter(|listed| listed.row.enabled).collect();
     let mut composition = Composition { warnings, ..Composition::default() };
+    let told = |done: usize| {
+        if enabled.len() > BATCH {
+            told(done as u64, enabled.len() as u64);
+        }
+    };
     for (at, batch) in enabled.chunks(BATCH).enumerate() {
-        told((at * BATCH) as u64, enabled.len() as u64);
+        told(at * BATCH);
         let parts = batch.iter().flat_map(|listed| &listed.parts);
         let contents = blobs::get_all(db, parts.filter_map(|part| part.source.blob()))?;
         for listed in batch {
@@ -81,7 +86,7 @@ pub fn compose(db: &Db<'_>, project: &Project, told: impl Fn(u64, u64)) -> Resul
             }
         }
     }
-    told(enabled.len() as u64, enabled.len() as u64);
+    told(enabled.len());
     Ok(composition)
 }
 

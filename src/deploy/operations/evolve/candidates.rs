@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::deploy::desired::unmap::{self, Edit};
+use crate::deploy::module::Kind;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{Change, Drift};
 use crate::disk;
@@ -100,6 +101,11 @@ impl Candidates {
                         edit.module_id
                     ));
                 }
+                continue;
+            }
+            let is_text = matches!(prepared.kinds.get(&edit.module_id), Some(Kind::Command | Kind::Prompt));
+            if is_text && std::str::from_utf8(&edit.bytes).is_err() {
+                self.skip(prepared, change, "read_error", "it is no UTF-8 text any more".to_owned());
                 continue;
             }
             let base = output.parts.iter().find(|part| part.module_id == edit.module_id && part.file == edit.file);

@@ -10,13 +10,13 @@ use super::proposal::new_item;
 use crate::deploy::GROUP;
 use crate::deploy::desired::unmap::Edit;
 use crate::deploy::module::Layer;
-use crate::deploy::operations::gates::unconfirmed;
+use crate::deploy::operations::gates::{check_module, unconfirmed};
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::project;
 use crate::deploy::repo::{self, Repo};
 use crate::deploy::source::{Choice, Site, Source};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::plural;
 use crate::store::blobs;
@@ -98,8 +98,8 @@ impl Operation for Propose {
         }
         if let Some(id) = self.module_id.as_deref() {
             found.candidates.retain(|candidate| candidate.edit.module_id == id);
-            if found.candidates.is_empty() && !prepared.kinds.contains_key(id) {
-                return Err(no_module(&prepared, id));
+            if found.candidates.is_empty() {
+                check_module(&prepared, id)?;
             }
         }
         let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
@@ -140,13 +140,6 @@ impl Operation for Propose {
         };
         Ok(Reply::sentence(text, data).warn(found.warnings))
     }
-}
-
-/// The failure of a module that the source does not have.
-fn no_module(prepared: &Prepared, id: &str) -> Error {
-    let error = Error::new(Code::NotFound, format!("There is no module '{}'", id.escape_debug()))
-        .with_details(json!({ "module_id": id }));
-    error.suggest(id, prepared.kinds.keys().map(String::as_str), "`mcpkg explain plan` names the modules")
 }
 
 fn array_len(value: &Value) -> usize {

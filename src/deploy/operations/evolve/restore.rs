@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::deploy::GROUP;
 use crate::deploy::apply::{self, Work};
-use crate::deploy::operations::gates::unconfirmed;
+use crate::deploy::operations::gates::{check_module, unconfirmed};
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{Change, Op, RowChange, code, show};
@@ -60,6 +60,9 @@ impl Operation for Restore {
             self.module_id.as_ref().is_none_or(|id| change.module_ids.iter().any(|known| known == id))
         };
         let prepared = Prepared::new(context, &self.choice)?;
+        if let Some(id) = &self.module_id {
+            check_module(&prepared, id)?;
+        }
         let missing: Vec<&Change> =
             prepared.plan.changes.iter().filter(|change| change.op == Op::Create && is_wanted(change)).collect();
         let existing =
