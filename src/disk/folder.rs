@@ -91,7 +91,10 @@ impl Folder {
     /// As [`Folder::entry`].
     pub fn list(&self, below: &Path) -> Result<Vec<(OsString, Kind)>> {
         let list = system::list(&self.handle, &self.path, below);
-        list.map_err(|error| self.failed("read", below.as_os_str(), error))
+        list.map_err(|error| match below.as_os_str().is_empty() {
+            true => failed("read", &self.path, error),
+            false => self.failed("read", below.as_os_str(), error),
+        })
     }
 
     /// Returns the bytes of the file `name`, which is no link and has at most `limit` bytes.
