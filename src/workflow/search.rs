@@ -33,7 +33,7 @@ const SUMMARY: usize = 72;
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Search {
-    /// Words, or an id; all commands of a filter where there are none
+    /// Words, or an id
     #[arg(required_unless_present_any = ["group", "source", "effect"], value_name = "QUERY")]
     #[serde(deserialize_with = "one")]
     #[schemars(with = "String")]
