@@ -278,7 +278,7 @@ fn what_is_no_item_is_let_be() {
     assert_snapshot!(scratch.run(&["sync"]), @r"
     status: 1
     --- stdout
-    Synced project 'p' with <SCRATCH>/team: 1 item taken into the project
+    Synced project 'p' with <SCRATCH>/team: nothing to do
     --- stderr
     warning: `.claude/commands/empty.md` holds no text; it was let be
     ");

@@ -147,7 +147,8 @@ impl Operation for Import {
             left_out: [left_out, understood.left_out].concat(),
             notes: [notes, understood.notes].concat(),
         };
-        if self.kind == Some(Kind::Skill) {
+        // Whoever takes a part may add to a skill that is there.
+        if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, &items)?;
         }
         let content = Content { items: &items, servers: &servers, links: &links, update: self.update };

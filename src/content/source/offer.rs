@@ -96,8 +96,7 @@ impl Offer {
         Err(Error::new(Code::ImportConflict, message)
             .with_details(json!({ "clashes": self.clashes_data(contents) }))
             .hint(format!(
-                "`mcpkg source add {} --prefix {}` puts a word of its own before each name; `--only` takes a part",
-                crate::shell::quote(&crate::redact::redact(&origin.url)),
+                "`--prefix {}` of `mcpkg source add` puts a word of its own before each name; `--only` takes a part",
                 origin.name
             )))
     }
