@@ -116,8 +116,7 @@ impl Operation for Install {
                 let mut steps = Vec::new();
                 if let Some(row) = row {
                     let row = unchanged(db, project, row)?;
-                    steps = merging::plan(db, project, &row, contents, Extent::Whole)?;
-                    merging::apply(db, author, project, &row, contents, &mut steps, context)?;
+                    steps = merging::apply(db, author, project, &row, contents, Extent::Whole, context)?;
                 } else if let Some(ahead) = ahead {
                     write::first(db, project, author, origin, contents, ahead, context)?;
                 }
