@@ -84,7 +84,7 @@ fn sync_takes_nothing_that_import_leaves_out_but_what_the_project_has() {
     assert_eq!(uris(&scratch, "r"), uris(&scratch, "p"));
     let shown = |project| scratch.json(&["-p", project, "prompt", "show", "described", "--raw"]);
     assert_eq!(shown("r")["description"], "Said");
-    assert_eq!(shown("r")["content"], shown("p")["content"]);
+    assert_eq!(shown("r")["text"], "Say it.\n");
 }
 
 /// A project whose items need the manifest, synced with `team`.
