@@ -119,7 +119,7 @@ fn the_tool_reads_what_resources_read_does() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "hello", "Hello {{ name }}\n", "-d", "Greets"]);
     let mut client = Client::legacy(&scratch, "2025-06-18");
-    for uri in ["mcpkg://prompt/hello", "skill://hello/SKILL.md", "mcpkg://history/prompt/hello", "mcpkg://events"] {
+    for uri in ["mcpkg://prompt/hello", "skill://hello/SKILL.md", "mcpkg://history/prompt/hello"] {
         let read = client.request("resources/read", serde_json::json!({ "uri": uri }));
         let wanted =
             read["result"]["contents"][0]["text"].as_str().unwrap_or_else(|| panic!("{uri}: {read}")).to_owned();
