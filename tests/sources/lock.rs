@@ -86,7 +86,12 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
         scratch.path().join(name).display().to_string()
     };
     let first = lock("first.lock");
-    let before = items(&scratch);
+    // What each file was there; what was changed here is told beside it.
+    let read = || {
+        let all = items(&scratch).as_array().expect("items").clone();
+        all.into_iter().map(|item| (item["path"].clone(), item["sha256"].clone())).collect::<Vec<_>>()
+    };
+    let before = read();
     let install = |lock: &str| ["source", "install", "--locked", lock, "--yes"].map(str::to_owned);
     let install = |lock: &str| scratch.run(&install(lock).each_ref().map(String::as_str));
     let same = install(&first);
@@ -95,7 +100,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     upstream.commit(&[("skills/pdf/SKILL.md", &skill("pdf", "later\n"))]);
     scratch.ok(&["source", "update"]);
     let second = lock("second.lock");
-    let after = items(&scratch);
+    let after = read();
     // Back to the first, with what was changed here, and forward again.
     scratch.ok(&["prompt", "update", "commit", "Mine.\n"]);
     let moved = install(&first);
@@ -103,15 +108,15 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
         moved.status == 0 && moved.stdout.contains("'kit' from ") && moved.stdout.contains("1 created, 1 updated"),
         "{moved}"
     );
-    assert_eq!(items(&scratch), before);
+    assert_eq!(read(), before);
     let moved = install(&second);
     assert!(moved.stderr.contains("`mcpkg skill restore xlsx` brings it back"), "{moved}");
-    assert_eq!(items(&scratch), after);
+    assert_eq!(read(), after);
     assert_eq!(scratch.ok(&["prompt", "show", "commit", "--raw"]), "Mine.\n");
     // Another source of the name is not touched.
     let text = fs::read_to_string(&first).expect("the lock");
     let other = scratch.file("other.lock", text.replace("refs/heads/main", "refs/heads/other")).display().to_string();
     let refused = install(&other);
     assert!(refused.status == 1 && refused.stderr.contains("`mcpkg source remove kit`"), "{refused}");
-    assert_eq!(items(&scratch), after);
+    assert_eq!(read(), after);
 }

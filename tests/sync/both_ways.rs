@@ -86,7 +86,8 @@ fn what_one_side_did_the_other_gets() {
     scratch.ok(&["sync", "--check"]);
     scratch.ok(&["prompt", "rename", "new", "newest"]);
     scratch.ok(&["sync"]);
-    assert!(text(&scratch, "team/.claude/commands/new.md").ends_with("New.\n"), "a file keeps its place");
+    assert!(text(&scratch, "team/.claude/commands/newest.md").ends_with("New.\n"), "its file follows it");
+    assert!(!scratch.path().join("team/.claude/commands/new.md").exists());
     let other = another(&scratch);
     assert_eq!(other.ok(&["prompt", "show", "newest"]), "New.\n");
 }

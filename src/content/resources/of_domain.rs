@@ -1,24 +1,33 @@
-//! Resources that a domain has, such as `mcpkg://prompt/NAME`, as the tool `read_resource` answers them: what resources/read hands
-//! out under a URI is read by it too. Those that are no rows belong to groups of tools of their own, which read them.
+//! Resources that stand for what a project holds, such as `mcpkg://prompt/NAME`, as the tool `read_resource` answers them: what
+//! resources/read hands out under a URI is read by it too. Those of other domains are read by tools of these.
 
-use super::show::Found;
-use crate::content::answer;
+use crate::content::{answer, resource, skills};
 use crate::error::Result;
 use crate::op::{Asked, Contents, Context};
 use crate::store::Db;
 use crate::store::blobs::{self, Blob, Verify};
 
-/// Returns what a domain has under a URI, where there is such a thing.
+/// What was read of a resource.
+pub(super) struct Found {
+    pub(super) uri: String,
+    pub(super) name: String,
+    pub(super) mime_type: Option<String>,
+    pub(super) size: i64,
+    pub(super) is_text: bool,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Returns what stands under a URI, where there is such a thing.
 ///
 /// # Errors
 /// `E_TOO_LARGE`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<Found>> {
-    for resource in crate::resources().filter(|resource| resource.live.is_none()) {
-        let Some(values) = resource.values(uri) else { continue };
+    for known in [resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE] {
+        let Some(values) = known.values(uri) else { continue };
         let asked = Asked { db, selection: &context.selection, uri, values, max_answer: context.max_answer };
         let mut taken = Taken { uri, max_answer: context.max_answer, found: None };
-        if (resource.read)(&asked, &mut taken)? {
-            let found = taken.found.map(|found| Found { name: resource.name.to_owned(), ..found });
+        if (known.read)(&asked, &mut taken)? {
+            let found = taken.found.map(|found| Found { name: known.name.to_owned(), ..found });
             return Ok(found);
         }
     }

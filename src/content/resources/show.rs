@@ -6,7 +6,8 @@ use base64::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{data, of_domain};
+use super::data;
+use super::of_domain::{self, Found};
 use crate::content::completions::RESOURCES;
 use crate::content::{GROUP, answer};
 use crate::error::{Error, Result};
@@ -86,16 +87,6 @@ impl Operation for Show {
         let Resource { name, attributes: Attributes { uri, mime_type, text, .. }, size, .. } = resource;
         reply(Found { uri, name, mime_type, size, is_text: text, bytes })
     }
-}
-
-/// What was read of a resource.
-pub(super) struct Found {
-    pub(super) uri: String,
-    pub(super) name: String,
-    pub(super) mime_type: Option<String>,
-    pub(super) size: i64,
-    pub(super) is_text: bool,
-    pub(super) bytes: Vec<u8>,
 }
 
 fn reply(found: Found) -> Result<Reply> {

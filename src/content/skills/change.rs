@@ -177,6 +177,7 @@ impl Operation for Delete {
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Restore {
     /// Name of the skill that was deleted
+    #[arg(add = STORED_SKILLS)]
     name: String,
 }
 

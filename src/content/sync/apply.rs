@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::folder::{Look, There};
-use super::plan::{Plan, plain};
+use super::folder::{Look, There, plain};
+use super::plan::Plan;
 use super::step::{Act, Step};
 use super::write::Outcome;
 use crate::clock::Clock;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::servers::is_enabled;
 use crate::clock::Millis;
 use crate::content::export::layout;
 use crate::content::import::conflict;
@@ -15,7 +14,7 @@ use crate::content::import::reason::Reason;
 use crate::content::import::scan::{self, File, Reading};
 use crate::content::import::server_item;
 use crate::content::import::walk::{self, Take};
-use crate::content::stored::Stored;
+use crate::content::stored::{Item, Stored};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
@@ -168,7 +167,9 @@ impl Look {
                 let version = base.version.as_ref().filter(|_| !self.has_manifest && base.proposal.is_none());
                 let Some((_, blob)) = version else { continue };
                 let content = context.store.read(|db| blobs::get(db, *blob))?;
-                let enabled = stored.get(&base.item).is_some_and(|stored| is_enabled(stored));
+                let enabled = stored
+                    .get(&base.item)
+                    .is_some_and(|stored| matches!(&stored.item, Item::Server(server) if server.enabled));
                 self.listed_servers.push(Server { enabled, ..server_item::read(&entry, &content.into())? });
                 self.is_restored = true;
             } else if base.listed && !listed.contains_key(&base.path) && is_file_below(top, &base.path)? {
@@ -312,6 +313,12 @@ fn keep_identity(entry: &mut Entry, base: Entry) {
 /// Returns the name and attributes of a base. A row that cannot be read is as good as none: then nothing was the same.
 pub(super) fn entry_of(base: &Base) -> Option<Entry> {
     serde_json::from_str(&base.version.as_ref()?.0).ok()
+}
+
+/// Returns an entry without where its file lay, which each home may know of another place.
+pub(super) fn plain(entry: &Entry) -> Entry {
+    let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
+    Entry { origin, ..entry.clone() }
 }
 
 /// Whether `relative` is a file below `top`, without a link on the way.

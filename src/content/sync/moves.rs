@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::folder::{Look, There, entry_of};
-use super::plan::plain;
+use super::folder::{Look, There, entry_of, plain};
 use crate::content::export::layout::own_path;
 use crate::content::import::manifest::{Entry, What};
 use crate::content::stored::Stored;

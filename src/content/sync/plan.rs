@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::files::{self, FileWrite, Folder};
-use super::folder::{Look, There, entry_of};
+use super::folder::{Look, There, entry_of, plain};
 use super::listing::Listing;
 use super::moves;
 use super::names::{self, Names};
@@ -154,12 +154,6 @@ fn paths(stored: Vec<Stored>, look: &Look, bases: &[&Base]) -> (BTreeMap<String,
         ours.insert(path, stored);
     }
     (ours, listed)
-}
-
-/// Returns an entry without where its file lay, which each home may know of another place.
-pub(super) fn plain(entry: &Entry) -> Entry {
-    let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
-    Entry { origin, ..entry.clone() }
 }
 
 fn step(
