@@ -3,7 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use super::root::{OWN, Workspace};
+use super::names::OWN;
+use super::root::Workspace;
 use crate::disk;
 use crate::error::Result;
 use crate::file;

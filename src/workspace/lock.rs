@@ -9,7 +9,7 @@ use std::io::{ErrorKind, Seek as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::root::OWN;
+use super::names::OWN;
 use crate::clock::rfc3339;
 use crate::disk;
 use crate::error::{Code, Error, Result};

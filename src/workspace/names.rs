@@ -2,6 +2,9 @@
 
 use crate::error::{Code, Error, Result};
 
+/// The folder of a workspace's own files, in its root.
+pub const OWN: &str = ".smctl";
+
 /// The longest name.
 const LONGEST: usize = 100;
 
@@ -51,7 +54,7 @@ pub fn is_branch(name: &str) -> bool {
 
 /// Whether a relative path may be a repository's: as [`is_path`], and not in the folder that is the workspace's own.
 pub fn is_repo_path(path: &str) -> bool {
-    is_path(path) && !path.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(super::root::OWN))
+    is_path(path) && !path.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(OWN))
 }
 
 /// Whether a relative path stays below the folder that it is relative to, as text: parts with `/` between them, none of

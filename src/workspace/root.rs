@@ -10,9 +10,6 @@ use crate::file;
 use crate::op::Context;
 use crate::store::projects::Selection;
 
-/// The folder of a workspace's own files, in its root.
-pub const OWN: &str = ".smctl";
-
 /// The manifest, below the root.
 pub const MANIFEST: &str = ".smctl/workspace.toml";
 

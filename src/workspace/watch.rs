@@ -11,7 +11,8 @@ use notify::event::{EventKind, ModifyKind};
 use notify::{Config, Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::lock;
-use super::root::{self, OWN, Workspace};
+use super::names::OWN;
+use super::root::{self, Workspace};
 use crate::git;
 use crate::op::{Context, Finding, Health, Ring, Watching};
 

@@ -66,7 +66,7 @@ fn doctor_tells_of_what_is_deployed_wherever_it_is_started() {
     let gone = said(&place, "deployed");
     let [(state, what, Some(action))] = gone.as_slice() else { panic!("{gone:?}") };
     assert_eq!((state.as_str(), what.as_str()), ("note", format!("{all}, which is gone").as_str()));
-    assert_eq!(action, &format!("mcpkg rollback --project p --root {root} --to pristine"));
+    assert_eq!(action, &format!("mcpkg rollback --project p --root {root} --to pristine --forget"));
     // And that is what is to be done.
     let scratch = place.scratch.path().display().to_string();
     let line = format!("{} --yes", action.replacen("mcpkg", crate::support::BINARY, 1).replace("<SCRATCH>", &scratch));

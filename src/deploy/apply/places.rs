@@ -67,7 +67,7 @@ fn look(context: &Context, place: &Place) -> Result<Finding> {
         return Ok(Finding::new(AREA, Health::Note, what));
     }
     if !Path::new(&key.root).is_dir() {
-        return Ok(note(format!("{what}, which is gone"), format!("mcpkg rollback{named} --to pristine")));
+        return Ok(note(format!("{what}, which is gone"), format!("mcpkg rollback{named} --to pristine --forget")));
     }
     let missing = files.iter().filter(|file| Path::new(&file.path).symlink_metadata().is_err()).count();
     if missing > 0 {

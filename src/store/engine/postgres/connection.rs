@@ -12,11 +12,10 @@ use tokio::task::block_in_place;
 use super::address::CHANNEL;
 use super::client::BlockingClient;
 use super::connect::Connector;
-use super::cursor;
 use super::deadline::Watched;
 use super::errors::{is_cancelled, is_lost};
 use super::snapshot::{self, Told};
-use super::sql::translated;
+use super::sql::{cut, translated};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::{Sql, busy};
 
@@ -40,7 +39,7 @@ pub(in crate::store) struct Connection {
 /// What a statement of the tables is written as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Form {
-    /// Whether it has no more rows than [`cursor::cut`] lets through.
+    /// Whether it has no more rows than [`cut`] lets through.
     is_cut: bool,
     /// Whether it tells the version that it sees.
     tells: bool,
@@ -105,7 +104,7 @@ impl Connection {
         self.query_as(sql, params, false)
     }
 
-    /// As [`Connection::query`], with no more rows than [`cursor::cut`] lets through.
+    /// As [`Connection::query`], with no more rows than [`cut`] lets through.
     pub(super) fn beginning(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
         self.query_as(sql, params, true)
     }
@@ -227,7 +226,7 @@ impl Connection {
         }
         let mut text = translated(sql.text());
         if form.is_cut {
-            text = cursor::cut(&text);
+            text = cut(&text);
         }
         if form.tells {
             text = snapshot::telling(&text);

@@ -3,22 +3,21 @@
 use postgres::types::{ToSql, Type};
 
 use super::connection::{Connection, Transaction};
-use super::sql::translated;
+use super::rows::Row;
+use super::sql::{BATCH, translated};
 use super::transaction::in_transaction;
 use crate::error::Result;
 use crate::store::engine::{Intent, Sql, Value};
 
-/// The most rows of a query that are in memory at once.
-const BATCH: usize = 1_000;
-
-/// Hands `f` the rows of a query, in their order, some at a time; `f` may run statements. Where there are no more than fit, that takes one
+/// As [`crate::store::Db::each`]: hands `f` the rows of a query, in their order, some at a time; `f` may run statements. Where there are no more than fit, that takes one
 /// round trip as ever; else the query is run again, through a cursor, and in a transaction where it is in none.
-pub(super) fn each(
+pub(in crate::store::engine) fn each(
     connection: &Connection,
     sql: Sql,
     params: &[Value<'_>],
-    mut f: impl FnMut(&postgres::Row) -> Result<()>,
+    mut f: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
+    let mut f = |row: &postgres::Row| f(Row(row));
     let bound: Vec<_> = params.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
     if is_short(sql.text(), params) {
         return connection.query(sql, &bound)?.iter().try_for_each(f);
@@ -37,11 +36,6 @@ pub(super) fn each(
         connection.ask_again();
     }
     in_transaction(connection, Intent::Read, || through_cursor(connection, sql, &bound, &mut f))
-}
-
-/// Returns a query of no more rows than tell whether all of them fit.
-pub(super) fn cut(query: &str) -> String {
-    format!("SELECT * FROM ({query}) AS found LIMIT {}", BATCH + 1)
 }
 
 /// Whether a query ends with a limit that says that its rows fit, or is none: a statement that changes rows returns few.

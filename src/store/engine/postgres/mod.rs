@@ -27,10 +27,11 @@ mod version;
 
 pub(in crate::store) use address::is_address;
 pub(super) use connection::Connection;
+pub(super) use cursor::each;
 pub(super) use database::Database;
 pub(super) use errors::is_violated;
 pub(super) use lock::{SessionLock, lock_events, lock_project};
 pub(super) use pool::Pooled;
-pub(super) use rows::{Row, each, one, run, stream};
+pub(super) use rows::{Row, one, run, stream};
 pub(super) use transaction::in_transaction;
 pub(super) use version::version;

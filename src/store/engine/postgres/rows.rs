@@ -7,7 +7,6 @@ use postgres::types::private::BytesMut;
 use postgres::types::{FromSql, IsNull, ToSql, Type};
 
 use super::connection::Connection;
-use super::cursor;
 use crate::error::{Error, Result};
 use crate::store::engine::value::FromValue;
 use crate::store::engine::{Sql, Value};
@@ -16,7 +15,7 @@ type Failure = Box<dyn StdError + Sync + Send>;
 
 /// A row of PostgreSQL's.
 #[derive(Clone, Copy)]
-pub(in crate::store::engine) struct Row<'r>(&'r postgres::Row);
+pub(in crate::store::engine) struct Row<'r>(pub(super) &'r postgres::Row);
 
 impl<'r> Row<'r> {
     pub(super) fn new(row: &'r postgres::Row) -> Self {
@@ -104,16 +103,6 @@ pub(super) fn single<T>(
     f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<T> {
     one(connection, sql, params, f)?.ok_or_else(|| Error::internal("a query that always has a row has none"))
-}
-
-/// As [`crate::store::Db::each`].
-pub(in crate::store::engine) fn each(
-    connection: &Connection,
-    sql: Sql,
-    params: &[Value<'_>],
-    mut f: impl FnMut(Row<'_>) -> Result<()>,
-) -> Result<()> {
-    cursor::each(connection, sql, params, |row| f(Row(row)))
 }
 
 /// As [`crate::store::Db::stream`]. Where the connection is lost after a row was handed out, it is not asked again: `f` would see

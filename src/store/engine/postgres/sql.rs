@@ -20,6 +20,14 @@ pub(super) fn translated(sql: &str) -> String {
     translated.replace(" INDEXED BY prompt_skill", "")
 }
 
+/// The most rows of a query that are in memory at once.
+pub(super) const BATCH: usize = 1_000;
+
+/// Returns a query of no more rows than tell whether all of them fit into a batch.
+pub(super) fn cut(query: &str) -> String {
+    format!("SELECT * FROM ({query}) AS found LIMIT {}", BATCH + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
