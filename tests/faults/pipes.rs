@@ -70,7 +70,7 @@ fn following_the_trail_shows_what_comes_and_nothing_else() {
     scratch.ok(&["prompt", "create", "n", "x"]);
     assert_eq!(follower.line().expect("what came")["kind"], "prompt.create");
     signal(follower.pid(), "INT");
-    assert_eq!(follower.rest(), [json!({}); 0]);
+    assert!(follower.rest().is_empty());
     assert_eq!(follower.ended().code(), Some(0));
     // Without what was there before.
     let mut follower = Raw::spawn(&scratch, scratch.command().args(["events", "--follow", "--limit", "0", "--json"]));

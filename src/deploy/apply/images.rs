@@ -26,7 +26,7 @@ pub(super) fn store_all(
 ) -> Result<Vec<File>> {
     let all = work.changes.len();
     let told = |done: usize| {
-        if all > TOLD_EACH && (done % TOLD_EACH == 0 || done == all) {
+        if all > TOLD_EACH && (done.is_multiple_of(TOLD_EACH) || done == all) {
             (context.progress)("Storing", done as u64, all as u64);
         }
     };

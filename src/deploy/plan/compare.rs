@@ -41,7 +41,7 @@ pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired
         Comparing { db, site, rows: &rows, original: None, changes: Vec::new(), row_changes: Vec::new() };
     let all = desired.outputs.len() as u64;
     let told = |done: u64| {
-        if all > TOLD_EACH && (done % TOLD_EACH == 0 || done == all) {
+        if all > TOLD_EACH && (done.is_multiple_of(TOLD_EACH) || done == all) {
             (context.progress)("Comparing", done, all);
         }
     };
