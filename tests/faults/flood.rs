@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::content_of;
 use crate::support::{Client, Raw, Scratch, finds, free_space, memory, request, skipped};
 
-/// Sends `count` requests without waiting, and checks that each is answered once and that memory stays below `most` KiB.
+/// Sends `count` requests without waiting, and checks that each is answered once and that memory stays below `most` KiB. The pages
+/// of the program's file do not count: how many there are is a matter of how it was built.
 fn flood(scratch: &Scratch, count: i64, method: &str, params: &Value, most: u64) {
     let mut server = Raw::start(scratch, &[]);
     let mut input = server.input.take().expect("the input");
@@ -32,7 +33,7 @@ fn flood(scratch: &Scratch, count: i64, method: &str, params: &Value, most: u64)
         assert!(answer["result"].is_object(), "{answer}");
         assert!(answered.insert(answer["id"].as_i64()), "answered twice: {answer}");
     }
-    let held = memory(server.pid(), "VmHWM");
+    let held = memory(server.pid(), "VmHWM") - memory(server.pid(), "RssFile");
     eprintln!("{count} x {method}: at most {held} KiB");
     assert!(held < most, "{held} KiB");
     server.input = Some(sender.join().expect("the sender ends"));
@@ -45,13 +46,13 @@ fn flood(scratch: &Scratch, count: i64, method: &str, params: &Value, most: u64)
 fn f22_a_hundred_thousand_pipelined_reads_are_all_answered() {
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "n", "x"]);
-    flood(&scratch, 100_000, "prompts/get", &json!({ "name": "n" }), 64 << 10);
+    flood(&scratch, 100_000, "prompts/get", &json!({ "name": "n" }), 32 << 10);
 }
 
 #[test]
 fn f22_pipelined_requests_to_the_engine_are_all_answered() {
     let scratch = Scratch::with_project();
-    flood(&scratch, 20_000, "resources/templates/list", &json!({}), 64 << 10);
+    flood(&scratch, 20_000, "resources/templates/list", &json!({}), 32 << 10);
 }
 
 /// Writes a file of `size` bytes, mostly holes, of which every MiB differs: an order that is wrong shows.

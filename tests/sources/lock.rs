@@ -112,7 +112,7 @@ fn a_lock_is_installed_again_and_moves_a_source_to_its_commit() {
     let moved = install(&second);
     assert!(moved.stderr.contains("`mcpkg skill restore xlsx` brings it back"), "{moved}");
     assert_eq!(read(), after);
-    assert_eq!(scratch.ok(&["prompt", "show", "commit", "--raw"]), "Mine.\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "commit", "--raw"]), "---\ndescription: Commit\n---\nMine.\n");
     // Another source of the name is not touched.
     let text = fs::read_to_string(&first).expect("the lock");
     let other = scratch.file("other.lock", text.replace("refs/heads/main", "refs/heads/other")).display().to_string();

@@ -106,6 +106,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
       enact.yaml:3:10: `timeout`: ' parsecs' is no unit of time; known are ns, us, ms, s, m, h
       enact.yaml:5:8: `scripts.run`: a quote has no end
       enact.yaml:7:5: `scripts.go.command`: a script has a `command`
+    hint: enact.yaml:7:5: `scripts.go.comand`: nobody reads this field; did you mean `command`?
     "##);
     let data = scratch.run(&["--json", "tool", "validate", "bad"]);
     let printed: serde_json::Value = serde_json::from_str(&data.stdout).expect("JSON");

@@ -180,8 +180,10 @@ fn a_registry_of_somebody_elses_database_is_not_asked() {
     scratch.ok(&["tool", "publish", "weather", "--to", "team"]);
     // Another user, or another machine: nothing was approved there.
     std::fs::remove_dir_all(scratch.state()).expect("the records");
-    let found = search(&scratch, &["weather"]);
+    let ran = scratch.run(&["--json", "tool", "search", "weather"]);
+    let found: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((&found["total"], &found["registries"][1]["state"]), (&json!(0), &json!("unapproved")));
+    assert_eq!(ran.status, 1, "no other registry was asked");
     let info = scratch.run(&["--json", "tool", "info", "alice/utils/weather"]);
     assert!(info.status == 1 && info.stdout.contains("E_UNAPPROVED"), "{info}");
 }

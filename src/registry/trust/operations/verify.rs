@@ -31,7 +31,7 @@ impl Operation for Verify {
         not verified, also where a person said yes to it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool verify alice/weather", "mcpkg tool verify ./weather-1.2.0.tar.gz"];
-    const EFFECT: Effect = Effect::Read;
+    const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Shell;
