@@ -64,13 +64,25 @@ impl Flags {
             said.push_str(before);
             let words = &command[..end];
             let names = |flags: &[&str]| words.split(' ').any(|word| flags.contains(&word));
-            let of_project =
-                words.split(' ').find(|word| !word.is_empty()).is_some_and(|word| !OF_NO_PROJECT.contains(&word));
+            let of_project = command_of(words).is_some_and(|word| !OF_NO_PROJECT.contains(&word));
             said.extend(self.db.as_deref().filter(|_| !names(&["--db"])));
             said.extend(self.project.as_deref().filter(|_| of_project && !names(&["--project", "-p"])));
             rest = command;
         }
         said + rest
+    }
+}
+
+/// Returns the first word of a line that is neither one of these flags nor its value.
+fn command_of(line: &str) -> Option<&str> {
+    let mut words = line.split(' ').filter(|word| !word.is_empty());
+    loop {
+        match words.next()? {
+            "--db" | "--project" | "-p" => {
+                words.next();
+            }
+            word => return Some(word),
+        }
     }
 }
 
