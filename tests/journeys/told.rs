@@ -218,6 +218,7 @@ fn what_the_shell_writes_is_told_exactly_where_an_answer_differs() {
         vec!["tool", "key", "remove", "default", "--yes"],
         vec!["tool", "search", "weather"],
         vec!["tool", "learn", "alice/weather"],
+        vec!["tool", "verify", "alice/weather"],
         vec!["tool", "install", "alice/weather"],
         vec!["tool", "install", "alice/weather"],
         vec!["toolset", "create", "kit"],
