@@ -13,3 +13,4 @@ mod modules;
 mod said;
 mod skills;
 mod terminal;
+mod widths;
