@@ -1,5 +1,6 @@
 //! What a work tree has that its last commit has not, and how its branch stands.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::command::Git;
@@ -89,6 +90,18 @@ pub fn read(git: &Git<'_>, extra: Extra) -> Result<Status> {
     };
     let printed = git.run(&[&said, extra].concat())?;
     parse(&printed).ok_or_else(|| Error::new(Code::GitFailed, "git status: its answer cannot be read"))
+}
+
+/// Returns the files below the folder that git is run in whose merge has conflicts, by their paths from there. No other file is looked
+/// at.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
+    let printed = git.run(&["ls-files", "--unmerged", "-z"])?;
+    // Each line is of one side: its mode, id and number, a tab, and the path.
+    let of = |line: &[u8]| line.iter().position(|byte| *byte == b'\t').map(|at| path(&line[at + 1..]));
+    Ok(super::paths::parts(&printed).filter_map(of).collect())
 }
 
 fn parse(printed: &[u8]) -> Option<Status> {

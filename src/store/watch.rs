@@ -65,8 +65,8 @@ impl Store {
 }
 
 impl Watch {
-    /// Waits until something may have been committed, for at most `limit`. Returns whether a look is worth it: where commits are
-    /// told it is after one, and now and then, since a connection can be lost without a word.
+    /// Waits until something may have been committed, for at most `limit`; for half a second where commits are told. Returns whether
+    /// a look is worth it: where commits are told it is after one, and now and then, since a connection can be lost without a word.
     pub fn wait(&self, limit: Duration) -> bool {
         match self.connection.link().wait(limit) {
             Ok(told) => told || self.looked.elapsed() >= UNTOLD,

@@ -5,7 +5,7 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::Value;
 
-use crate::support::Scratch;
+use crate::support::{Scratch, Upstream, tool};
 
 fn text(scratch: &Scratch, path: &str) -> String {
     fs::read_to_string(scratch.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -182,6 +182,57 @@ fn what_is_unmerged_is_let_be() {
     scratch.file("team/new.md", "Both\n");
     scratch.ok(&["sync"]);
     assert_eq!(scratch.ok(&["prompt", "show", "review"]), "Ours and theirs.\n");
+}
+
+#[test]
+fn what_git_has_no_single_version_of_is_let_be() {
+    let scratch = Scratch::with_project();
+    let shared = Upstream::new(&[]);
+    let tree = shared.tree();
+    let tree = tree.to_str().expect("a readable name");
+    scratch.ok(&["prompt", "create", "one", "One.\n"]);
+    scratch.ok(&["prompt", "create", "two", "Two.\n"]);
+    scratch.ok(&["sync", tree]);
+    shared.commit(&[]);
+    let (one, two) = (".claude/commands/one.md", ".claude/commands/two.md");
+    shared.git(&["checkout", "-qb", "other"]);
+    shared.remove(one);
+    shared.write(two, "Two, theirs.\n");
+    shared.git(&["commit", "-qam", "other"]);
+    shared.git(&["checkout", "-q", "main"]);
+    shared.remove(two);
+    shared.write(one, "One, edited.\n");
+    shared.git(&["commit", "-qam", "edit"]);
+    // Each was changed by one side and deleted by the other; no markers stand in either.
+    let merge = tool("git").args(["merge", "-q", "other"]).current_dir(tree).output().expect("git starts");
+    assert!(!merge.status.success());
+    for _ in 0..2 {
+        let ran = scratch.run(&["sync"]);
+        assert_eq!(ran.status, 1, "{ran}");
+        for path in [one, two] {
+            assert!(ran.stderr.contains(&format!("`{path}` is unmerged: git waits for one version of it")), "{ran}");
+        }
+    }
+    assert_eq!(scratch.ok(&["prompt", "show", "one"]), "One.\n");
+    assert_eq!(proposals(&scratch), 0);
+    shared.git(&["add", one, two]);
+    scratch.ok(&["sync"]);
+    assert_eq!(scratch.ok(&["prompt", "show", "one"]), "One, edited.\n");
+    assert_eq!(scratch.ok(&["prompt", "show", "two"]), "Two, theirs.\n");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_whose_name_not_every_disk_takes_is_told_of() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "one", "One.\n"]);
+    scratch.file("team/a:b.md", "text\n");
+    let odd = scratch.path().join("team").join(std::ffi::OsStr::from_bytes(b"caf\xe9.md"));
+    fs::write(odd, "text\n").expect("a file");
+    let ran = scratch.run(&["sync", "team"]);
+    assert_eq!(ran.status, 0, "{ran}");
+    assert!(ran.stderr.contains("and 1 more cannot be synced, since not every disk takes the name"), "{ran}");
 }
 
 #[test]

@@ -165,14 +165,14 @@ fn a_key_with_a_passphrase_signs_through_ssh_keygen() {
     assert!(ran.stdout.contains("E_TERMINAL_REQUIRED"), "{ran}");
     let mut command = scratch.command();
     command.args(["tool", "sign", TOOL, "--key", key]);
-    let Some((shown, code)) = typed_after(&command, "passphrase", "a passphrase\n") else {
+    let Some((shown, code)) = typed_after(&command, "passphrase", "wrong\nwrong\nwrong\n") else {
         return skipped("there is no script of util-linux");
     };
+    assert!(code == 1 && shown.contains("ssh-keygen did not sign"), "{shown}");
+    let (shown, code) = typed_after(&command, "passphrase", "a passphrase\n").expect("there is a script");
     assert!(code == 0 && shown.contains("Signed alice/weather@1.0.0 as ed25519:SHA256:"), "{shown}");
     let says = status(&scratch);
     assert_eq!(says["attestations"][0]["kind"], "ssh", "{says}");
-    let (shown, code) = typed_after(&command, "passphrase", "wrong\nwrong\nwrong\n").expect("there is a script");
-    assert!(code == 1 && shown.contains("ssh-keygen did not sign"), "{shown}");
 }
 
 #[test]
@@ -195,7 +195,9 @@ fn a_key_that_an_agent_has_signs_without_a_terminal() {
     let ran = scratch.finish(command.env("SSH_AUTH_SOCK", &socket).args(sign));
     agent.kill().and_then(|()| agent.wait()).expect("the agent ends");
     assert!(ran.status == 0 && ran.stdout.contains("\"ssh\""), "{ran}");
-    // Without the agent nobody signs.
-    let ran = scratch.run(&sign);
+    // What it signed stands; without the agent nobody signs anything else.
+    assert!(scratch.ok(&sign).contains("\"added\": false"));
+    put(&scratch, "alice/tides", "Moon");
+    let ran = scratch.run(&["--json", "tool", "sign", "alice/tides", "--key", sign[5]]);
     assert!(ran.stdout.contains("E_KEY_INVALID"), "{ran}");
 }

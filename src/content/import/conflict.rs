@@ -3,6 +3,9 @@
 /// Why such a file is let be, said of it.
 pub const WHY: &str = "is unmerged: conflict markers of version control stand in it";
 
+/// As [`WHY`], of a file that git has no single version of, such as one that one side changed and the other deleted.
+pub const UNRESOLVED: &str = "is unmerged: git waits for one version of it (`git status` shows it)";
+
 /// Whether lines of a text are the markers between which git, and what follows it, leaves both sides of a conflict. Where a fence
 /// stands right above them they are an example.
 pub fn is_in(text: &[u8]) -> bool {

@@ -17,7 +17,9 @@ use crate::content::import::walk::{self, Take};
 use crate::content::stored::{Item, Stored};
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::git::{self, Git};
 use crate::op::Context;
+use crate::process::Limits;
 use crate::store::blobs;
 use crate::store::new_content::NewContent;
 use crate::store::syncs::{Base, Seen};
@@ -65,6 +67,10 @@ pub(super) struct Look {
     pub(super) let_be: BTreeMap<String, (String, File)>,
     /// Paths of all that lies there and is no item.
     pub(super) others: BTreeSet<String>,
+    /// Names of files that could be items under another name, as they are shown.
+    pub(super) unnamed: Vec<String>,
+    /// Paths of files that git has no single version of.
+    pub(super) unmerged: BTreeSet<String>,
     /// The files and folders as the disk describes them.
     pub(super) seen: Vec<Seen>,
     /// When the first of them was looked at.
@@ -108,6 +114,7 @@ pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Cont
     let known = bases.iter().map(|base| base.path.clone()).chain(listed.keys().cloned()).chain(own);
     let known: BTreeSet<String> = known.filter(|path| layout::is_safe(path)).collect();
     let paths = look.paths(top, &known, context)?;
+    look.unmerged = unmerged(top, context);
     look.stale = listed.keys().filter(|path| !paths.contains(*path)).cloned().collect();
     refuse_an_empty_folder(top, bases, &paths, look.has_manifest)?;
     let mut files = Vec::new();
@@ -192,7 +199,10 @@ impl Look {
         let database = context.store.location().to_string();
         let mut paths = BTreeSet::new();
         for path in walked.files {
-            let Some(relative) = relative(top, &path) else { continue };
+            let Some(relative) = relative(top, &path) else {
+                self.unnamed.push(path.strip_prefix(top).unwrap_or(&path).display().to_string());
+                continue;
+            };
             let name = relative.rsplit('/').next().unwrap_or_default();
             let is_own = relative == manifest::FILE;
             if name.starts_with(TEMPORARY) {
@@ -201,6 +211,9 @@ impl Look {
                 paths.insert(relative);
             } else if is_own || !scan::is_of_database(&path, &database) {
                 self.note(top, &relative, false)?;
+                if !is_own {
+                    self.unnamed.push(relative.escape_debug().to_string());
+                }
                 self.others.insert(relative);
             }
         }
@@ -319,6 +332,18 @@ pub(super) fn entry_of(base: &Base) -> Option<Entry> {
 pub(super) fn plain(entry: &Entry) -> Entry {
     let origin = Origin { applies: entry.origin.applies.clone(), agent: None, path: None };
     Entry { origin, ..entry.clone() }
+}
+
+/// Returns the files that git has no single version of, where the folder lies in a work tree. Without git nothing is known of them,
+/// and conflict markers tell of most.
+fn unmerged(top: &Path, context: &Context) -> BTreeSet<String> {
+    if git::toplevel(top).is_none() {
+        return BTreeSet::new();
+    }
+    let found = git::status::unmerged(&Git::new(top, Limits::new(git::LOCAL, &context.cancelled)));
+    let found = found.inspect_err(|error| tracing::warn!(%error, "git does not say which files are unmerged"));
+    let paths = found.unwrap_or_default().into_iter();
+    paths.filter_map(|path| path.to_str().map(str::to_owned)).collect()
 }
 
 /// Whether `relative` is a file below `top`, without a link on the way.

@@ -99,8 +99,7 @@ impl Plan {
 
     /// Whether anything would be changed here or in the folder, or proposed.
     pub(super) fn does_anything(&self) -> bool {
-        let acts = |step: &Step| !matches!(step.act, Act::Same | Act::Wait | Act::LetBe(_) | Act::Forget);
-        self.writes_anything() || self.steps.iter().any(acts)
+        self.writes_anything() || self.steps.iter().any(|step| step.act.does_something())
     }
 
     /// Whether something is let be, for a reason that may go away by itself.
@@ -187,6 +186,7 @@ fn step(
             {
                 Act::LetBe(conflict::WHY.to_owned())
             }
+            act if act.does_something() && look.unmerged.contains(path) => Act::LetBe(conflict::UNRESOLVED.to_owned()),
             act => act,
         },
     };

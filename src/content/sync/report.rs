@@ -94,6 +94,7 @@ impl Report<'_> {
                 manifest::FILE
             ));
         }
+        reply.hints.extend(unnamed(&look.unnamed));
         let let_be = told("let be").map(|[_, _, path, why]| format!("`{path}` {why}; it was let be"));
         reply.warnings.extend(let_be);
         let changed = outcome.changed.iter();
@@ -149,6 +150,13 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
     let is_new = step.ours.is_none() && look.items.contains_key(&step.path);
     let word = step.act.word(is_new)?;
     Some([word.to_owned(), step.label.clone(), step.path.clone(), step.act.why(step.base.is_none())])
+}
+
+/// Says of files that no item can be made of, since it would not come back under their names.
+fn unnamed(names: &[String]) -> Option<String> {
+    let (first, rest) = names.split_first()?;
+    let others = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    Some(format!("`{first}`{others} cannot be synced, since not every disk takes the name; rename it"))
 }
 
 fn switched_off(name: &str) -> String {

@@ -32,6 +32,13 @@ pub(super) enum Act {
     LetBe(String),
 }
 
+impl Act {
+    /// Whether either side is changed, or that is proposed.
+    pub(super) fn does_something(&self) -> bool {
+        !matches!(self, Act::Same | Act::Wait | Act::LetBe(_) | Act::Forget)
+    }
+}
+
 /// An item, and what happens to it.
 #[derive(Debug)]
 pub(super) struct Step {

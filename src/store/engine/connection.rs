@@ -179,7 +179,8 @@ impl<'c> Link<'c> {
         matches!(self, Self::Postgres(_))
     }
 
-    /// Waits until something may have been committed, for at most `limit`; on a connection of [`Engine::listener`](super::Engine::listener).
+    /// Waits until something may have been committed, for at most `limit`, or half a second where commits are told; on a connection of
+    /// [`Engine::listener`](super::Engine::listener).
     /// Returns whether something may have been.
     ///
     /// # Errors

@@ -194,7 +194,7 @@ mod tests {
             ("本語now", "本語 語 now", Ends::Word),
             ("now日", "now 日", Ends::Letter),
             ("第3章", "第 3 章", Ends::Letter),
-            ("日本・東京", "日本 本 ・ 東京", Ends::Pair),
+            ("日本・東京", "日本 ・本 東京", Ends::Pair),
             ("日本。", "日本 。", Ends::Pair),
             ("日本 東京", "日本 東京", Ends::Pair),
             ("ที่", "ท", Ends::Letter),

@@ -195,7 +195,10 @@ fn what_breaks_a_rule_is_an_error() {
         (&format!("{BARE}resources: {{ memory: lots }}\n"), "number"),
         (&format!("{BARE}tags: [1]\n"), "text"),
         (&format!("{BARE}inputSchema: {{ type: string }}\n"), "has to be `object`"),
-        (&format!("{BARE}inputSchema: {{ properties: {{ a: {{ type: strin }} }} }}\n"), "`inputSchema`"),
+        (
+            &format!("{BARE}inputSchema: {{ properties: {{ a: {{ type: strin }} }} }}\n"),
+            "`inputSchema.properties.a.type`: \"strin\" is no type",
+        ),
         (&format!("{BARE}outputSchema: {{ $ref: 'https://example.com/x' }}\n"), "points to nothing"),
         (&format!("{BARE}annotations: {{ readOnlyHint: 1 }}\n"), "true or false"),
         (&format!("{BARE}command: [a]\n"), "text"),

@@ -18,7 +18,7 @@ use crate::registry::package::Name;
 use crate::registry::trust::bundle::{Bundle, LONGEST};
 use crate::registry::trust::identity::Identity;
 use crate::registry::trust::sigstore::Root;
-use crate::registry::trust::statement::{self, About, Said, Says};
+use crate::registry::trust::statement::{self, About, Said, Says, Statement};
 use crate::registry::trust::subject::Subject;
 use crate::registry::trust::target::{Found, Target};
 use crate::registry::trust::verdict::Form;
@@ -62,7 +62,7 @@ impl Signing {
     /// Signs what is to be said, or takes over what was signed elsewhere, and stores it under `kind`.
     pub(super) fn run(self, context: &Context, kind: &str, says: Option<&Says>) -> Result<Reply> {
         let Found { subject, manifest } = self.target.open(context)?;
-        let (bundle, identity, form) = match (&self.with, says) {
+        let signed = match (&self.with, says) {
             (Some(path), says) => taken_over(context, path, &subject, kind == "tool.audit", says)?,
             (None, Some(says)) if self.print => {
                 let statement = statement::write(&subject, manifest, says, None, context.clock.now());
@@ -71,9 +71,14 @@ impl Signing {
             }
             (None, Some(says)) => {
                 let key = keys::choose(self.key.as_deref())?;
+                let form = if key.protection() == "open" { "dsse" } else { "ssh" };
+                if matches!(says, Says::Made)
+                    && let Some(bundle) = signed_before(context, &subject, &key.identity, form)?
+                {
+                    return self.finish(context, kind, &subject, (bundle, key.identity, form));
+                }
                 let statement = statement::write(&subject, manifest, says, Some(&key.identity), context.clock.now());
                 let bundle = key.sign(context, &statement)?;
-                let form = if key.protection() == "open" { "dsse" } else { "ssh" };
                 (bundle, key.identity, form)
             }
             (None, None) => {
@@ -81,6 +86,17 @@ impl Signing {
                     .hint("say it with `--result passed`, `passed-with-warnings` or `failed`"));
             }
         };
+        self.finish(context, kind, &subject, signed)
+    }
+
+    /// Stores what was signed, as by whom and in which form, and posts it where it is to go.
+    fn finish(
+        &self,
+        context: &Context,
+        kind: &str,
+        subject: &Subject,
+        (bundle, identity, form): (String, Identity, &'static str),
+    ) -> Result<Reply> {
         let author = context.author();
         let added = context.store.write(|db| {
             let added = attestations::insert(db, &subject.sha256, &bundle, None, author.now)?;
@@ -90,7 +106,7 @@ impl Signing {
             Ok(added)
         })?;
         if let Some(registry) = &self.to {
-            send(context, registry, &subject, &bundle)?;
+            send(context, registry, subject, &bundle)?;
         }
         let done = if added { "Signed" } else { "Signed before:" };
         let what = if kind == "tool.audit" { "an audit of " } else { "" };
@@ -108,6 +124,22 @@ impl Signing {
         });
         Ok(Reply::sentence(sentence, data))
     }
+}
+
+/// Returns what an identity signed of this archive before in this form, where it is here: a signature made anew would only say
+/// another time.
+fn signed_before(context: &Context, subject: &Subject, identity: &Identity, form: &str) -> Result<Option<String>> {
+    let root = Root::of_user(&context.approved)?;
+    let stored = context.store.read(|db| attestations::of(db, &subject.sha256))?;
+    let mut bundles = stored.into_iter().map(|attestation| attestation.bundle);
+    Ok(bundles.find(|text| {
+        let bundle = Bundle::read(text, &root);
+        let signed = bundle.signers.iter().flatten().any(|signer| signer == identity);
+        let says_so = |said: &Statement| {
+            said.about(subject) == About::This && said.predicate_names(subject) && matches!(said.said(), Said::Made)
+        };
+        bundle.form.word() == form && signed && bundle.statement.as_ref().is_ok_and(says_so)
+    }))
 }
 
 /// Posts an attestation to a registry, where it is about the archive that the registry has.

@@ -19,6 +19,9 @@ use super::sql::{cut, translated};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::{Sql, busy};
 
+/// How long one that is told of commits waits before it looks up.
+const TOLD: Duration = Duration::from_millis(500);
+
 /// A connection to a server.
 pub(in crate::store) struct Connection {
     connector: Connector,
@@ -255,7 +258,8 @@ impl Connection {
         }
     }
 
-    /// Waits until another connection committed, for at most `limit`. Returns whether one may have.
+    /// Waits until another connection committed: for at most `limit`, or for [`TOLD`] where the server tells of commits. Returns
+    /// whether one may have.
     pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
         use postgres::fallible_iterator::FallibleIterator;
         if !self.is_told.get() {
@@ -268,7 +272,7 @@ impl Connection {
         }
         self.client.borrow_mut().with(|client| {
             let mut notifications = client.notifications();
-            let told = notifications.timeout_iter(limit).next()?.is_some();
+            let told = notifications.timeout_iter(TOLD).next()?.is_some();
             // One look serves all that came by now.
             while notifications.iter().next()?.is_some() {}
             drop(notifications);

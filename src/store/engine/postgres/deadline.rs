@@ -3,7 +3,7 @@
 //! A statement runs in the server, and whoever asked waits for its answer. So one thread of this process looks after all
 //! connections that have a deadline, and has the server cancel what runs too long.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::Duration;
 
 use postgres::{CancelToken, NoTls};
@@ -30,11 +30,27 @@ pub(super) struct Running(Arc<Watched>);
 impl Drop for Running {
     fn drop(&mut self) {
         self.0.state().is_running = false;
+        all().running -= 1;
     }
 }
 
-/// All connections with a deadline; the thread ends with the last one.
-static ALL: Mutex<Vec<Weak<Watched>>> = Mutex::new(Vec::new());
+/// All connections with a deadline.
+struct All {
+    watched: Vec<Weak<Watched>>,
+    /// How many of them run a statement.
+    running: usize,
+    /// Whether the thread sleeps until one does.
+    is_asleep: bool,
+}
+
+static ALL: Mutex<All> = Mutex::new(All { watched: Vec::new(), running: 0, is_asleep: false });
+
+/// Wakes the thread when a statement begins.
+static BEGUN: Condvar = Condvar::new();
+
+fn all() -> MutexGuard<'static, All> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Watched {
     /// Returns the watch of a connection that `token` cancels, which ends what runs when `has_passed` says so.
@@ -44,11 +60,9 @@ impl Watched {
         has_passed: Box<dyn FnMut() -> bool + Send>,
     ) -> Arc<Self> {
         let watched = Arc::new(Self { state: Mutex::new(State { is_running: false, token, has_passed }), tls });
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.push(Arc::downgrade(&watched));
-        if all.len() == 1 {
-            std::thread::spawn(look_after_all);
-        }
+        all().watched.push(Arc::downgrade(&watched));
+        static STARTED: Once = Once::new();
+        STARTED.call_once(|| drop(std::thread::spawn(look_after_all)));
         watched
     }
 
@@ -59,6 +73,11 @@ impl Watched {
     /// Says that a statement runs while what is returned lives.
     pub(super) fn running(self: &Arc<Self>) -> Running {
         self.state().is_running = true;
+        let mut all = all();
+        all.running += 1;
+        if std::mem::take(&mut all.is_asleep) {
+            BEGUN.notify_one();
+        }
         Running(Arc::clone(self))
     }
 
@@ -85,12 +104,13 @@ impl Watched {
 fn look_after_all() {
     loop {
         std::thread::sleep(LOOK);
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|watched| watched.strong_count() > 0);
-        if all.is_empty() {
-            return;
+        let mut all = all();
+        while all.running == 0 {
+            all.is_asleep = true;
+            all = BEGUN.wait(all).unwrap_or_else(PoisonError::into_inner);
         }
-        let alive: Vec<Arc<Watched>> = all.iter().filter_map(Weak::upgrade).collect();
+        all.watched.retain(|watched| watched.strong_count() > 0);
+        let alive: Vec<Arc<Watched>> = all.watched.iter().filter_map(Weak::upgrade).collect();
         drop(all);
         alive.iter().for_each(|watched| watched.look());
     }
