@@ -16,6 +16,7 @@ pub mod attributes;
 pub mod fetching;
 pub mod folder;
 pub mod folders;
+pub mod listings;
 
 /// The SHA-256 of some bytes.
 pub type Sha = [u8; 32];

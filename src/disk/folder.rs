@@ -80,21 +80,10 @@ impl Folder {
     /// # Errors
     /// As [`Folder::entry`].
     pub fn names(&self) -> Result<Vec<OsString>> {
-        let mut names: Vec<OsString> = self.list(Path::new(""))?.into_iter().map(|(name, _)| name).collect();
+        let names = system::names(&self.handle, &self.path);
+        let mut names = names.map_err(|error| failed("read", &self.path, error))?;
         names.sort_unstable();
         Ok(names)
-    }
-
-    /// Returns what is in the folder at `below` in this one, in no order; in this one itself where that is empty.
-    ///
-    /// # Errors
-    /// As [`Folder::entry`].
-    pub fn list(&self, below: &Path) -> Result<Vec<(OsString, Kind)>> {
-        let list = system::list(&self.handle, &self.path, below);
-        list.map_err(|error| match below.as_os_str().is_empty() {
-            true => failed("read", &self.path, error),
-            false => self.failed("read", below.as_os_str(), error),
-        })
     }
 
     /// Returns the bytes of the file `name`, which is no link and has at most `limit` bytes.

@@ -161,6 +161,11 @@ impl Store {
         first.unwrap_or_else(|| self.read(f))
     }
 
+    /// Has the connection that writes be opened meanwhile, for a write that comes after other work.
+    pub fn expect_write(&self) {
+        self.engine.expect_write();
+    }
+
     /// Runs `f` in one write transaction, begun IMMEDIATE; commits when it returns `Ok`, else changes nothing.
     /// When this returns `Ok`, the write is on the disk.
     ///

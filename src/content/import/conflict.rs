@@ -1,14 +1,23 @@
 //! Texts in which a merge of version control is not finished.
 
+use memchr::memmem;
+
 /// Why such a file is let be, said of it.
 pub const WHY: &str = "is unmerged: conflict markers of version control stand in it";
 
 /// As [`WHY`], of a file that git has no single version of, such as one that one side changed and the other deleted.
 pub const UNRESOLVED: &str = "is unmerged: git waits for one version of it (`git status` shows it)";
 
+/// What the first line of a conflict begins with.
+const OURS: &[u8] = b"<<<<<<< ";
+
 /// Whether lines of a text are the markers between which git, and what follows it, leaves both sides of a conflict. Where a fence
 /// stands right above them they are an example.
 pub fn is_in(text: &[u8]) -> bool {
+    // Nearly every text is done with here.
+    if memmem::find(text, OURS).is_none() {
+        return false;
+    }
     let mut sides = 0;
     let mut above: &[u8] = b"";
     let mut rest = text;
@@ -17,7 +26,7 @@ pub fn is_in(text: &[u8]) -> bool {
         let line = rest[..end].trim_ascii_end();
         rest = &rest[end..];
         sides = match sides {
-            _ if line.starts_with(b"<<<<<<< ") => usize::from(!is_fence(above)),
+            _ if line.starts_with(OURS) => usize::from(!is_fence(above)),
             1 if line == b"=======" => 2,
             2 if line.starts_with(b">>>>>>> ") => return true,
             sides => sides,

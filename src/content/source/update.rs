@@ -68,6 +68,10 @@ impl Operation for Update {
             Some(name) => Ok(vec![sources::get(db, project, name)?]),
             None => sources::list(db, project.id),
         })?;
+        if !self.dry_run {
+            // While git fetches.
+            context.store.expect_write();
+        }
         let mut reports = Vec::new();
         for row in &rows {
             let name = row.origin.name.clone();

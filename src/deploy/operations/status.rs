@@ -15,7 +15,7 @@ use crate::deploy::plan::overlooked;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::{self, Change, Drift, Op};
 use crate::deploy::source::{Choice, Site};
-use crate::disk::folder::{self, Folder};
+use crate::disk::folder;
 use crate::disk::{self, Sha};
 use crate::error::Result;
 use crate::hex;
@@ -226,16 +226,13 @@ fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
         if !walked.insert(real.clone()) {
             continue;
         }
-        let Ok(top) = Folder::top(&real) else { continue };
-        let mut folders = vec![PathBuf::new()];
-        while let Some(below) = folders.pop() {
-            let Ok(listing) = top.list(&below) else { continue };
-            let here = real.join(&below);
-            for (name, kind) in listing {
-                let path = here.join(&name);
-                if kind == folder::Kind::Folder {
-                    folders.push(below.join(&name));
-                } else if kind == folder::Kind::File && !is_known(&path, desired, prepared, &known) {
+        let mut folders = vec![real];
+        while let Some(folder) = folders.pop() {
+            for (name, kind) in prepared.listings.of(&folder).iter().flat_map(|listing| listing.iter()) {
+                let path = folder.join(name);
+                if *kind == folder::Kind::Folder {
+                    folders.push(path);
+                } else if *kind == folder::Kind::File && !is_known(&path, desired, prepared, &known) {
                     let actual = disk::look(&path)?.sha256().copied();
                     found.push(Item {
                         kind: Kind::Extra,

@@ -13,7 +13,7 @@ use crate::deploy::module::{Kind, Module};
 use crate::deploy::repo::Checkouts;
 use crate::deploy::source::{Choice, Composed, Site};
 use crate::deploy::targets::Target;
-use crate::disk;
+use crate::disk::{self, listings::Listings};
 use crate::error::Result;
 use crate::hex;
 use crate::op::Context;
@@ -37,6 +37,8 @@ pub struct Prepared {
     pub fingerprint: Option<disk::Sha>,
     /// The SHA-256 of all that an apply would do, in hex.
     pub hash: String,
+    /// The folders that were looked into for what is said beside the plan.
+    pub listings: Listings,
 }
 
 impl Prepared {
@@ -79,7 +81,7 @@ impl Prepared {
         let plan = compare::compare(context, db, &site, desired, &composed.broken)?;
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
-        Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash })
+        Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash, listings: Listings::default() })
     }
 
     /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).

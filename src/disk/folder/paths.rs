@@ -33,12 +33,8 @@ pub(super) fn entry(_: &Handle, folder: &Path, name: &OsStr) -> Result<Entry> {
     entry_at(&folder.join(name))
 }
 
-pub(super) fn list(_: &Handle, folder: &Path, below: &Path) -> Result<Vec<(OsString, Kind)>> {
-    let list = fs::read_dir(folder.join(below))?.map(|found| {
-        let found = found?;
-        Ok((found.file_name(), kind(found.file_type()?)))
-    });
-    list.collect()
+pub(super) fn names(_: &Handle, folder: &Path) -> Result<Vec<OsString>> {
+    fs::read_dir(folder)?.map(|found| Ok(found?.file_name())).collect()
 }
 
 pub(super) fn own_entry(_: &Handle, folder: &Path) -> Result<Entry> {

@@ -37,26 +37,17 @@ pub(super) fn entry(folder: &Handle, _: &Path, name: &OsStr) -> Result<Entry> {
     Ok(of(&rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-pub(super) fn list(folder: &Handle, path: &Path, below: &Path) -> Result<Vec<(OsString, Kind)>> {
-    let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
-    let mut list = Vec::new();
-    for found in rustix::fs::Dir::new(open_child(folder, path, below.as_os_str())?)? {
+pub(super) fn names(folder: &Handle, path: &Path) -> Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    // Opened again, since a handle has one place in its list for all who read it.
+    for found in rustix::fs::Dir::new(open_child(folder, path, OsStr::new("."))?)? {
         let found = found?;
         let name = found.file_name().to_bytes();
-        if matches!(name, b"." | b"..") {
-            continue;
+        if !matches!(name, b"." | b"..") {
+            names.push(OsString::from_vec(name.to_vec()));
         }
-        let name = OsString::from_vec(name.to_vec());
-        let kind = match found.file_type() {
-            // Some file systems do not say it here.
-            FileType::Unknown => {
-                entry(folder, path, below.join(&name).as_os_str()).map_or(Kind::Other, |entry| entry.kind)
-            }
-            known => kind(known),
-        };
-        list.push((name, kind));
     }
-    Ok(list)
+    Ok(names)
 }
 
 pub(super) fn own_entry(folder: &Handle, _: &Path) -> Result<Entry> {

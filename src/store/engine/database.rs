@@ -91,6 +91,15 @@ impl Engine {
         }
     }
 
+    /// See [`crate::store::Store::expect_write`].
+    pub(in crate::store) fn expect_write(&self) {
+        match self {
+            Self::Sqlite(database) => database.expect_write(),
+            // Its connections are opened as they are asked for.
+            Self::Postgres(_) => {}
+        }
+    }
+
     /// Returns what `f` returns with the connection that the database was opened with; `None` where a reader took it.
     pub(in crate::store) fn with_first<T>(&self, f: impl FnOnce(Link<'_>) -> T) -> Option<T> {
         match self {

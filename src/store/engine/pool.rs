@@ -44,13 +44,14 @@ where
     Error: From<M::Error>,
     M::Error: Send,
 {
-    /// Returns a pool of at most `size` connections, which `manager` opens when they are asked for.
-    pub(super) fn new(manager: M, size: u32) -> Self {
+    /// Returns a pool of at most `size` connections. `manager` begins to open `ready` of them at once, and the others when they are
+    /// asked for.
+    pub(super) fn new(manager: M, size: u32, ready: u32) -> Self {
         let failed = Failed(Arc::default());
         let opener = Arc::new(ScheduledThreadPool::new(1));
         let connections = r2d2::Pool::builder()
             .max_size(size)
-            .min_idle(Some(0))
+            .min_idle(Some(ready))
             .test_on_check_out(false)
             .error_handler(Box::new(Failed(Arc::clone(&failed.0))))
             .thread_pool(Arc::clone(&opener))

@@ -14,6 +14,7 @@ use crate::deploy::plan::{After, Change};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Reading, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
+use crate::disk::folder::Kind;
 use crate::disk::{self, RealFolders, Sha};
 use crate::error::Result;
 use crate::store::modules::Applies;
@@ -185,15 +186,15 @@ impl<'p> Files<'p> {
         }
         let mut folders = vec![top.clone()];
         while let Some(folder) = folders.pop() {
-            let Ok(listing) = std::fs::read_dir(&folder) else { continue };
-            for entry in listing.flatten() {
-                let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-                if kind.is_dir() || (links && kind.is_symlink() && folder == top && path.is_dir()) {
+            for (name, kind) in self.prepared.listings.of(&folder).iter().flat_map(|listing| listing.iter()) {
+                let path = folder.join(name);
+                if *kind == Kind::Folder || (links && *kind == Kind::Link && folder == top && path.is_dir()) {
                     folders.push(path);
                     continue;
                 }
-                let is_counted = self.when == When::After && outputs.contains_key(path.as_os_str());
-                if kind.is_file() && is_wanted(&path) && !is_counted && !self.changes.contains_key(path.as_path()) {
+                let is_counted = || self.when == When::After && outputs.contains_key(path.as_os_str());
+                let is_file = *kind == Kind::File && is_wanted(&path);
+                if is_file && !is_counted() && !self.changes.contains_key(path.as_path()) {
                     found.push(path);
                 }
             }
@@ -231,6 +232,17 @@ impl<'p> Files<'p> {
             Some(output) => Some(Cow::Borrowed(&*output.bytes)),
             None => self.text(path),
         }
+    }
+
+    /// As [`Files::content`], of a file at `path` in a folder that was perhaps listed: then most are known not to be there.
+    pub(super) fn content_in(&self, folder: &Path, path: &str) -> Option<Cow<'p, [u8]>> {
+        let (first, file) = (path.split('/').next().unwrap_or(path), folder.join(path));
+        let is_written =
+            self.changes.contains_key(file.as_path()) || self.prepared.plan.desired.output(&file).is_some();
+        if !is_written && self.prepared.listings.lacks(folder, first) {
+            return None;
+        }
+        self.content(&file)
     }
 
     /// The bytes of a text that count.

@@ -98,7 +98,7 @@ impl Files<'_> {
         let is_hidden = match reading.manual {
             Some(Manual::Key) => main.manual,
             Some(Manual::OpenaiYaml) => {
-                self.content(&own.join(OPENAI_YAML)).is_some_and(|policy| !skill::is_allowed_unasked(&policy))
+                self.content_in(own, OPENAI_YAML).is_some_and(|policy| !skill::is_allowed_unasked(&policy))
             }
             Some(Manual::Nothing) | None => false,
         };

@@ -84,7 +84,7 @@ impl Database {
     }
 
     fn pool<'p>(&self, pool: &'p OnceLock<Pool<Manager>>) -> &'p Pool<Manager> {
-        pool.get_or_init(|| Pool::new(Manager(self.connector.clone()), self.connector.address.connections))
+        pool.get_or_init(|| Pool::new(Manager(self.connector.clone()), self.connector.address.connections, 0))
     }
 
     /// Returns a connection of its own.

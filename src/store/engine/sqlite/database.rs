@@ -82,12 +82,24 @@ impl Database {
         }
         self.notice_replacement();
         self.check_in_place()?;
-        self.writer.get_or_init(|| self.pool(1, false)).get(BUSY_TIMEOUT * 2)
+        self.writer().get(BUSY_TIMEOUT * 2)
+    }
+
+    /// Begins to open the connection that writes.
+    pub(in crate::store) fn expect_write(&self) {
+        if self.access == Access::Writable {
+            self.writer();
+        }
+    }
+
+    fn writer(&self) -> &Pool<Manager> {
+        self.writer.get_or_init(|| self.pool(1, false))
     }
 
     /// Returns a pool, which begins with the connection that the file was checked with.
     fn pool(&self, size: u32, query_only: bool) -> Pool<Manager> {
-        Pool::new(Manager::new(&self.path, self.access, self.take_first(), query_only), size)
+        let manager = Manager::new(&self.path, self.access, self.take_first(), query_only);
+        Pool::new(manager, size, u32::from(!query_only))
     }
 
     /// Returns what `f` returns with the connection that the file was checked with; `None` where it was taken.
