@@ -83,6 +83,21 @@ fn d04_a_deploy_that_fails_in_the_middle_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_file_where_a_folder_shall_be_is_told_by_the_plan() {
+    let place = Place::with_project();
+    let file = place.root().join(".cursor");
+    std::fs::write(&file, "the user's\n").expect("a file");
+    let before = place.tree();
+    for command in [&["plan"][..], &["deploy", "--apply", "--yes"]] {
+        let error = place.refused(command, "E_IO_INVALID_PATH");
+        assert!(word(&error["message"]).contains("/.cursor` is no folder, and `"), "{error:#}");
+    }
+    assert_eq!(place.tree(), before);
+    std::fs::remove_file(&file).expect("a file");
+    place.deploy(&[]);
+}
+
+#[test]
 fn d05_what_a_user_changed_is_neither_overwritten_nor_deleted_without_adopt() {
     let place = Place::with_project();
     place.deploy(&[]);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Http, Request, Scratch, eventually, http};
 
 /// Enough to be noticed at work.
-const COMMANDS: usize = 5000;
+const COMMANDS: usize = 2000;
 
 /// A project of many commands, one rule, and a folder they are deployed to.
 struct Ground {

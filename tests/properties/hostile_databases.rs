@@ -328,7 +328,7 @@ fn hostile_objects_stop_no_command() {
             0 => format!("CREATE TRIGGER t AFTER INSERT ON {table} BEGIN DELETE FROM prompt; END"),
             1 => format!("CREATE VIEW v AS {endless}"),
             2 => format!("ALTER TABLE {table} RENAME TO was; CREATE VIEW {table} AS {endless}"),
-            3 => format!("CREATE INDEX i ON {table} (zeroblob(900000000))"),
+            3 => format!("CREATE INDEX i ON {table} (zeroblob(9000000))"),
             4 => "CREATE VIRTUAL TABLE _litestream_x USING fts5 (a)".to_owned(),
             _ => format!("CREATE TABLE t (a CHECK (a IN (SELECT 1))); DROP TABLE IF EXISTS {table}"),
         };

@@ -333,7 +333,7 @@ fn has_canary(bytes: &[u8]) -> bool {
 
 #[test]
 fn hostile_config_repos_give_an_answer_and_nothing_of_what_lies_outside() {
-    let mut cases = Cases::new("hostile config repos", 40);
+    let mut cases = Cases::new("hostile config repos", 16);
     let ground = Ground::new();
     let outside = ground.scratch.path().join("outside");
     for name in ["secret", "AGENTS.md", "SKILL.md", "m0.md", "new.md", "skill/SKILL.md", ".git/config"] {

@@ -4,13 +4,16 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 
 use postgres::SimpleQueryMessage::{CommandComplete, Row};
 
 use super::{folder, is_root, skipped};
 
-/// An empty database on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`; gone when dropped.
+/// The database that those of tests are copies of: to make the tables takes longer than most tests do.
+const MADE: &str = "made";
+
+/// A database without content on the server that `MCPKG_TEST_POSTGRES` names, as `postgres://USER@HOST:PORT`; gone when dropped.
 pub struct Database {
     server: String,
     name: String,
@@ -20,9 +23,14 @@ impl Database {
     /// Makes one; `None` where no server is named.
     pub fn create() -> Option<Self> {
         let server = std::env::var("MCPKG_TEST_POSTGRES").ok()?;
-        let database = Self { server, name: format!("t{}", uuid::Uuid::new_v4().simple()) };
-        database.tell(&format!("CREATE DATABASE {}", database.name));
-        Some(database)
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            run(&server, "postgres", &format!("CREATE DATABASE {MADE}"));
+            drop(mcpkg::store::Store::open(Path::new(&format!("{server}/{MADE}"))).expect("the tables are made"));
+        });
+        let name = format!("t{}", uuid::Uuid::new_v4().simple());
+        run(&server, "postgres", &format!("CREATE DATABASE {name} TEMPLATE {MADE}"));
+        Some(Self { server, name })
     }
 
     /// What `--db` names it by.
@@ -32,36 +40,31 @@ impl Database {
 
     /// Runs a statement in the database, and returns how many rows it changed.
     pub fn change(&self, sql: &str) -> u64 {
-        let answers = self.run(&self.name, &format!("SET search_path = mcpkg; {sql}"));
+        let answers = run(&self.server, &self.name, &format!("SET search_path = mcpkg; {sql}"));
         answers.iter().map(|answer| if let CommandComplete(rows) = answer { *rows } else { 0 }).sum()
     }
 
     /// Returns the first column of a query's rows.
     pub fn column(&self, sql: &str) -> Vec<String> {
-        let answers = self.run(&self.name, &format!("SET search_path = mcpkg; {sql}"));
+        let answers = run(&self.server, &self.name, &format!("SET search_path = mcpkg; {sql}"));
         let rows = answers.iter().filter_map(|answer| if let Row(row) = answer { row.get(0) } else { None });
         rows.map(str::to_owned).collect()
     }
+}
 
-    /// Runs a statement on the server's own database.
-    fn tell(&self, sql: &str) {
-        self.run("postgres", sql);
-    }
-
-    /// On a thread of its own, since the client may not be used within a runtime.
-    fn run(&self, database: &str, sql: &str) -> Vec<postgres::SimpleQueryMessage> {
-        let (address, sql) = (format!("{}/{database}", self.server), sql.to_owned());
-        let told = std::thread::spawn(move || {
-            let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
-            client.simple_query(&sql).expect("the server does it")
-        });
-        told.join().expect("the server is told")
-    }
+/// Runs a statement in a database of a server; on a thread of its own, since the client may not be used within a runtime.
+fn run(server: &str, database: &str, sql: &str) -> Vec<postgres::SimpleQueryMessage> {
+    let (address, sql) = (format!("{server}/{database}"), sql.to_owned());
+    let told = std::thread::spawn(move || {
+        let mut client = postgres::Client::connect(&address, postgres::NoTls).expect("the server");
+        client.simple_query(&sql).expect("the server does it")
+    });
+    told.join().expect("the server is told")
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        self.tell(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+        run(&self.server, "postgres", &format!("DROP DATABASE {} WITH (FORCE)", self.name));
     }
 }
 

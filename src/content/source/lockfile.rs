@@ -13,6 +13,7 @@ use crate::content::names;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::hex;
+use crate::plural;
 use crate::store::sources::{Choice, ItemRow, Kind, Origin};
 
 /// The name of the file unless another is given.
@@ -198,11 +199,7 @@ impl Locked {
         if faults.is_empty() {
             return Ok(());
         }
-        let more = faults.len().saturating_sub(NAMED);
-        let mut told = faults.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        if more > 0 {
-            told.push_str(&format!(" and {more} more"));
-        }
+        let told = plural::first(&faults, NAMED);
         let why = format!("The source '{}' is not what was locked; nothing was installed: {told}", self.name);
         Err(changed(why).with_details(serde_json::json!({ "source": self.name, "faults": faults })))
     }

@@ -117,13 +117,13 @@ impl Offer {
             let names = names(&contents.items, word);
             if !names.is_empty() {
                 let what = plural_of(names.len(), noun);
-                rows.push(vec![what, names.len().to_string(), some(names.into_iter())]);
+                rows.push(vec![what, names.len().to_string(), plural::first(names, NAMED)]);
             }
         }
         let programs = programs(&contents.items);
         let mut row = |what: &str, paths: Vec<&str>| {
             if !paths.is_empty() {
-                rows.push(vec![what.to_owned(), paths.len().to_string(), some(paths.into_iter().map(str::to_owned))]);
+                rows.push(vec![what.to_owned(), paths.len().to_string(), plural::first(paths, NAMED)]);
             }
         };
         row("programs and scripts among them", programs);
@@ -138,7 +138,11 @@ impl Offer {
         }
         if !self.clashes.is_empty() {
             let names = self.clashes.iter().map(|(at, _)| contents.items[*at].item.entry.name.clone());
-            rows.push(vec!["names that are taken".to_owned(), self.clashes.len().to_string(), some(names)]);
+            rows.push(vec![
+                "names that are taken".to_owned(),
+                self.clashes.len().to_string(),
+                plural::first(names, NAMED),
+            ]);
         }
         let empty = "It holds nothing to add".to_owned();
         let heading = format!("{} brings, and nothing of it is run:", described(origin));
@@ -236,12 +240,6 @@ fn programs(items: &[Taken]) -> Vec<&str> {
         taken.executable || ending.is_some_and(|ending| SCRIPTS.contains(&ending))
     };
     items.iter().filter(is_script).map(|taken| taken.path.as_str()).collect()
-}
-
-fn some(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    let told = names.take(NAMED).collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{told} and {more} more") } else { told }
 }
 
 /// Returns a source as a sentence begins with it.

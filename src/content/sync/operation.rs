@@ -52,8 +52,8 @@ impl Operation for Sync {
         the last sync, the other gets; where both changed an item, their changes are merged line by \
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
-        1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), links, files with \
-        conflict markers, and what is no item are let be. To share a project, \
+        1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), links, files that git has not \
+        merged or that hold conflict markers, and what is no item are let be. To share a project, \
         commit the folder, and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",

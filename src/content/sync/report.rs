@@ -154,9 +154,8 @@ fn row(step: &Step, look: &Look) -> Option<[String; 4]> {
 
 /// Says of files that no item can be made of, since it would not come back under their names.
 fn unnamed(names: &[String]) -> Option<String> {
-    let (first, rest) = names.split_first()?;
-    let others = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    Some(format!("`{first}`{others} cannot be synced, since not every disk takes the name; rename it"))
+    let named = plural::first(names.iter().map(|name| format!("`{name}`")), 1);
+    (!names.is_empty()).then(|| format!("{named} cannot be synced, since not every disk takes the name; rename it"))
 }
 
 fn switched_off(name: &str) -> String {

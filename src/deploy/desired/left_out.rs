@@ -6,6 +6,7 @@ use crate::content::formats;
 use crate::deploy::project::Broken;
 use crate::deploy::targets::Target;
 use crate::mcp_servers::loss::Unsayable;
+use crate::plural;
 
 /// A module that is meant for a target and is not written for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,8 +182,7 @@ fn told(reason: Reason, targets: &[&str], ids: &[&str]) -> Vec<String> {
 
 /// Returns the first of many modules by name, and how many others there are.
 pub(super) fn some(ids: &[&str]) -> String {
-    let named = ids.iter().take(NAMED).map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
-    format!("{named} and {} more", ids.len().saturating_sub(NAMED))
+    plural::first(ids.iter().map(|id| format!("'{id}'")), NAMED)
 }
 
 #[cfg(test)]

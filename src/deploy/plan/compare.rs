@@ -1,6 +1,7 @@
 //! From the disk and what shall stand there to a plan.
 
 use std::collections::{BTreeMap, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +29,8 @@ const TOLD_EACH: u64 = 64;
 /// Compares what shall stand on disk with what stands there. What is deployed of a `broken` module stays.
 ///
 /// # Errors
-/// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder is in the way; `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
+/// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder stands in the way of a file, or a file in that of a folder;
+/// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`,
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn compare(context: &Context, db: &Db<'_>, site: &Site, mut desired: Desired, broken: &[Broken]) -> Result<Plan> {
     let place = deploys::place(db, &site.place)?;
@@ -119,6 +121,9 @@ impl Comparing<'_> {
         let path = output.path.as_path();
         let row = self.rows.get(path.to_string_lossy().as_ref());
         let Some(metadata) = disk::metadata(path)? else {
+            if let Some(file) = file_above(path) {
+                return Err(no_folder(file, path));
+            }
             let mode = disk::executable(disk::FILE, output.executable);
             let after = match output.form {
                 Form::Servers => After::file(entries::put_in(output, b"")?, mode),
@@ -388,6 +393,20 @@ fn image_of(found: &Found) -> Image {
         Found::Link(text) => Image::Link(text.clone()),
         Found::Absent | Found::Other => Image::Absent,
     }
+}
+
+/// Returns what stands where a folder above `path` shall be, and is none.
+fn file_above(path: &Path) -> Option<&Path> {
+    let error = path.symlink_metadata().err()?;
+    let is_there = |above: &&Path| above.symlink_metadata().is_ok();
+    (error.kind() == ErrorKind::NotADirectory).then(|| path.ancestors().find(is_there))?
+}
+
+fn no_folder(file: &Path, path: &Path) -> Error {
+    let why = format!("`{}` is no folder, and `{}` shall stand in it", file.display(), path.display());
+    Error::new(Code::InvalidPath, why)
+        .with_details(json!({ "path": file.display().to_string(), "path_posix": disk::posix(file) }))
+        .hint("move it away")
 }
 
 fn in_the_way(path: &Path) -> Error {

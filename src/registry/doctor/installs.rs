@@ -1,6 +1,6 @@
 //! Installed tools: those that were taken back, have newer versions, or are not trusted.
 
-use super::look::{Depth, named};
+use super::look::Depth;
 use crate::error::Result;
 use crate::op::{Context, Finding, Health};
 use crate::plural;
@@ -39,7 +39,7 @@ pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
     let mut tell = |health, found: Vec<String>, what: &str, action: &str| {
         if !found.is_empty() {
             let counted = plural::count(found.len(), "installed tool");
-            let what = format!("{counted} {what}: {}", named(found.iter().map(String::as_str)));
+            let what = format!("{counted} {what}: {}", plural::first(&found, 3));
             findings.push(Finding::new(AREA, health, what).action(action));
         }
     };

@@ -1,6 +1,6 @@
 //! Stored archives: whether each is what its digest and its row say.
 
-use super::look::{Depth, named};
+use super::look::Depth;
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Finding, Health};
 use crate::registry::package::archive;
@@ -43,7 +43,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
 fn broken(row: &PackageRow, error: &Error) -> Finding {
     let reference = format!("{}@{}", row.release.name, row.release.version);
     let what = format!("{reference} of '{}' is broken: {}", row.release.registry, error.message());
-    let again = named([&*format!("mcpkg tool uninstall {reference}"), "mcpkg tool prune", "install it again"]);
+    let again = format!("mcpkg tool uninstall {reference}, mcpkg tool prune, install it again");
     Finding::new(AREA, Health::Problem, what).action(format!("mcpkg restore FILE; or {again}"))
 }
 

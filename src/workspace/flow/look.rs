@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
 use crate::git::status::{self, Extra, State};
 use crate::git::{self, Git};
+use crate::plural;
 use crate::shell::quote;
 use crate::workspace::carry;
 use crate::workspace::manifest::Repo;
@@ -216,12 +217,10 @@ fn stash(mut states: impl Iterator<Item = State> + Clone) -> &'static str {
 }
 
 fn dirty(repo: &Repo, worktree: &Path, paths: &[String], stash: &str) -> Error {
-    let shown = paths.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
-    let more = if paths.len() > 10 { format!(" and {} more", paths.len() - 10) } else { String::new() };
-    Error::new(
-        Code::FlowDirty,
-        format!("{}: `{}` has what is not committed: {shown}{more}", repo.name, worktree.display()),
-    )
-    .with_details(serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string(), "paths": paths }))
-    .hint(format!("commit it, or put it aside with `{stash}`"))
+    let shown = plural::first(paths, 10);
+    Error::new(Code::FlowDirty, format!("{}: `{}` has what is not committed: {shown}", repo.name, worktree.display()))
+        .with_details(
+            serde_json::json!({ "repo": repo.name, "worktree": worktree.display().to_string(), "paths": paths }),
+        )
+        .hint(format!("commit it, or put it aside with `{stash}`"))
 }

@@ -12,7 +12,7 @@ mod servers;
 mod skills;
 mod subagents;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::builder::Builder;
 use super::output::Desired;
@@ -20,6 +20,10 @@ use crate::deploy::module::Module;
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::{Layout, Target, TargetConfig};
 use crate::error::Result;
+use crate::plural;
+
+/// The modules of a kind without a place that are named.
+const NAMED: usize = 3;
 
 /// Returns the files that the modules become for the targets `selected`. All that are configured take part, so that a
 /// choice of targets never moves a text from one file to another. `present` are the targets that files stand for, those
@@ -55,7 +59,8 @@ pub fn desired(
     Ok(desired)
 }
 
-/// Adds a warning for each module that is meant for a target and has no place there.
+/// Adds a warning for each module that is meant for a target and has no place there, and one for those of a kind that none has a
+/// place for.
 fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[TargetConfig], selected: &[Target]) {
     let mut placed = HashSet::new();
     for output in desired.outputs.values() {
@@ -65,6 +70,7 @@ fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[Target
     }
     placed.extend(desired.left_out.iter().map(|left_out| (left_out.module_id.as_str(), left_out.target)));
     let mut warnings = Vec::new();
+    let mut nowhere: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for module in modules {
         let (id, kind) = (module.id.as_str(), module.kind.word());
         for target in module.targets.iter().filter(|target| selected.contains(target)) {
@@ -73,8 +79,16 @@ fn warn_of_unplaced(desired: &mut Desired, modules: &[Module], configs: &[Target
             }
         }
         if module.targets.is_empty() && !selected.iter().any(|target| placed.contains(&(id, *target))) {
-            warnings.push(format!("module '{id}' ({kind}) has no place in any of the targets"));
+            nowhere.entry(kind).or_default().push(id);
         }
     }
+    let nowhere = nowhere.into_iter().map(|(kind, ids)| match ids.as_slice() {
+        [id] => format!("module '{id}' ({kind}) has no place in any of the targets"),
+        ids => {
+            let named = plural::first(ids.iter().map(|id| format!("'{id}'")), NAMED);
+            format!("{} modules ({kind}) have no place in any of the targets: {named}", ids.len())
+        }
+    });
+    warnings.extend(nowhere);
     desired.warnings.extend(warnings);
 }
