@@ -1,6 +1,7 @@
 //! What was deployed is imported as what it was made of: into the project itself nothing new comes, and a fresh project
 //! has each thing once.
 
+use crate::support::cases;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcpkg::deploy::targets::Target;
@@ -206,7 +207,7 @@ fn instructions_for_two_agents_are_imported_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_was_deployed_is_imported_as_what_it_was_made_of(wanted in wanted()) {

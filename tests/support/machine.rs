@@ -99,9 +99,14 @@ impl Drop for Mount {
 }
 
 /// Every how many steps a sweep kills what it sweeps: at each one with `MCPKG_KILLS=all`, as `.ci/full` has it, else at every
-/// third, since a sweep of all of them takes minutes.
+/// fifth, since sweeps of all of them take half an hour.
 pub fn kill_stride() -> usize {
-    if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 3 }
+    if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 5 }
+}
+
+/// Of how many random cases a property is shown: as many as `PROPTEST_CASES` says, else `usual`.
+pub fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
 }
 
 /// Random numbers that a seed repeats (splitmix64).

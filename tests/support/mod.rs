@@ -19,7 +19,9 @@ pub use client::{CAPABILITIES, Client, LEGACY, Wait, modern_meta};
 pub use folder::folder;
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
-pub use machine::{Mount, Random, finds, free_space, is_root, kill_stride, memory, reset_peak, signal, sockets, tool};
+pub use machine::{
+    Mount, Random, cases, finds, free_space, is_root, kill_stride, memory, reset_peak, signal, sockets, tool,
+};
 pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;
 pub use scratch::{BINARY, Ran, Scratch};

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::imported::{FILE, Files, Stream};
 use super::shop::{REPOS, Shop};
-use crate::support::{Client, Random};
+use crate::support::{Client, Random, cases};
 
 const BRANCHES: [&str; 9] = [
     "develop",
@@ -233,7 +233,7 @@ fn check(random: &mut Random, round: usize) {
 
 #[test]
 fn what_is_read_of_random_workspaces_is_what_a_script_of_git_says() {
-    let count = std::env::var("PROPTEST_CASES").ok().and_then(|count| count.parse().ok()).unwrap_or(12);
+    let count = cases(12);
     let mut random = Random::new();
     (0..count).for_each(|round| check(&mut random, round));
     eprintln!("{count} random workspaces compared");

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::imported::{FILE, Files, LINK, PROGRAM, Stream};
 use super::shop::{REPOS, Shop};
-use crate::support::Tree;
+use crate::support::{Tree, cases};
 
 /// Paths that a commit may have: some are folders of others, so that files and folders take each other's place.
 const PATHS: [&[u8]; 13] = [
@@ -468,7 +468,7 @@ fn check(case: &Case) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(12),
+        cases: cases(12),
         max_shrink_iters: 60,
         failure_persistence: None,
         ..ProptestConfig::default()

@@ -1,5 +1,6 @@
 //! A deploy of MCP servers, imported again, is the same servers; and a rollback leaves every file as it was.
 
+use crate::support::cases;
 use mcpkg::mcp_servers::dialect::Dialect;
 use mcpkg::store::servers::{self, Definition, Origin, Part, Text, Transport};
 
@@ -62,7 +63,7 @@ fn all(context: &Context) -> Vec<Bare> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(48), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a38_what_is_deployed_is_imported_as_the_same_servers(
