@@ -60,5 +60,5 @@ pub fn operations() -> impl Iterator<Item = &'static Entry> {
 
 /// Every resource of every domain. Reading, listing, completion and subscriptions walk it.
 pub fn resources() -> impl Iterator<Item = &'static Resource> {
-    DOMAINS.iter().flat_map(|domain| domain.resources)
+    DOMAINS.iter().flat_map(|domain| domain.resources).copied().flatten()
 }

@@ -230,8 +230,8 @@ mod tests {
 
     #[test]
     fn each_agent_takes_the_key_from_the_environment_in_its_own_words() {
-        for name in agents::names().filter(|name| *name != "claude-desktop") {
-            let entry = url(name).to_string();
+        for agent in agents::ALL.iter().filter(|agent| matches!(agent.url, Url::Entry { .. })) {
+            let entry = url(agent.name).to_string();
             assert!(entry.contains("MCPKG_KEY"), "{entry}");
         }
         assert_eq!(url("codex")["bearer_token_env_var"], "MCPKG_KEY");

@@ -72,7 +72,7 @@ pub const DOMAIN: Domain = Domain {
         ("agent-file", "Show and remove hooks, permissions and ignore files, each kept for one agent"),
         ("source", "Add content of repositories and folders, and keep it current"),
     ],
-    resources: &[resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE],
+    resources: &[resource::RESOURCES, skills::RESOURCES],
     health: health::health,
     ..Domain::EMPTY
 };

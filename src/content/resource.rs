@@ -11,8 +11,11 @@ use crate::store::{projects, prompts, validators};
 const MARKDOWN: Option<&str> = Some("text/markdown");
 const JSON: Option<&str> = Some("application/json");
 
+/// The resources, in documentation order.
+pub(super) const RESOURCES: &[Resource] = &[PROMPT, RESOURCE, HISTORY];
+
 /// A prompt's text.
-pub(super) const PROMPT: Resource = Resource {
+const PROMPT: Resource = Resource {
     uri: "mcpkg://prompt/{name}",
     name: "prompt",
     title: "Prompt",
@@ -36,7 +39,7 @@ pub(super) const PROMPT: Resource = Resource {
 };
 
 /// A resource, by its name.
-pub(super) const RESOURCE: Resource = Resource {
+const RESOURCE: Resource = Resource {
     uri: "mcpkg://resource/{name}",
     name: "resource",
     title: "Resource",
@@ -60,7 +63,7 @@ pub(super) const RESOURCE: Resource = Resource {
 };
 
 /// The newest revisions of an item.
-pub(super) const HISTORY: Resource = Resource {
+const HISTORY: Resource = Resource {
     uri: "mcpkg://history/{kind}/{name}",
     name: "history",
     title: "History",

@@ -28,7 +28,7 @@ pub const DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
     commands: &[("limit", "Say how much of the tables that grow stays")],
-    resources: &[resource::EVENTS],
+    resources: &[resource::RESOURCES],
     growing: &[events_table::GROWING, tasks::GROWING],
     health: health::health,
     ..Domain::EMPTY

@@ -5,9 +5,12 @@ use serde_json::Map;
 use crate::op::{PAGE, Resource, Shown, Validator, newest};
 use crate::store::{events, projects};
 
+/// The resources, in documentation order.
+pub(super) const RESOURCES: &[Resource] = &[EVENTS];
+
 /// The newest changes in the project. It stands among the templates though it has no variable: resources/list names what
 /// the user stored and nothing else (contract 001).
-pub(super) const EVENTS: Resource = Resource {
+const EVENTS: Resource = Resource {
     uri: "mcpkg://events",
     name: "events",
     title: "Events",

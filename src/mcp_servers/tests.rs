@@ -94,7 +94,7 @@ fn a38_what_an_agent_says_it_says_again() {
         };
         assert_eq!(dialect.as_read(&stdio, true).as_ref(), Some(&stdio), "{}", dialect.agent);
         let remote = Definition::remote(Transport::Http, Text::plain("https://a/mcp"));
-        if dialect.agent != "claude_desktop" {
+        if dialect.speaks.contains(&Transport::Http) {
             assert_eq!(dialect.as_read(&remote, true).as_ref(), Some(&remote), "{}", dialect.agent);
         }
     }

@@ -18,8 +18,8 @@ pub struct Domain {
     pub groups: &'static [Group],
     /// The words before its commands, such as `prompt` or `flow feature`, and what each is about.
     pub commands: &'static [(&'static str, &'static str)],
-    /// Its resources.
-    pub resources: &'static [Resource],
+    /// Its tables of resources, in documentation order.
+    pub resources: &'static [&'static [Resource]],
     /// Watches what its live resources are made of, where it has some: rings when one of them may answer something else.
     pub watch: Option<Watch>,
     /// Its tools that are data, where it has some.

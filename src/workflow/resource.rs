@@ -8,8 +8,11 @@ use super::source::{Commands, Resolved};
 use crate::error::Result;
 use crate::op::{Context, Live, Resource, Shown, Values};
 
+/// The resources, in documentation order.
+pub const RESOURCES: &[Resource] = &[COMMAND];
+
 /// The spec of a command, for whoever may reach it.
-pub const COMMAND: Resource = Resource {
+const COMMAND: Resource = Resource {
     uri: "mcpkg://command/{id}",
     name: "command",
     title: "Command",

@@ -71,7 +71,7 @@ pub const DOMAIN: Domain = Domain {
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
     }],
-    resources: resources::RESOURCES,
+    resources: &[resources::RESOURCES],
     watch: Some(watch::watch),
     growing: &[flow_runs::GROWING, builds::GROWING],
     recover: journal::recover,

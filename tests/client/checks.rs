@@ -24,7 +24,7 @@ fn scripted(ground: &Ground, agent: &str, script: &str) {
     if case.is_toml() {
         case.put(ground, format!("[mcp_servers.mcpkg]\ncommand = {program}\nargs = {args}\n"));
     } else {
-        case.put(ground, format!(r#"{{"{}":{{"mcpkg":{{"command":{program},"args":{args}}}}}}}"#, case.key()));
+        case.put(ground, format!(r#"{{"{}":{{"mcpkg":{{"command":{program},"args":{args}}}}}}}"#, case.key));
     }
 }
 

@@ -12,17 +12,17 @@ use serde_json::Value;
 
 use crate::support::{BINARY, Ground, Ran};
 
-/// The agents with the user's file and the project's.
-const FILES: [(&str, &str, Option<&str>); 9] = [
-    ("claude-code", ".claude.json", Some(".mcp.json")),
-    ("claude-desktop", ".config/Claude/claude_desktop_config.json", None),
-    ("codex", ".codex/config.toml", Some(".codex/config.toml")),
-    ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json")),
-    ("vscode", ".config/Code/User/mcp.json", Some(".vscode/mcp.json")),
-    ("windsurf", ".codeium/windsurf/mcp_config.json", None),
-    ("gemini", ".gemini/settings.json", Some(".gemini/settings.json")),
-    ("copilot", ".copilot/mcp-config.json", Some(".github/mcp.json")),
-    ("opencode", ".config/opencode/opencode.json", Some("opencode.json")),
+/// The agents with the user's file, the project's, and the key that holds the servers.
+const FILES: [(&str, &str, Option<&str>, &str); 9] = [
+    ("claude-code", ".claude.json", Some(".mcp.json"), "mcpServers"),
+    ("claude-desktop", ".config/Claude/claude_desktop_config.json", None, "mcpServers"),
+    ("codex", ".codex/config.toml", Some(".codex/config.toml"), "mcp_servers"),
+    ("cursor", ".cursor/mcp.json", Some(".cursor/mcp.json"), "mcpServers"),
+    ("vscode", ".config/Code/User/mcp.json", Some(".vscode/mcp.json"), "servers"),
+    ("windsurf", ".codeium/windsurf/mcp_config.json", None, "mcpServers"),
+    ("gemini", ".gemini/settings.json", Some(".gemini/settings.json"), "mcpServers"),
+    ("copilot", ".copilot/mcp-config.json", Some(".github/mcp.json"), "mcpServers"),
+    ("opencode", ".config/opencode/opencode.json", Some("opencode.json"), "mcp"),
 ];
 
 /// An agent with one of its files.
@@ -31,13 +31,16 @@ struct Case {
     scope: &'static str,
     /// Below the ground.
     file: String,
+    /// The key that holds the servers.
+    key: &'static str,
 }
 
 fn cases() -> Vec<Case> {
-    let user = FILES.iter().map(|(agent, file, _)| Case { agent, scope: "user", file: format!("home/{file}") });
-    let project = FILES
-        .iter()
-        .filter_map(|(agent, _, file)| Some(Case { agent, scope: "project", file: format!("root/{}", (*file)?) }));
+    let user =
+        FILES.iter().map(|(agent, file, _, key)| Case { agent, scope: "user", file: format!("home/{file}"), key });
+    let project = FILES.iter().filter_map(|(agent, _, file, key)| {
+        Some(Case { agent, scope: "project", file: format!("root/{}", (*file)?), key })
+    });
     user.chain(project).collect()
 }
 
@@ -52,16 +55,6 @@ impl Case {
 
     fn is_toml(&self) -> bool {
         self.agent == "codex"
-    }
-
-    /// The key that holds the servers.
-    fn key(&self) -> &'static str {
-        match self.agent {
-            "vscode" => "servers",
-            "opencode" => "mcp",
-            "codex" => "mcp_servers",
-            _ => "mcpServers",
-        }
     }
 }
 

@@ -44,7 +44,7 @@ fn somebody_elses_entry_is_not_taken_without_a_yes() {
         let before = if case.is_toml() {
             "[mcp_servers.mcpkg] # not yours\ncommand = 'npx'\nargs = ['other']\n".to_owned()
         } else {
-            format!("{{ \"{}\": {{ \"mcpkg\": {{ \"command\": \"npx\", \"args\": [\"other\"] }} }} }}", case.key())
+            format!("{{ \"{}\": {{ \"mcpkg\": {{ \"command\": \"npx\", \"args\": [\"other\"] }} }} }}", case.key)
         };
         let path = case.put(&ground, &before);
         for verb in ["add", "remove"] {

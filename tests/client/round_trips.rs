@@ -50,7 +50,7 @@ fn toml_files() -> Vec<(&'static str, String)> {
 fn every_agents_file_comes_back_to_the_byte() {
     for case in cases() {
         let ground = Ground::new();
-        let files = if case.is_toml() { toml_files() } else { json_files(case.key()) };
+        let files = if case.is_toml() { toml_files() } else { json_files(case.key) };
         for (what, before) in files {
             let what = format!("{} {} {what}", case.agent, case.scope);
             let path = case.put(&ground, &before);
@@ -105,7 +105,7 @@ fn a_dry_run_makes_nothing_not_even_the_database() {
 #[test]
 fn what_others_wrote_meanwhile_stays() {
     let ground = Ground::new();
-    let cursor = Case { agent: "cursor", scope: "user", file: "home/.cursor/mcp.json".to_owned() };
+    let cursor = Case { agent: "cursor", scope: "user", file: "home/.cursor/mcp.json".to_owned(), key: "mcpServers" };
     let path = cursor.put(&ground, "{\n  \"mcpServers\": {\n    \"a\": { \"command\": \"x\" }\n  }\n}\n");
     ok(&ground, &["add", "cursor"]);
     let text = std::fs::read_to_string(&path).expect("a file");

@@ -176,12 +176,14 @@ fn docs_of_the_targets_are_current() {
             .map_or_else(|| "none".to_owned(), |file| format!("`~/{}/{file}`{moved}", facts.own_folder));
         writeln!(page, "\n## {} (`{}`)\n\n| what | project | user |\n| --- | --- | --- |", facts.title, facts.name)
             .expect("text");
-        let dialect = Dialect::of(facts.name).expect("a form of MCP servers");
-        let below = dialect.project.map_or_else(|| "left out".to_owned(), |file| format!("`{file}`"));
-        let hidden = dialect.hidden_by.map_or(String::new(), |file| format!("; not read beside `{file}`"));
-        let key = dialect.document.key();
-        let of_user = if facts.name == "claude_code" { "left out" } else { "its own file for the user" };
-        let servers = format!("| MCP servers, below `{key}` | {below}{hidden} | {of_user} |");
+        let servers = Dialect::of(facts.name).map(|dialect| {
+            let below = dialect.project.map_or_else(|| "left out".to_owned(), |file| format!("`{file}`"));
+            let hidden = dialect.hidden_by.map_or(String::new(), |file| format!("; not read beside `{file}`"));
+            let key = dialect.document.key();
+            let of_user = if facts.name == "claude_code" { "left out" } else { "its own file for the user" };
+            format!("| MCP servers, below `{key}` | {below}{hidden} | {of_user} |")
+        });
+        let servers = servers.unwrap_or_else(|| "| MCP servers | left out | left out |".to_owned());
         if facts.servers_only {
             writeln!(page, "{servers}").expect("text");
             continue;

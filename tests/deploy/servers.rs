@@ -1,6 +1,7 @@
 //! MCP servers and the files of one agent alone: where a deploy writes them, what it leaves alone, who consents.
 
 use mcpkg::deploy::targets::Target;
+use mcpkg::mcp_servers::dialect::Dialect;
 use serde_json::{Value, json};
 
 use crate::deploy::answers::{tool_data, tool_refused, word};
@@ -147,7 +148,9 @@ fn every_target_gets_servers_in_its_own_file_and_form() {
     place.ok(&["mcp", "add", "plain", "--", "node", "server.js"]);
     place.ok(&[&["target", "enable"][..], &Target::all_names()].concat());
     let targets = of_targets();
-    assert_eq!(targets.iter().map(|target| target.0).collect::<Vec<_>>(), Target::all_names());
+    let (with_form, without): (Vec<_>, Vec<_>) =
+        Target::all_names().into_iter().partition(|target| Dialect::of(target).is_some());
+    assert_eq!(targets.iter().map(|target| target.0).collect::<Vec<_>>(), with_form);
     let left_out = |scope: &[&str]| {
         let plan = place.data(&[&["plan"], scope].concat());
         let said = |item: &Value| {
@@ -161,11 +164,13 @@ fn every_target_gets_servers_in_its_own_file_and_form() {
     let all =
         |target: &str, reason: &str| ["docs", "files", "old", "plain"].map(|id| format!("{target} {id} {reason}"));
     let never = |target: &str| format!("{target} old transport");
-    let mut for_project = [all("claude_desktop", "no_servers"), all("windsurf", "no_servers")].concat();
+    let given_none = |targets: &[&str]| targets.iter().flat_map(|target| all(target, "no_servers")).collect::<Vec<_>>();
+    let mut for_project = given_none(&[&without[..], &["claude_desktop", "windsurf"]].concat());
     for_project.extend([never("codex"), never("opencode")]);
     for_project.sort();
     assert_eq!(left_out(&[]), for_project);
-    let mut for_user = all("claude_code", "own_state").to_vec();
+    let mut for_user = given_none(&without);
+    for_user.extend(all("claude_code", "own_state"));
     for_user.extend(["codex", "opencode", "windsurf", "claude_desktop"].map(never));
     for_user.extend(["claude_desktop docs transport", "claude_desktop files no_variables"].map(str::to_owned));
     for_user.sort();

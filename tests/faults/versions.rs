@@ -125,7 +125,10 @@ fn f16_a_migration_history_that_is_not_ours_is_refused_and_untouched() {
 /// What the fixtures hold, made by:
 /// `project create p; prompt create hello 'Hello {{ name }}' -d Greets --argument name; prompt create plain one;
 /// prompt update plain --content two; resource create doc file:///doc.md '# Doc' -m text/markdown;
-/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone; access create key (from v3 on); backup v1.db`
+/// resource create raw file:///raw.bin @raw (bytes 0, 255, 1, 254); prompt create gone x; prompt delete gone; access create key (from v3 on); backup v1.db`.
+/// `v17.db`, the last one with whole runs of letters of scripts without spaces as words of its index, has besides:
+/// `prompt create zh 请把季度报告翻译成英文; prompt create latin 'a report';
+/// resource create restoring file:///restoring データベースの復元 -d 백업과복원`
 #[test]
 fn f17_a_database_of_every_schema_version_opens_with_its_content() {
     for version in 1..=mcpkg::store::SCHEMA_VERSION {
@@ -159,33 +162,18 @@ fn f17_a_database_of_every_schema_version_opens_with_its_content() {
     }
 }
 
-/// The index of a database before version 18 had whole runs of letters of scripts without spaces as words.
 #[test]
 fn an_older_index_finds_what_stands_inside_of_a_text_once_it_is_opened() {
-    let scratch = Scratch::with_project();
-    let text = "请把季度报告翻译成英文";
-    scratch.ok(&["prompt", "create", "zh", text]);
-    scratch.ok(&["resource", "create", "doc", "file:///doc", "データベースの復元", "-d", "백업과복원"]);
-    scratch.ok(&["prompt", "create", "latin", "a report"]);
-    alter(
-        &scratch,
-        &format!(
-            "INSERT OR REPLACE INTO search (rowid, project, name, description, body)
-             SELECT 2 * id, 'p' || project_id, name, '', CASE name WHEN 'zh' THEN '{text}' ELSE 'a report' END FROM prompt;
-             INSERT OR REPLACE INTO search (rowid, project, name, description, body)
-             SELECT 2 * id + 1, 'p' || project_id, name, '백업과복원', 'データベースの復元' FROM resource;
-             DELETE FROM refinery_schema_history WHERE version > 17;
-             PRAGMA user_version = 17; PRAGMA journal_mode = DELETE;"
-        ),
-    );
-    scratch.file("old.db", fs::read(scratch.db()).expect("the database"));
+    let scratch = Scratch::new();
+    let fixture = format!("{}/tests/fixtures/v17.db", env!("CARGO_MANIFEST_DIR"));
+    fs::copy(&fixture, scratch.db()).expect("a copy");
     for _ in ["opened", "restored"] {
         for (query, hits) in [("报告", 1), ("復元", 1), ("복원", 1), ("report", 1), ("报复", 0)] {
             let found = scratch.json(&["search", query]);
             assert_eq!(found["hits"].as_array().map(Vec::len), Some(hits), "{query}: {found}");
         }
         assert_sound(&scratch);
-        scratch.ok(&["restore", "old.db", "--yes"]);
+        scratch.ok(&["restore", &fixture, "--yes"]);
     }
 }
 

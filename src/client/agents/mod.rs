@@ -137,12 +137,11 @@ mod tests {
 
     #[test]
     fn the_forms_of_mcp_servers_are_of_the_same_files() {
-        use crate::mcp_servers::dialect::{DIALECTS, Dialect};
+        use crate::mcp_servers::dialect::DIALECTS;
 
-        assert_eq!(DIALECTS.len(), ALL.len());
         let root = Path::new("/code/p");
-        for agent in ALL {
-            let dialect = Dialect::of(&agent.name.replace('-', "_")).expect("a form");
+        for dialect in DIALECTS {
+            let agent = named(&dialect.agent.replace('_', "-")).expect("an agent");
             assert_eq!(dialect.document, agent.document(), "{}", agent.name);
             assert_eq!(dialect.project.map(|file| root.join(file)), agent.project_file.map(|file| file(root)));
         }

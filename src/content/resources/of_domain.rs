@@ -22,7 +22,7 @@ pub(super) struct Found {
 /// # Errors
 /// `E_TOO_LARGE`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub(super) fn read(db: &Db<'_>, context: &Context, uri: &str) -> Result<Option<Found>> {
-    for known in [resource::PROMPT, resource::RESOURCE, resource::HISTORY, skills::RESOURCE] {
+    for known in [resource::RESOURCES, skills::RESOURCES].into_iter().flatten() {
         let Some(values) = known.values(uri) else { continue };
         let asked = Asked { db, selection: &context.selection, uri, values, max_answer: context.max_answer };
         let mut taken = Taken { uri, max_answer: context.max_answer, found: None };

@@ -25,7 +25,7 @@ use crate::store::projects::{self, Selection};
 use crate::store::prompts::Prompt;
 use crate::store::{Db, blobs, skills as rows};
 
-pub(super) use resource::RESOURCE;
+pub(super) use resource::RESOURCES;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
 /// The group of the operations on skills: beside `content`, whose list stays small.

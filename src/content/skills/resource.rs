@@ -5,8 +5,11 @@ use crate::error::Result;
 use crate::op::{Asked, Contents, Resource, Shown, Validator};
 use crate::store::{blobs, projects};
 
+/// The resources, in documentation order.
+pub(in crate::content) const RESOURCES: &[Resource] = &[RESOURCE];
+
 /// The skills that prompts stand for. Those that are stored are read as stored resources.
-pub(in crate::content) const RESOURCE: Resource = Resource {
+const RESOURCE: Resource = Resource {
     uri: "skill://{name}/SKILL.md",
     name: "skill",
     title: "Skill",

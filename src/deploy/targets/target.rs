@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use super::facts::Facts;
+use super::facts::{AgentsMd, Facts};
 
 /// A coding agent's place on disk, known by its name.
 #[derive(Clone, Copy)]
@@ -12,7 +12,18 @@ pub struct Target(&'static Facts);
 
 impl Target {
     /// Returns the target that these facts describe.
+    ///
+    /// A program whose facts leave instructions without a place, so that they would be lost without a word, does not compile.
     pub(super) const fn new(facts: &'static Facts) -> Self {
+        let has_place = match facts.project.agents_md {
+            AgentsMd::Always | AgentsMd::ImportedBy(_) => true,
+            AgentsMd::UnlessHiddenBy(_) => facts.project.own_instructions.is_some(),
+            AgentsMd::Never => facts.servers_only,
+        };
+        assert!(
+            has_place,
+            "what may not read AGENTS.md needs instructions of its own, and an arm in desired/layout for them"
+        );
         Self(facts)
     }
 

@@ -9,8 +9,11 @@ use crate::store::projects;
 
 const JSON: Option<&str> = Some("application/json");
 
+/// The resources, in documentation order.
+pub(in crate::workflow) const RESOURCES: &[Resource] = &[DRAFT];
+
 /// A draft: its text, what was found in it, and what became of it.
-pub(in crate::workflow) const DRAFT: Resource = Resource {
+const DRAFT: Resource = Resource {
     uri: "mcpkg://draft/{id}",
     name: "draft",
     title: "Draft",

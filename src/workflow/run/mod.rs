@@ -29,7 +29,7 @@ use crate::store::page::Page;
 use crate::store::runs::{self, Run};
 use crate::store::{Db, projects};
 
-pub use resource::RUN;
+pub use resource::RESOURCES;
 
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[

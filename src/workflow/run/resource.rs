@@ -12,8 +12,11 @@ use crate::store::runs::{self, Run};
 use crate::workflow::answer::VERSION;
 use crate::workflow::engine::report::{Detail, whole};
 
+/// The resources, in documentation order.
+pub const RESOURCES: &[Resource] = &[RUN];
+
 /// A run of the project.
-pub const RUN: Resource = Resource {
+const RUN: Resource = Resource {
     uri: "mcpkg://run/{id}",
     name: "run",
     title: "Run",

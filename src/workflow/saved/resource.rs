@@ -5,8 +5,11 @@ use crate::store::workflows;
 
 const YAML: Option<&str> = Some("application/yaml");
 
+/// The resources, in documentation order.
+pub(in crate::workflow) const RESOURCES: &[Resource] = &[WORKFLOW];
+
 /// A workflow's text.
-pub(in crate::workflow) const WORKFLOW: Resource = Resource {
+const WORKFLOW: Resource = Resource {
     uri: "mcpkg://workflow/{name}",
     name: "workflow",
     title: "Workflow",

@@ -5,8 +5,11 @@ use crate::workflow::schema;
 
 const MIME_TYPE: &str = "application/schema+json";
 
+/// The resources, in documentation order.
+pub const RESOURCES: &[Resource] = &[SCHEMA];
+
 /// The JSON Schema of a workflow's text, for who writes one.
-pub const SCHEMA: Resource = Resource {
+const SCHEMA: Resource = Resource {
     uri: "mcpkg://schema/workflow",
     name: "workflow schema",
     title: "Form of a workflow",

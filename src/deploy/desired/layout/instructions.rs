@@ -16,7 +16,7 @@ use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::bases::Bases;
 use crate::deploy::targets::facts::{AgentsMd, OwnInstructions, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::store::modules::Applies;
 
 /// The blocks of agents' own files, by folder and file, with the targets that want them.
@@ -110,7 +110,8 @@ fn own<'m>(
             }
             Ok(())
         }
-        None => Ok(()),
+        // Target::new lets none of these facts pass.
+        None => Err(Error::internal("a target that may not read AGENTS.md has no place of its own")),
     }
 }
 

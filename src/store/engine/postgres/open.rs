@@ -18,7 +18,7 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     let connection = Connection::open(&connector)?;
     match schema::found(&connection)? {
         Found::Nothing => schema::migrate(&mut connector.connect()?)?,
-        Found::Version(version) if version < i64::from(NEWEST) && upgrade => {
+        Found::Version(version) if version < NEWEST && upgrade => {
             schema::renew(&connection, version)?;
             schema::migrate(&mut connector.connect()?)?
         }
@@ -41,8 +41,8 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<Connector> {
 fn check(connector: &Connector, found: Found) -> Result<()> {
     let shown = connector.address.shown.display();
     match found {
-        Found::Version(version) if version == i64::from(NEWEST) => Ok(()),
-        Found::Version(version) if version < i64::from(NEWEST) => Err(Error::new(
+        Found::Version(version) if version == NEWEST => Ok(()),
+        Found::Version(version) if version < NEWEST => Err(Error::new(
             Code::Unavailable,
             format!("The database `{shown}` has the older schema {version}; this mcpkg needs {NEWEST}"),
         )

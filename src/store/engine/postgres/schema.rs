@@ -11,14 +11,18 @@ use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::engine::{Intent, Link, index, params};
 
-/// The newest version this program knows.
-pub(super) const NEWEST: i32 = 2;
+/// Lists migrations by the names of their files in `migrations/postgres`.
+macro_rules! migrations {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../migrations/postgres/", $name, ".sql")))),*]
+    };
+}
 
-/// The migrations in their order, each with its name: a history tells by both what was done.
-const MIGRATIONS: [(&str, &str); NEWEST as usize] = [
-    ("V001__schema", include_str!("../../../../migrations/postgres/V001__schema.sql")),
-    ("V002__spaceless", include_str!("../../../../migrations/postgres/V002__spaceless.sql")),
-];
+/// The migrations from version 1 on, each with its name: a history tells by both what was done.
+const MIGRATIONS: &[(&str, &str)] = migrations!["V001__schema", "V002__spaceless"];
+
+/// The newest version this program knows.
+pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
 /// The last version whose search index has runs of letters of scripts without spaces as words.
 const WITH_RUNS: i64 = 1;

@@ -14,55 +14,51 @@ use sha2::{Digest, Sha256};
 use super::functions;
 use crate::error::{Code, Error, Result};
 
+/// What made a version of the schema, and what the schema then is.
+struct Migration {
+    /// Its file's name: a history tells by it and by the statements what was done.
+    name: &'static str,
+    /// Its statements.
+    sql: &'static str,
+    /// The SHA-256 of [`fingerprint`] once it is done; a test makes it anew from the migrations.
+    schema: &'static str,
+}
+
+/// Lists migrations by the names of their files in `migrations/sqlite`.
+macro_rules! migrations {
+    ($($name:literal => $schema:literal),* $(,)?) => {
+        &[$(Migration {
+            name: $name,
+            sql: include_str!(concat!("../../../../migrations/sqlite/", $name, ".sql")),
+            schema: $schema,
+        }),*]
+    };
+}
+
+/// The migrations from version 1 on.
+const MIGRATIONS: &[Migration] = migrations![
+    "V001__content" => "6d3a2e893c0ac088564add08edd11f24708ea091c5090ffc2c7230d3749bd8a8",
+    "V002__deploy" => "5461aeef597a84c660843e807d456a2b520d4bb6fd84afbe38f0b59f968b2b2b",
+    "V003__access" => "e9e9ddba6bf53802eeebc8bdf3fa624dffe0676d8c2df33be04ba25ce943a31d",
+    "V004__checksums" => "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
+    "V005__dialect" => "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
+    "V006__consent_and_checksums" => "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
+    "V007__tasks" => "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
+    "V008__applies" => "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
+    "V009__sources_sync_servers" => "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
+    "V010__tools" => "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
+    "V011__tool_keys_builds_aliases" => "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
+    "V012__workspace" => "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
+    "V013__catalogs" => "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
+    "V014__workflows" => "e1ef065634483e1bca7a7ab117a288a66c558fcf13a4b3f39a25e69b0bae4955",
+    "V015__runs" => "545f429b39c105a7144ca59f3689a9658aeeeaaf8edb6c8905ce8a9942cade89",
+    "V016__plugins" => "c91a23671c5c992b3ad4bd078b7c9794402af2182228f10509324db04c0dd879",
+    "V017__phase_two" => "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
+    "V018__spaceless" => "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
+];
+
 /// The newest schema this program knows, kept in `user_version`.
-pub const SCHEMA_VERSION: u32 = 18;
-
-/// The SHA-256 of [`fingerprint`] for each version from 1 on; a test makes them anew from the migrations.
-const KNOWN: [&str; SCHEMA_VERSION as usize] = [
-    "6d3a2e893c0ac088564add08edd11f24708ea091c5090ffc2c7230d3749bd8a8",
-    "5461aeef597a84c660843e807d456a2b520d4bb6fd84afbe38f0b59f968b2b2b",
-    "e9e9ddba6bf53802eeebc8bdf3fa624dffe0676d8c2df33be04ba25ce943a31d",
-    "d4cced901456146fc9a3a75a0a182766f80a90531bb1ef14d886decc4f059451",
-    "8f7576fb2779e55a393f76f2ee4827cf45656003b16cfda04cfd65bb8e52e9e1",
-    "1c864dec995fbf7f334e6ea91fe3080185a8f19f732a9cbc13b299598b586a3f",
-    "505d2b0527ffc0b5fd3c27bd8a9f0784403a58b7538231597d7e6fe4f4adea35",
-    "0cce08a449944574ea71565663bef8c2dc95acfe3ea4e7350d7a612d6a5e425d",
-    "39f71503c2b7b75eb65b80a399b2e5c4328bf8a8bfdb580315f2f3dc420cb8c0",
-    "68f1cca1979962acc966b0834be30c1aa802cb9836ddd23a1d06e7640026c606",
-    "e5bf36f10b7ea0fedbd87d1f29128eb0fa9ad133a707a10b5ff034b4747480c8",
-    "54ae03276a1fafae97a67d19f7616c1f2659dfec5225991a44c37ebe36438263",
-    "5348f1f2576743c6f05c6bbb4f963c95ed776c92a5d32f5f7e39c126cea508fe",
-    "e1ef065634483e1bca7a7ab117a288a66c558fcf13a4b3f39a25e69b0bae4955",
-    "545f429b39c105a7144ca59f3689a9658aeeeaaf8edb6c8905ce8a9942cade89",
-    "c91a23671c5c992b3ad4bd078b7c9794402af2182228f10509324db04c0dd879",
-    "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
-    "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
-];
-
-/// The migrations in their order, each with its name: a history tells by both what was done.
-const MIGRATIONS: [(&str, &str); SCHEMA_VERSION as usize] = [
-    ("V001__content", include_str!("../../../../migrations/sqlite/V001__content.sql")),
-    ("V002__deploy", include_str!("../../../../migrations/sqlite/V002__deploy.sql")),
-    ("V003__access", include_str!("../../../../migrations/sqlite/V003__access.sql")),
-    ("V004__checksums", include_str!("../../../../migrations/sqlite/V004__checksums.sql")),
-    ("V005__dialect", include_str!("../../../../migrations/sqlite/V005__dialect.sql")),
-    ("V006__consent_and_checksums", include_str!("../../../../migrations/sqlite/V006__consent_and_checksums.sql")),
-    ("V007__tasks", include_str!("../../../../migrations/sqlite/V007__tasks.sql")),
-    ("V008__applies", include_str!("../../../../migrations/sqlite/V008__applies.sql")),
-    ("V009__sources_sync_servers", include_str!("../../../../migrations/sqlite/V009__sources_sync_servers.sql")),
-    ("V010__tools", include_str!("../../../../migrations/sqlite/V010__tools.sql")),
-    (
-        "V011__tool_keys_builds_aliases",
-        include_str!("../../../../migrations/sqlite/V011__tool_keys_builds_aliases.sql"),
-    ),
-    ("V012__workspace", include_str!("../../../../migrations/sqlite/V012__workspace.sql")),
-    ("V013__catalogs", include_str!("../../../../migrations/sqlite/V013__catalogs.sql")),
-    ("V014__workflows", include_str!("../../../../migrations/sqlite/V014__workflows.sql")),
-    ("V015__runs", include_str!("../../../../migrations/sqlite/V015__runs.sql")),
-    ("V016__plugins", include_str!("../../../../migrations/sqlite/V016__plugins.sql")),
-    ("V017__phase_two", include_str!("../../../../migrations/sqlite/V017__phase_two.sql")),
-    ("V018__spaceless", include_str!("../../../../migrations/sqlite/V018__spaceless.sql")),
-];
+pub const SCHEMA_VERSION: u32 = MIGRATIONS.len() as u32;
 
 /// A row of `sqlite_schema`, without the page it begins at.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,7 +98,7 @@ fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), r
     let target = refinery_core::Target::Version(version.try_into().unwrap_or(i32::MAX));
     let migrations: Vec<_> = MIGRATIONS
         .iter()
-        .map(|(name, sql)| refinery_core::Migration::unapplied(name, sql))
+        .map(|migration| refinery_core::Migration::unapplied(migration.name, migration.sql))
         .collect::<std::result::Result<_, _>>()?;
     refinery_core::Runner::new(&migrations).set_grouped(true).set_target(target).run(connection).map(drop)
 }
@@ -117,8 +113,8 @@ pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Resul
     let found = objects(connection)?;
     let fingerprint = fingerprint(&found);
     // A version may have changed no object.
-    let known = KNOWN.iter().zip(1..).filter(|(known, _)| **known == fingerprint).last();
-    if known.is_some_and(|(_, known)| known >= version) {
+    let known = (1..).zip(MIGRATIONS).filter(|(_, migration)| migration.schema == fingerprint).last();
+    if known.is_some_and(|(known, _)| known >= version) {
         return Ok(());
     }
     let what = match expected(version.max(1)) {
@@ -201,7 +197,7 @@ mod tests {
     #[test]
     fn the_known_schemas_are_those_of_the_migrations() {
         let made: Vec<_> = (1..=SCHEMA_VERSION).map(|version| fingerprint(&expected(version).unwrap())).collect();
-        assert_eq!(made, KNOWN);
+        assert_eq!(made, MIGRATIONS.iter().map(|migration| migration.schema).collect::<Vec<_>>());
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, SCHEMA_VERSION, Path::new("x")).unwrap();
         let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
