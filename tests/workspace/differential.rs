@@ -235,6 +235,6 @@ fn check(random: &mut Random, round: usize) {
 fn what_is_read_of_random_workspaces_is_what_a_script_of_git_says() {
     let count = cases(12);
     let mut random = Random::new();
-    (0..count).for_each(|round| check(&mut random, round));
+    (0..count as usize).for_each(|round| check(&mut random, round));
     eprintln!("{count} random workspaces compared");
 }
