@@ -62,7 +62,7 @@ impl PartialEq for Same {
 
 /// A command, and what tells whether it is still the same.
 #[derive(Serialize, JsonSchema)]
-pub struct Told {
+pub struct HashedSpec {
     #[serde(flatten)]
     spec: CommandSpec,
     /// SHA-256 of what is said of it: it differs when anything does
@@ -84,7 +84,7 @@ impl Operation for Show {
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
-    type Output = Answer<Told>;
+    type Output = Answer<HashedSpec>;
 
     fn is_hot(&self) -> bool {
         is_short(&self.id)
@@ -114,7 +114,7 @@ pub fn told(spec: &CommandSpec, detail: Detail) -> Result<Value> {
         output.fields.truncate(FIELDS);
         output.more_fields = (more > 0).then_some(more).or(output.more_fields);
     }
-    let Value::Object(mut told) = data(&Told { spec, spec_hash })? else { return Ok(Value::Null) };
+    let Value::Object(mut told) = data(&HashedSpec { spec, spec_hash })? else { return Ok(Value::Null) };
     let first = FIRST.iter().filter_map(|key| told.shift_remove_entry(*key));
     let mut ordered: Map<String, Value> = first.collect();
     ordered.extend(told);

@@ -87,7 +87,7 @@ pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<D
         diagnostics
             .push(Diagnostic { message: format!("{} is left out: it {why}", left.spec.id), ..Diagnostic::default() });
     }
-    let mut making = Making { commands, known: &known, answers: &answers, inputs: Vec::new(), diagnostics };
+    let mut making = Inference { commands, known: &known, answers: &answers, inputs: Vec::new(), diagnostics };
     let steps = kept.iter().map(|at| making.step(*at)).collect::<Result<Vec<_>>>()?;
     let final_output = steps.last().map(|step| Value::String(format!("${{{{ steps.{}.output }}}}", step.id)));
     let list = making.inputs.into_iter().map(|made| NamedInput { id: made.name, input: made.input }).collect();
@@ -167,7 +167,7 @@ fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
 }
 
 /// An input that was made.
-struct Made {
+struct InferredInput {
     name: String,
     /// The name of the argument, and what it was given.
     of: (String, Value),
@@ -175,15 +175,15 @@ struct Made {
 }
 
 /// A workflow in the making.
-struct Making<'a> {
+struct Inference<'a> {
     commands: &'a dyn Commands,
     known: &'a [Known],
     answers: &'a [Answer],
-    inputs: Vec<Made>,
+    inputs: Vec<InferredInput>,
     diagnostics: Vec<Diagnostic>,
 }
 
-impl Making<'_> {
+impl Inference<'_> {
     fn step(&mut self, at: usize) -> Result<Step> {
         let Known { call, spec, id } = &self.known[at];
         let mut step: Step = serde_json::from_value(json!({ "id": id, "run": spec.id }))
@@ -296,7 +296,7 @@ impl Making<'_> {
             message: format!("{message}: {id}"),
             ..Diagnostic::default()
         });
-        self.inputs.push(Made { name: id.clone(), of, input });
+        self.inputs.push(InferredInput { name: id.clone(), of, input });
         Ok(template(&id))
     }
 

@@ -39,7 +39,7 @@ pub struct Runs {
 
 /// Runs, the newest first; or one with its steps.
 #[derive(Serialize, JsonSchema)]
-pub struct Told {
+pub struct RunList {
     /// The runs
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<Vec<Map<String, Value>>>,
@@ -72,7 +72,7 @@ impl Operation for Runs {
     const FACES: Faces = Faces::Both;
     const STRUCTURED: bool = true;
     const LISTS: Option<&'static str> = Some(LIST);
-    type Output = Answer<Told>;
+    type Output = Answer<RunList>;
 
     fn run(self, context: &Context) -> Result<Reply> {
         match &self.run {

@@ -41,7 +41,7 @@ pub struct Use {
 /// A workflow that was made
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
-pub struct Made {
+pub struct FilledTemplate {
     /// Its text
     yaml: String,
     /// What keeps it from running
@@ -67,7 +67,7 @@ impl Operation for Use {
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
-    type Output = Made;
+    type Output = FilledTemplate;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let template = require(context, &self.name)?.template;

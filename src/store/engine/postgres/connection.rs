@@ -14,7 +14,7 @@ use super::client::BlockingClient;
 use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::{is_cancelled, is_lost};
-use super::snapshot::{self, Told};
+use super::snapshot::{self, VersionRead};
 use super::sql::{cut, translated};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::{Sql, busy};
@@ -36,7 +36,7 @@ pub(in crate::store) struct Connection {
     is_told: Cell<bool>,
     watched: RefCell<Option<Arc<Watched>>>,
     /// Whether the next read is to tell which version of the database it saw.
-    told: Cell<Told>,
+    version_read: Cell<VersionRead>,
 }
 
 /// What a statement of the tables is written as.
@@ -70,7 +70,7 @@ impl Connection {
             transaction: Cell::new(Transaction::None),
             is_told: Cell::new(false),
             watched: RefCell::new(None),
-            told: Cell::new(Told::Unasked),
+            version_read: Cell::new(VersionRead::NotAsked),
         })
     }
 
@@ -119,7 +119,7 @@ impl Connection {
             self.client.borrow_mut().with(|client| client.query(&statement, params))
         })?;
         if let (true, Some(row)) = (form.tells, rows.first()) {
-            self.told.set(Told::Version(snapshot::of(row.get(row.len() - 1))));
+            self.version_read.set(VersionRead::Version(snapshot::of(row.get(row.len() - 1))));
         }
         Ok(rows)
     }
@@ -127,14 +127,15 @@ impl Connection {
     /// Begins what `begin` says, a transaction that reads; where the next read is to tell which version of the database it saw,
     /// this does.
     pub(super) fn begin_reading(&self, begin: &str) -> Result<()> {
-        if self.told.get() != Told::Asked {
+        if self.version_read.get() != VersionRead::Asked {
             return self.run_text(begin);
         }
         let text = format!("{begin}; {}", snapshot::LOOK);
         let told = self.again_where_lost(|| self.client.borrow_mut().with(|client| client.simple_query(&text)))?;
         for message in &told {
             if let SimpleQueryMessage::Row(row) = message {
-                self.told.set(row.get(0).map_or(Told::Unasked, |seen| Told::Version(snapshot::of(seen))));
+                self.version_read
+                    .set(row.get(0).map_or(VersionRead::NotAsked, |seen| VersionRead::Version(snapshot::of(seen))));
             }
         }
         Ok(())
@@ -143,22 +144,22 @@ impl Connection {
     /// Runs `f` and returns what it returns, with the version of the database that the first of its reads saw; `None` where it
     /// has none, or none that found anything.
     pub(in crate::store::engine) fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<i64>) {
-        self.told.set(Told::Asked);
+        self.version_read.set(VersionRead::Asked);
         let value = f();
-        match self.told.replace(Told::Unasked) {
-            Told::Version(version) => (value, Some(version)),
-            Told::Unasked | Told::Asked => (value, None),
+        match self.version_read.replace(VersionRead::NotAsked) {
+            VersionRead::Version(version) => (value, Some(version)),
+            VersionRead::NotAsked | VersionRead::Asked => (value, None),
         }
     }
 
     /// Whether the next read is to tell which version of the database it saw.
     pub(super) fn is_asked(&self) -> bool {
-        self.told.get() == Told::Asked
+        self.version_read.get() == VersionRead::Asked
     }
 
     /// Has the next read tell which version it saw, in place of the one before.
     pub(super) fn ask_again(&self) {
-        self.told.set(Told::Asked);
+        self.version_read.set(VersionRead::Asked);
     }
 
     /// Returns a number that no cursor had before.
@@ -232,7 +233,7 @@ impl Connection {
             text = cut(&text);
         }
         if form.tells {
-            text = snapshot::telling(&text);
+            text = snapshot::with_snapshot(&text);
         }
         let statement = self.client.borrow_mut().with(|client| client.prepare(&text))?;
         self.statements.borrow_mut().insert(key, statement.clone());

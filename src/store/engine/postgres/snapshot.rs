@@ -7,8 +7,8 @@ pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
 /// Whether a read tells which version of the database it saw: a look of its own is a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
-    Unasked,
+pub(super) enum VersionRead {
+    NotAsked,
     Asked,
     Version(i64),
 }
@@ -20,6 +20,6 @@ pub(super) fn of(snapshot: &str) -> i64 {
 
 /// Returns a query whose rows have one more column at their end: the snapshot that it saw. PostgreSQL looks once for all of
 /// them, and keeps their order.
-pub(super) fn telling(query: &str) -> String {
+pub(super) fn with_snapshot(query: &str) -> String {
     format!("SELECT found.*, ({LOOK}) FROM ({query}) AS found")
 }
