@@ -215,11 +215,18 @@ fn an_agent_gives_a_tool_no_file_from_outside_of_the_deploy_root() {
     let mut command = scratch.command();
     command.args(["serve", "--as", "enact"]).current_dir(scratch.path().join("work"));
     let mut client = Client::spawn(&mut command).shake_hands("2025-06-18");
-    for file in ["../id_ed25519", "link", "/etc/passwd", "nowhere.pdf"] {
+    std::os::unix::fs::symlink("../none", scratch.path().join("work/dangling")).expect("a link");
+    // What lies elsewhere is not for agents to find out.
+    let why = |file: &str| match file {
+        "nowhere.pdf" => "which is not there",
+        _ => "which is neither below the deploy root nor in a folder that a person allowed the tool",
+    };
+    for file in ["../id_ed25519", "../none", "link", "dangling", "/etc/passwd", "/etc/none", "nowhere.pdf"] {
         let call = json!({ "name": "alice__pdf__extract", "arguments": { "file": file } });
         let refused = client.result("tools/call", call);
         assert_eq!(refused["_meta"]["mcpkg/error"]["code"], "E_TOOL_INPUT", "{file}: {refused}");
         assert!(!refused.to_string().contains("a secret"), "{refused}");
+        assert!(refused.to_string().contains(&format!("names `{file}`, {}", why(file))), "{refused}");
         let run = json!({ "tool": "alice/pdf/extract", "args": { "file": file } });
         let refused = client.data("enact__run", run);
         assert_eq!(refused["error"]["code"], "E_TOOL_INPUT", "{file}: {refused}");

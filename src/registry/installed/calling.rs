@@ -178,7 +178,7 @@ fn paths(
     let parameters = action.input_schema.as_ref().map(schema::path_inputs).unwrap_or_default();
     for parameter in parameters {
         let Some(Value::String(path)) = input.get(parameter) else { continue };
-        let path = PathBuf::from(path);
+        let named = Path::new(path);
         let refused = |why: String| {
             let details = json!({ "errors": [{ "path": format!("/{parameter}"), "message": why }] });
             Err(Error::new(Code::ToolInput, why).with_details(details))
@@ -186,24 +186,36 @@ fn paths(
         if !context.caller.is_on_this_machine() {
             return refused(format!("'{parameter}' names a file of this machine, which only its own users can"));
         }
-        let Ok(path) = path.canonicalize() else {
-            return refused(format!("'{parameter}' names `{}`, which is not there", path.display()));
-        };
-        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
-            return refused(format!("'{parameter}' names `{}`, which has no name of its own", path.display()));
-        };
-        if !context.is_shell() && !may_be_given(context, tool, &path)? {
+        let real = named.canonicalize();
+        // The same is said whether it is there or not: what lies elsewhere is not for agents to find out.
+        let may_be_told_of = |path: &Path| Ok(context.is_shell() || may_be_given(context, tool, path)?);
+        let place = real.as_ref().ok().cloned().or_else(|| folder_of(named));
+        if !place.map_or(Ok(context.is_shell()), |place| may_be_told_of(&place))? {
             return refused(format!(
                 "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that a person allowed the \
                  tool",
-                path.display()
+                named.display()
             ));
         }
+        let Ok(path) = real else {
+            return refused(format!("'{parameter}' names `{}`, which is not there", named.display()));
+        };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return refused(format!("'{parameter}' names `{}`, which has no name of its own", named.display()));
+        };
         let at = format!("/input/{parameter}/{name}");
         values.insert(parameter.to_owned(), Value::String(at.clone()));
         given.push(Given { at, content: Content::Path(path) });
     }
     Ok(values)
+}
+
+/// Returns the folder that is there in which a path is named that is not; `None` for a link that leads nowhere.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let is_there = |path: &&Path| path.symlink_metadata().is_ok();
+    let absolute = std::path::absolute(path).ok()?;
+    let last = absolute.ancestors().find(is_there)?;
+    last.canonicalize().ok().filter(|real| real.is_dir())
 }
 
 /// Whether an agent may give a file of the user's to a tool: one below the deploy root, or in a folder that a person allowed
