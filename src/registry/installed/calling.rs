@@ -188,9 +188,12 @@ fn paths(
         }
         let real = named.canonicalize();
         // The same is said whether it is there or not: what lies elsewhere is not for agents to find out.
-        let may_be_told_of = |path: &Path| Ok(context.is_shell() || may_be_given(context, tool, path)?);
         let place = real.as_ref().ok().cloned().or_else(|| folder_of(named));
-        if !place.map_or(Ok(context.is_shell()), |place| may_be_told_of(&place))? {
+        let may_be_given = match &place {
+            Some(place) => context.is_shell() || may_be_given(context, tool, place)?,
+            None => context.is_shell(),
+        };
+        if !may_be_given {
             return refused(format!(
                 "'{parameter}' names `{}`, which is neither below the deploy root nor in a folder that a person allowed the \
                  tool",
