@@ -436,6 +436,10 @@ fn check(case: &Case) {
         for (target, merged) in &by_hand[n] {
             let was = &old[n][usize::from(*target == "develop")];
             match merged {
+                // Commits that change nothing, squashed, are no commit.
+                Merged::Tree(tree) if case.squash && shop.id(repo, &format!("{was}^{{tree}}")) == *tree => {
+                    assert_eq!(&shop.id(repo, target), was, "{repo}: nothing to squash into {target}");
+                }
                 Merged::Tree(tree) => {
                     assert_eq!(&shop.id(repo, &format!("{target}^{{tree}}")), tree, "{repo}: {target}");
                     assert_eq!(&shop.id(repo, &format!("{target}^1")), was, "{repo}: {target}");
