@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use crate::support::{Http, Request, Scratch, eventually, http};
 
 /// Enough to be noticed at work.
-const COMMANDS: usize = 2000;
+const NOTICED: usize = 1000;
+
+/// Enough for a call to be cancelled before it is done.
+const COMMANDS: usize = 5000;
 
 /// A project of many commands, one rule, and a folder they are deployed to.
 struct Ground {
@@ -80,7 +83,7 @@ fn begun(events: &http::Events) {
 #[test]
 fn progress_grows_until_the_answer_comes() {
     for in_session in [false, true] {
-        let ground = ground(COMMANDS);
+        let ground = ground(NOTICED);
         let params = ground.confirmed();
         let events = match in_session {
             false => ground.server.open(&modern(&params)),
