@@ -331,11 +331,14 @@ fn sleeping(ground: &Ground, name: &str) -> (PathBuf, Json) {
 /// The calls that wait: more than run at once, and no more than one asker may have.
 const WAITING: u64 = 8;
 
-/// Waits until as many calls were begun as wait.
+/// How many of them run at once on any machine, and so are recorded.
+const RUNNING: usize = 2;
+
+/// Waits until calls run; the others wait for them.
 fn wait_for_runs(ground: &Ground, database: &Path) {
     loop {
         let runs = ground.run(database, &["tool", "runs"])["runs"].as_array().map_or(0, Vec::len);
-        if runs as u64 >= WAITING {
+        if runs >= RUNNING {
             return;
         }
         std::thread::sleep(Duration::from_millis(20));

@@ -28,7 +28,7 @@ mod sync;
 mod watch;
 pub mod worktree;
 
-pub use gate::answer as gate_worker;
+pub use gate::{answer as gate_worker, engine as gate_engine};
 
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 

@@ -1,10 +1,11 @@
 //! `mcpkg gate`: models of ONNX's, where the workspace's gate has them.
 //!
 //! A gate answers elsewhere, over HTTP ([`remote`]), or is embedded ([`local`]), both by one [`interface`]. The embedded one's
-//! models are stored in the database, and a test runs in a [`worker`], the only thing that starts the [`engine`]. What a model
+//! models are stored in the database, and a test runs in a [`worker`], the only program that has an [`engine`]. What a model
 //! takes is read from its [`header`], without the engine, and what it is run on from [`input`] files.
 
 mod candidate;
+pub mod engine;
 mod files;
 mod given;
 mod header;
@@ -16,12 +17,6 @@ mod remote;
 mod tensor;
 mod wire;
 mod worker;
-
-#[cfg(all(feature = "gate-onnx", unix))]
-mod engine;
-#[cfg(not(all(feature = "gate-onnx", unix)))]
-#[path = "no_engine.rs"]
-mod engine;
 
 use serde_json::{Value, json};
 

@@ -6,14 +6,12 @@ use std::io::{self, ErrorKind, Read, Write};
 use rlimit::Resource;
 
 use super::protocol::{Answer, Described, Head, MEMORY, Ran, TIME};
-use crate::workspace::gate::engine;
-use crate::workspace::gate::given::Stopped;
-use crate::workspace::gate::tensor::Tensor;
+use crate::workspace::gate::engine::{Engine, Stopped, Tensor};
 
-/// Limits this process, runs the model that comes on standard input, and writes the answer to standard output. Returns the
-/// status to end with.
-pub fn run() -> u8 {
-    let answer = limit().and_then(|()| job(io::stdin().lock()));
+/// Limits this process, has the engine run the model that comes on standard input, and writes the answer to standard output.
+/// Returns the status to end with.
+pub fn run(engine: Engine) -> u8 {
+    let answer = limit().and_then(|()| job(engine, io::stdin().lock()));
     let answer = answer.unwrap_or_else(|error| {
         let kind = if error.kind() == ErrorKind::OutOfMemory { "memory_limit" } else { "crashed" };
         Answer::Stopped(Stopped::new(kind, error.to_string()))
@@ -49,13 +47,13 @@ fn limit() -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
-fn job(mut from: impl Read) -> io::Result<Answer> {
+fn job(engine: Engine, mut from: impl Read) -> io::Result<Answer> {
     let head = Head::read(&mut from)?;
     let mut tensors = |described: Vec<Described>| -> io::Result<Vec<(String, Tensor)>> {
         described.into_iter().map(|described| described.read(&mut from)).collect()
     };
     let (inputs, expected) = (tensors(head.inputs)?, tensors(head.expected)?);
-    let given = match engine::run(&mut from.take(head.size), inputs, &head.outputs) {
+    let given = match engine(&mut from.take(head.size), inputs, &head.outputs) {
         Ok(given) => given,
         Err(stopped) => return Ok(Answer::Stopped(stopped)),
     };
