@@ -23,6 +23,7 @@ VARIES = [
     (re.compile(r"\b[0-9a-f]{12}\b"), "0" * 12),
     (re.compile(r"\b20\d\d-\d\d-\d\d[T\d:]*"), lambda found: re.sub(r"\d", "0", found[0])),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:80"),
+    (re.compile(r"--cursor \w+"), "--cursor CURSOR"),
     (re.compile(r"\b\d+ (second|minute)s?( ago)?"), r"1 \1\2"),
 ]
 
