@@ -266,8 +266,13 @@ pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
-    let pieces = bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)));
-    insert(db, sha256, xxh3_64(bytes), bytes.len() as u64, pieces)
+    match by_hash(db, sha256)? {
+        Some(id) => Ok(id),
+        None => {
+            let pieces = bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)));
+            insert(db, sha256, xxh3_64(bytes), bytes.len() as u64, pieces)
+        }
+    }
 }
 
 /// Stores `content` where it is not stored yet, and returns its key.
@@ -275,9 +280,13 @@ pub fn put_known(db: &Db<'_>, sha256: &[u8; 32], bytes: &[u8]) -> Result<i64> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`; `E_FILE_FAILED` where a file cannot be read or is no longer what it was.
 pub fn put_source(db: &Db<'_>, content: &NewContent) -> Result<i64> {
-    insert(db, &content.sha256, content.checksum, content.size(), content.pieces())
+    match by_hash(db, &content.sha256)? {
+        Some(id) => Ok(id),
+        None => insert(db, &content.sha256, content.checksum, content.size(), content.pieces()),
+    }
 }
 
+/// Stores what was not stored a moment ago.
 fn insert<'p>(
     db: &Db<'_>,
     sha256: &[u8],
@@ -285,9 +294,6 @@ fn insert<'p>(
     size: u64,
     mut pieces: impl Iterator<Item = Result<Cow<'p, [u8]>>>,
 ) -> Result<i64> {
-    if let Some(id) = by_hash(db, sha256)? {
-        return Ok(id);
-    }
     let head = pieces.next().transpose()?.unwrap_or_default();
     let size = i64::try_from(size).unwrap_or(i64::MAX);
     let sql = sql!(

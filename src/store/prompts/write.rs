@@ -137,10 +137,13 @@ fn write(
             None => {
                 db.insert(sql!("INSERT INTO prompt (", columns!(), ") VALUES (", values!(), ") RETURNING id"), columns)
             }
-            Some(id) => db.insert(
-                sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17) RETURNING id"),
-                &[&columns[..], params![id]].concat(),
-            ),
+            // See the insert of a resource.
+            Some(id) => db
+                .run(
+                    sql!("INSERT INTO prompt (", columns!(), ", id) VALUES (", values!(), ", ?17)"),
+                    &[&columns[..], params![id]].concat(),
+                )
+                .map(|_| id),
         };
         inserted.map_err(taken)?
     } else {
