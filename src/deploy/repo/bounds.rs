@@ -5,7 +5,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -112,6 +112,9 @@ impl Bounds {
 
     /// Returns where `path` really lies, once that may be read.
     pub(super) fn real(&self, path: &Path) -> Result<PathBuf, Refusal> {
+        if let Some(real) = self.without_links(path) {
+            return Ok(real);
+        }
         let real = path.canonicalize()?;
         if self.allows(&real) {
             return Ok(real);
@@ -121,6 +124,27 @@ impl Bounds {
             Ok(_) => Ok(real),
             Err(_) => Err(Refusal::Outside { link: first_link(&self.own.path, path), target: real }),
         }
+    }
+
+    /// Returns where a path of the repo's own leads that has no link in it; `None` where that has to be looked up. Most paths are
+    /// such: the folders above the repo, which it lies in with all its files, are not looked through again for each.
+    fn without_links(&self, path: &Path) -> Option<PathBuf> {
+        // On other systems a folder has more than one name. What ends with a slash is a folder or nothing.
+        if !cfg!(target_os = "linux") || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return None;
+        }
+        let mut at = self.own.path.clone();
+        for part in path.strip_prefix(&self.own.path).ok()?.components() {
+            let Component::Normal(name) = part else { return None };
+            if name.eq_ignore_ascii_case(".git") {
+                return None;
+            }
+            at.push(name);
+            if fs::symlink_metadata(&at).ok()?.is_symlink() {
+                return None;
+            }
+        }
+        Some(at)
     }
 
     /// Reads the file `path`, which may be a link to one that may be read.

@@ -155,7 +155,7 @@ impl Tensor {
     }
 
     /// How many elements it has.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.bytes.len() / self.dtype.size()
     }
 
