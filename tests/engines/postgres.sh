@@ -34,5 +34,8 @@ if [ "${#words[@]}" = 0 ]; then
         words+=(--skip "$same")
     done
 fi
+# Half of the time a test waits for the server, so that twice as many run as usual, within its connections.
+threads=$((2 * $(nproc)))
+if [ "$threads" -gt 16 ]; then threads=16; fi
 # What is about the file alone says so and is skipped.
-MCPKG_TEST_POSTGRES="postgres://mcpkg@127.0.0.1:$port" cargo test --locked --test main -- "${words[@]}"
+MCPKG_TEST_POSTGRES="postgres://mcpkg@127.0.0.1:$port" cargo test --locked --test main -- --test-threads "$threads" "${words[@]}"

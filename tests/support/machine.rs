@@ -99,9 +99,9 @@ impl Drop for Mount {
 }
 
 /// Every how many steps a sweep kills what it sweeps: at each one with `MCPKG_KILLS=all`, as `.ci/full` has it, else at every
-/// fifth, since sweeps of all of them take half an hour.
+/// tenth, since sweeps of all of them take half an hour.
 pub fn kill_stride() -> usize {
-    if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 5 }
+    if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 10 }
 }
 
 /// Of how many random cases a property is shown: as many as `PROPTEST_CASES` says, else `usual`.
