@@ -131,9 +131,15 @@ fn parents(own: &str, mounts: &str) -> Vec<PathBuf> {
     of_two.chain(one(own, mounts).into_iter().flatten()).collect()
 }
 
-/// Makes this process, and what it starts from here on, one of the groups'.
+/// Makes this thread one of the groups', with what it starts from here on and the program that it becomes.
+///
+/// A whole process waits at `cgroup.procs` until every CPU has passed a point of rest, some 10 ms; a thread that moves itself,
+/// which only version 1 has a file for, does not.
 pub(super) fn enter(folders: &[PathBuf]) -> io::Result<()> {
-    folders.iter().try_for_each(|folder| set(folder, "cgroup.procs", 0))
+    folders.iter().try_for_each(|folder| match set(folder, "tasks", 0) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => set(folder, "cgroup.procs", 0),
+        result => result,
+    })
 }
 
 fn set(folder: &Path, file: &str, value: u64) -> io::Result<()> {

@@ -22,7 +22,8 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([program]))
 }
 
-/// Enters the groups and becomes the program; returns the status to end with where that fails.
+/// Enters the groups and becomes the program, on this thread, which is all that is left of the process then; returns the status
+/// to end with where that fails.
 pub(super) fn run(arguments: &[OsString]) -> u8 {
     let error = become_program(arguments);
     let _ = writeln!(io::stderr(), "mcpkg: a sandbox cannot be started: {error}");
