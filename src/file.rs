@@ -165,15 +165,14 @@ pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>> {
 pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
     check_size(size, limit)?;
     let size = usize::try_from(size).unwrap_or(0);
-    let mut file = file.take(limit + 1);
-    let mut bytes = vec![0; size.min(ONE_READ) + 1];
-    let count = read_once(&mut file, &mut bytes)?;
-    bytes.truncate(count);
+    let mut bytes = Vec::with_capacity(size.min(ONE_READ) + 1);
+    read_once(&file, &mut bytes)?;
+    let count = bytes.len();
     // With room for one byte more, a read that gives as many as the file was found to have gives all of them. Else the file is
     // large, grows, or is one of those whose size the system does not tell.
     if count != size {
         bytes.reserve_exact(size.saturating_sub(count) + 1);
-        file.read_to_end(&mut bytes)?;
+        file.take((limit + 1).saturating_sub(count as u64)).read_to_end(&mut bytes)?;
     }
     check_size(bytes.len() as u64, limit)?;
     Ok(bytes)
@@ -182,13 +181,19 @@ pub fn read_sized(file: File, size: u64, limit: u64) -> Result<Vec<u8>> {
 /// Bytes of a file that comes in a single read.
 const ONE_READ: usize = 64 << 10;
 
-fn read_once(file: &mut impl Read, bytes: &mut [u8]) -> Result<usize> {
-    loop {
-        match file.read(bytes) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            read => return read,
-        }
-    }
+/// Appends what one read gives, at most what there is room for. The room is not written to before.
+#[cfg(unix)]
+fn read_once(file: &File, bytes: &mut Vec<u8>) -> Result<()> {
+    rustix::io::retry_on_intr(|| rustix::io::read(file, rustix::buffer::spare_capacity(bytes)))?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn read_once(mut file: &File, bytes: &mut Vec<u8>) -> Result<()> {
+    let mut room = vec![0; bytes.capacity()];
+    let count = file.read(&mut room)?;
+    bytes.extend_from_slice(&room[..count]);
+    Ok(())
 }
 
 /// Reads a regular file of at most `limit` bytes as UTF-8 text, through links.

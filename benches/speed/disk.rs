@@ -26,11 +26,16 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     pages("", |rows| data.large(rows), effort, table);
 }
 
+/// Returns the names of the rows of [`pages`], of the first page and of the last.
+pub fn names(engine: &str, effort: &Effort) -> [String; 2] {
+    ["first", "last"].map(|page| format!("{page} page of {PAGE} in {} rows against {SMALL}{engine}", effort.rows))
+}
+
 /// Measures pages of a large database and of a small one, which `make` makes; the last page is the one after which nothing
 /// follows.
 pub fn pages(engine: &str, make: impl Fn(usize) -> PathBuf, effort: &Effort, table: &mut Table) {
-    let what = |page: &str| format!("{page} page of {PAGE} in {} rows against {SMALL}{engine}", effort.rows);
-    if !["first", "last"].iter().any(|page| table.wants(&what(page))) {
+    let names = names(engine, effort);
+    if !names.iter().any(|name| table.wants(name)) {
         return;
     }
     let start = Instant::now();
@@ -39,23 +44,18 @@ pub fn pages(engine: &str, make: impl Fn(usize) -> PathBuf, effort: &Effort, tab
         store.reader().expect("the database can be read")
     });
     println!("{} rows were written in {:.0} s", effort.rows, start.elapsed().as_secs_f64());
-    for page in ["first", "last"] {
-        let after = |rows: usize| match page {
-            "first" => String::new(),
-            _ => data::row_name(rows - PAGE - 1),
+    let [first, last] = names;
+    for (what, is_last) in [(first, false), (last, true)] {
+        let page = |rows: usize| {
+            let after = if is_last { data::row_name(rows - PAGE - 1) } else { String::new() };
+            Page { after, limit: PAGE }
         };
-        let large_page = Page { after: after(effort.rows), limit: PAGE };
-        let small_page = Page { after: after(SMALL), limit: PAGE };
+        let [large_page, small_page] = [effort.rows, SMALL].map(page);
         let both = || [time(&large, &large_page), time(&small, &small_page)];
         in_turn(effort.samples(100), both);
         let [ours, reference] = in_turn(effort.samples(500) * effort.rounds, both);
-        table.push(Row {
-            what: what(page),
-            ours: Value::Time(ours),
-            off: None,
-            reference: Some(Value::Time(reference)),
-            bar: Bar::Times(1.5),
-        });
+        let (ours, reference) = (Value::Time(ours), Some(Value::Time(reference)));
+        table.push(Row { what, ours, off: None, reference, bar: Bar::Times(1.5) });
     }
 }
 

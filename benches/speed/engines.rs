@@ -55,7 +55,7 @@ const CASES: [Case; 5] = [
 
 /// Measures the rows of this file.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
-    if !table.wants(ENGINE) && !names().any(|name| table.wants(&name)) {
+    if !names(effort).any(|name| table.wants(&name)) {
         return;
     }
     let Some(cluster) = Cluster::start(data) else { return };
@@ -74,10 +74,10 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
 }
 
 /// Returns the names of the rows, to know whether one of them is asked for.
-fn names() -> impl Iterator<Item = String> {
+fn names(effort: &Effort) -> impl Iterator<Item = String> {
     let reads = CASES.iter().flat_map(|case| [case.row(false), case.row(true), case.trips()]);
     let others = [CREATE.to_owned(), CREATES.to_owned(), TOLD.to_owned(), of_servers(2), of_servers(4)];
-    reads.chain(others).chain(["first", "last"].map(|page| format!("{page} page of 100{ENGINE}")))
+    reads.chain(others).chain(disk::names(ENGINE, effort))
 }
 
 /// Returns what makes requests; where they are asked anew each differs from all before.

@@ -24,27 +24,21 @@ use tokio_util::sync::CancellationToken;
 /// The packages that are verified.
 const PACKAGES: usize = 100;
 
-/// What stands in a plan for the folder that each run has for itself, and for the files of the tool.
-const OF_RUN: &str = "(the run's own folder)";
+/// What stands in a plan for the files of the tool.
 const OF_TOOL: &str = "its archive";
 
 /// Answers each line when `true` has run in bubblewrap, as the plan says it that `mcpkg tool run --dry-run` made: with its
 /// arguments, and mcpkg's own program inside, which sets the limits. `tree` is where the files of the tool are.
 pub fn run(plan: &Path, tree: &Path) {
     let plan: Json = serde_json::from_slice(&std::fs::read(plan).expect("a plan")).expect("JSON");
-    let folder = tempfile::tempdir().expect("a folder");
-    let of_run = folder.path().to_str().expect("a readable name");
     let runner = &plan["runners"].as_array().expect("runners").iter().find(|runner| runner["works"] == true);
     let command = runner.expect("a runner that works")["command"].as_array().expect("a command").iter();
     let words: Vec<String> = command
         .map(|word| match word.as_str().expect("a word") {
             OF_TOOL => tree.to_str().expect("a readable name").to_owned(),
-            word => word.replace(OF_RUN, of_run),
+            word => word.to_owned(),
         })
         .collect();
-    for word in words.iter().filter(|word| word.starts_with(of_run)) {
-        std::fs::write(word, "").expect("a file");
-    }
     // It is this very program else, which is no starter.
     starter::set_program(env!("CARGO_BIN_EXE_mcpkg").into());
     let limits = mcpkg::registry::run::Limits::default();

@@ -62,6 +62,25 @@ pub fn front_matter(name: &str, description: &str) -> String {
     format!("---\nname: {name}\ndescription: {}\n---\n", Value::from(description))
 }
 
+/// Returns the name and the description in front matter that is just as [`front_matter`] writes it, for which no YAML has to be read;
+/// `None` where it may be anything else.
+pub fn written(front: &str) -> Option<(&str, String)> {
+    let (name, description) = front.strip_prefix("name: ")?.strip_suffix('\n')?.split_once("\ndescription: ")?;
+    // What YAML takes for no text, and what some reader of YAML may see otherwise.
+    let is_text = is_name(name) && name.starts_with(|c: char| c.is_ascii_alphabetic()) && !WORDS.contains(&name);
+    let is_plain =
+        |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
+    let is_plain = is_text && description.chars().all(is_plain);
+    let value: Value = serde_json::from_str(description).ok().filter(|_| is_plain)?;
+    match value {
+        Value::String(text) if Value::from(text.as_str()).to_string() == description => Some((name, text)),
+        _ => None,
+    }
+}
+
+/// Names that are values of their own in YAML.
+const WORDS: [&str; 10] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan"];
+
 /// Splits front matter from what follows it; a byte order mark before it and the empty lines between belong to neither.
 pub fn split_front(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let marked = text.strip_prefix("\u{feff}".as_bytes());
@@ -107,7 +126,41 @@ fn described(front: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_read_without_yaml_is_what_yaml_says(
+            name in "([a-z0-9]{1,5}|true|null|no|e1|0x1f|inf)(-[a-z0-9]{1,3})?", description in "\\PC{0,40}|[ -~]{0,30}|(\\n|\\\\|\"|é|\u{1f600}| |#|:){0,8}",
+        ) {
+            let front = front_matter(&name, &description);
+            let front = front.strip_prefix("---\n").and_then(|front| front.strip_suffix("---\n")).expect("its marks");
+            if let Some((name, description)) = written(front) {
+                let keys = matter::keys(front).expect("YAML");
+                prop_assert!(keys.odd.is_none());
+                prop_assert_eq!(Value::from(keys.map), serde_json::json!({ "name": name, "description": description }));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_deploy_writes_is_read_without_yaml_and_what_is_otherwise_is_not() {
+        let expected = Some(("a-b", "Say \"hi\": é #1".to_owned()));
+        assert_eq!(written("name: a-b\ndescription: \"Say \\\"hi\\\": é #1\"\n"), expected);
+        for other in [
+            "name: a\ndescription: plain\n",
+            "name: true\ndescription: \"x\"\n",
+            "name: 12\ndescription: \"x\"\n",
+            "name: a\ndescription: \"x\"\nmore: 1\n",
+            "name: a\ndescription: \"\\u0041\"\n",
+            "name: a\ndescription: 5\n",
+            "description: \"x\"\nname: a\n",
+        ] {
+            assert_eq!(written(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn skills_have_plain_names() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::content::command::skill::MAX_DESCRIPTION;
+use crate::content::command::skill::{self, MAX_DESCRIPTION};
 use crate::content::import::matter;
 
 /// Where Codex reads in a skill's folder whether it may use the skill unasked.
@@ -74,7 +74,13 @@ impl Main {
 
 fn keys(text: &str) -> Option<matter::Keys> {
     let (yaml, _) = matter::split(text).ok()??;
-    matter::keys(yaml).ok()
+    match skill::written(yaml) {
+        Some((name, description)) => {
+            let map = [("name".to_owned(), name.into()), ("description".to_owned(), description.into())];
+            Some(matter::Keys { map: map.into_iter().collect(), odd: None })
+        }
+        None => matter::keys(yaml).ok(),
+    }
 }
 
 /// Whether a key has a value that is not empty.

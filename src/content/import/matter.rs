@@ -1,6 +1,7 @@
 //! Front matter: the YAML between two lines of `---` at the top of a Markdown file.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -80,20 +81,29 @@ pub fn keys(yaml: &str) -> Result<Keys> {
     if yaml.is_empty() {
         return Ok(Keys::default());
     }
-    if let Some(keys) =
-        LAST.with_borrow(|last| last.as_ref().filter(|(text, _)| text == yaml).map(|(_, keys)| keys.clone()))
-    {
+    if let Some(keys) = LATELY.with_borrow(|lately| lately.get(yaml).cloned()) {
         return Ok(keys);
     }
     let keys = parsed(yaml)?;
-    LAST.set(Some((yaml.to_owned(), keys.clone())));
+    if yaml.len() <= SHORT {
+        LATELY.with_borrow_mut(|lately| {
+            if lately.len() == MOST_KEPT {
+                lately.clear();
+            }
+            lately.insert(yaml.to_owned(), keys.clone());
+        });
+    }
     Ok(keys)
 }
 
+/// Bytes of front matter that is kept once it was read, and how many of them are.
+const SHORT: usize = 1 << 10;
+const MOST_KEPT: usize = 512;
+
 thread_local! {
-    /// The front matter that was read last: what makes the forms of a file for several agents asks for the same again and
-    /// again, and reading YAML takes most of that time.
-    static LAST: RefCell<Option<(String, Keys)>> = const { RefCell::new(None) };
+    /// The front matter that was read lately. What checks a file, makes its forms for several agents and counts what they load asks
+    /// for the same again and again, and reading YAML takes most of that time.
+    static LATELY: RefCell<HashMap<String, Keys>> = RefCell::default();
 }
 
 fn parsed(yaml: &str) -> Result<Keys> {

@@ -110,48 +110,46 @@ impl Bounds {
         self.allowed.iter().any(|root| path.strip_prefix(&root.path).is_ok_and(|below| !is_private(below)))
     }
 
-    /// Returns where `path` really lies, once that may be read.
-    pub(super) fn real(&self, path: &Path) -> Result<PathBuf, Refusal> {
-        if let Some(real) = self.without_links(path) {
-            return Ok(real);
+    /// Returns where `path` really lies, once that may be read, and what stands there.
+    pub(super) fn real(&self, path: &Path) -> Result<(PathBuf, Metadata), Refusal> {
+        if let Some(looked) = self.without_links(path) {
+            return Ok(looked);
         }
         let real = path.canonicalize()?;
-        if self.allows(&real) {
-            return Ok(real);
-        }
         match real.strip_prefix(&self.own.path) {
-            Ok(below) if is_private(below) => Err(Refusal::Private),
-            Ok(_) => Ok(real),
-            Err(_) => Err(Refusal::Outside { link: first_link(&self.own.path, path), target: real }),
+            _ if self.allows(&real) => {}
+            Ok(below) if is_private(below) => return Err(Refusal::Private),
+            Ok(_) => {}
+            Err(_) => return Err(Refusal::Outside { link: first_link(&self.own.path, path), target: real }),
         }
+        let metadata = fs::symlink_metadata(&real)?;
+        Ok((real, metadata))
     }
 
-    /// Returns where a path of the repo's own leads that has no link in it; `None` where that has to be looked up. Most paths are
-    /// such: the folders above the repo, which it lies in with all its files, are not looked through again for each.
-    fn without_links(&self, path: &Path) -> Option<PathBuf> {
+    /// Returns where a path of the repo's own leads that has no link in it, and what stands there; `None` where that has to be looked
+    /// up. Most paths are such: the folders above the repo, which it lies in with all its files, are not looked through again for each.
+    fn without_links(&self, path: &Path) -> Option<(PathBuf, Metadata)> {
         // On other systems a folder has more than one name. What ends with a slash is a folder or nothing.
         if !cfg!(target_os = "linux") || path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return None;
         }
-        let mut at = self.own.path.clone();
+        let (mut at, mut looked) = (self.own.path.clone(), None);
         for part in path.strip_prefix(&self.own.path).ok()?.components() {
             let Component::Normal(name) = part else { return None };
             if name.eq_ignore_ascii_case(".git") {
                 return None;
             }
             at.push(name);
-            if fs::symlink_metadata(&at).ok()?.is_symlink() {
-                return None;
-            }
+            looked = Some(fs::symlink_metadata(&at).ok().filter(|metadata| !metadata.is_symlink())?);
         }
-        Some(at)
+        Some((at, looked?))
     }
 
     /// Reads the file `path`, which may be a link to one that may be read.
     pub(super) fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, Refusal> {
-        let real = self.real(path)?;
+        let (real, metadata) = self.real(path)?;
         // Opening a device may do something already.
-        file::check_kind(&fs::symlink_metadata(&real)?).map_err(Refusal::unfit)?;
+        file::check_kind(&metadata).map_err(Refusal::unfit)?;
         self.read_real(&real, limit).map(|(bytes, _)| bytes)
     }
 
@@ -166,7 +164,7 @@ impl Bounds {
         self.left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(metadata.len()))
             .map_err(|_| Refusal::TooMuch)?;
-        Ok((file::read_open(opened, limit).map_err(Refusal::unfit)?, metadata))
+        Ok((file::read_sized(opened, metadata.len(), limit).map_err(Refusal::unfit)?, metadata))
     }
 }
 
@@ -202,13 +200,22 @@ fn open_folder(path: &Path) -> io::Result<File> {
     fs::OpenOptions::new().read(true).custom_flags(FILE_FLAG_BACKUP_SEMANTICS).open(path)
 }
 
-/// Opens the file `real` below a root, from folder to folder, and follows no link on the way.
+/// Opens the file `real` below a root, and follows no link on the way.
 #[cfg(unix)]
 fn open_below(root: &Root, real: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags, openat};
     use std::os::fd::{AsFd, BorrowedFd};
     let below = real.strip_prefix(&root.path).map_err(|_| ErrorKind::InvalidInput)?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{ResolveFlags, openat2};
+        // In one call where the kernel has it. Where it fails, going from folder to folder says why.
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        if let Ok(file) = openat2(&root.handle, below, flags, Mode::empty(), resolve) {
+            return Ok(file.into());
+        }
+    }
     let open = |folder: BorrowedFd<'_>, name, flags| openat(folder, name, flags, Mode::empty()).map(File::from);
     let mut parts = below.components().map(|part| part.as_os_str()).peekable();
     let mut at: Option<File> = None;

@@ -81,7 +81,7 @@ impl<'r> Overlays<'r> {
             let Some(folder) = folder_of(layer, choice).map(|below| bounds.own().join(below)) else { continue };
             let failed = |error| Error::file("read", &folder, error);
             let real = match bounds.real(&folder) {
-                Ok(real) => real,
+                Ok((real, _)) => real,
                 Err(Refusal::Missing) => continue,
                 Err(refusal) => return Err(refusal.error(&folder, |why| refuse(&folder, why))),
             };

@@ -55,8 +55,7 @@ pub(super) struct Content {
 /// `E_CONFIG_INVALID` with module_id and path: nothing there, a link that leads out, back or nowhere, a name that is
 /// no UTF-8, more files or folders in folders than a module has; `E_FILE_FAILED`.
 pub(super) fn find(whose: &str, bounds: &Bounds, root: &Path) -> Result<BTreeMap<String, FoundFile>> {
-    let real = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
-    let metadata = std::fs::symlink_metadata(&real).map_err(|error| Error::file("read", root, error))?;
+    let (real, metadata) = bounds.real(root).map_err(|refusal| refusal.error(root, |why| refuse(whose, root, why)))?;
     let mut walk = Walk { whose, bounds, root, real: &real, above: Vec::new(), entries: 0, found: BTreeMap::new() };
     if metadata.is_dir() {
         walk.folder(&At { shown: root.to_path_buf(), real: real.clone(), linked: false, depth: 0 }, "")?;

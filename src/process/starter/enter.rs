@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use super::{own, protocol};
-use crate::process::Program;
 use crate::process::cgroup::{self, Cgroup};
+use crate::process::{Program, found};
 
 /// Returns `program` as one that enters a control group first.
 ///
@@ -19,7 +19,7 @@ pub fn within(cgroup: Option<&Cgroup>, program: &str) -> io::Result<Program> {
     let folders = cgroup.folders();
     let words = [OsString::from(protocol::ENTER), OsString::from(folders.len().to_string())];
     let folders = folders.iter().map(|folder| folder.clone().into_os_string());
-    Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([program]))
+    Ok(Program::new(own::program()?).args(words.into_iter().chain(folders)).args([found(program.as_ref())]))
 }
 
 /// Enters the groups and becomes the program, on this thread, which is all that is left of the process then; returns the status

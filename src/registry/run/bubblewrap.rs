@@ -44,8 +44,6 @@ pub fn probe() -> Result<(), String> {
     if !cfg!(target_os = "linux") {
         return Err("bubblewrap runs on Linux only".to_owned());
     }
-    let scratch = tempfile::Builder::new().prefix("mcpkg-probe-").tempdir();
-    let scratch = scratch.map_err(|error| format!("no folder can be made for a run: {error}"))?;
     let (argv, granted, token) = (["true".to_owned()], Granted::default(), CancellationToken::new());
     let variables = BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]);
     let ran = Bubblewrap.run(Job {
@@ -54,7 +52,7 @@ pub fn probe() -> Result<(), String> {
         // The folder stands in for a tool's files.
         tree: Path::new("/usr"),
         given: &[],
-        scratch: scratch.path(),
+        scratch: Path::new(""),
         granted: &granted,
         limits: Limits { time: PROBE, ..Limits::default() },
         takes: Takes::Nothing,
@@ -78,11 +76,15 @@ impl Runner for Bubblewrap {
         RunnerKind::Bubblewrap
     }
 
+    fn needs_scratch(&self) -> bool {
+        false
+    }
+
     fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String> {
         let mut mounts = host::mounts(Path::new("/"), job.granted.network);
         mounts.push(started::starter_mount()?);
         mounts.push(Mount::read(job.tree, if job.takes == Takes::Workspace { PACKAGE } else { WORKSPACE }));
-        mounts.extend(users::mounts(job.scratch));
+        mounts.extend(users::mounts(&users::folder().map_err(|error| error.message().to_owned())?));
         mounts.extend(job.granted.folders.iter().map(|folder| Mount::Write { from: folder.into(), at: folder.into() }));
         mounts.extend(job.given.iter().map(|(from, at)| Mount::read(from, at)));
         Ok(mounts)
@@ -104,7 +106,7 @@ impl Runner for Bubblewrap {
         if !started::is_on_path("bwrap") {
             return Err(NotRun::Unavailable(not_started(&ErrorKind::NotFound.into())));
         }
-        users::write(job.scratch).map_err(NotRun::Lost)?;
+        users::folder().and_then(|folder| users::write(&folder)).map_err(NotRun::Failed)?;
         let sandbox = self.sandbox(&job).map_err(NotRun::Unavailable)?;
         let cgroup = cgroup(&job.limits, started::workspace_size(&job));
         let program = starter::within(cgroup.as_ref(), "bwrap")

@@ -48,7 +48,7 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
         true => build::tree(context, call, &plan)?,
         false => PathBuf::new(),
     };
-    let files = CallFiles::of(call)?;
+    let files = CallFiles::of(call, runner.needs_scratch())?;
     let _permit = PERMITS.wait(&context.cancelled)?;
     facts.runner = Some(runner.kind());
     let begun = Instant::now();

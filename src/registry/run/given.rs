@@ -25,22 +25,25 @@ static SWEPT: Once = Once::new();
 /// Files that were made for one run, and where the sandbox has them.
 #[derive(Debug)]
 pub struct CallFiles {
-    folder: Folder,
+    /// `None` where none was needed.
+    folder: Option<Folder>,
     /// Where each file is on this machine, and where the tool finds it.
     pub given: Vec<(PathBuf, PathBuf)>,
 }
 
 impl CallFiles {
-    /// Writes what a call is given into a folder that this user alone reads; it goes away with the value.
+    /// Writes what a call is given into a folder that this user alone reads; it goes away with the value. With `needs_scratch` there is
+    /// a folder where nothing is written too.
     ///
     /// # Errors
     /// `E_FILE_FAILED`, `E_DISK_FULL`; `E_NOT_FOUND` for a file of the user's that is not there.
-    pub fn of(call: &Call) -> Result<Self> {
+    pub fn of(call: &Call, needs_scratch: bool) -> Result<Self> {
         let parent = std::env::temp_dir();
         SWEPT.call_once(|| sweep(&parent));
-        let folder = Folder::make(&parent)?;
+        let is_written = call.given.iter().any(|given| matches!(given.content, Content::Bytes(_)));
+        let folder = (needs_scratch || is_written).then(|| Folder::make(&parent)).transpose()?;
         let write = |name: &str, bytes: &[u8]| {
-            let path = folder.path().join(name);
+            let path = folder.as_ref().map_or(Path::new(""), Folder::path).join(name);
             fs::write(&path, bytes).map_err(|error| Error::file("write", &path, error))?;
             Ok::<PathBuf, Error>(path)
         };
@@ -55,9 +58,9 @@ impl CallFiles {
         Ok(Self { folder, given })
     }
 
-    /// Returns the folder, for what a runner needs besides.
+    /// Returns the folder, for what a runner needs besides; an empty path where there is none.
     pub fn scratch(&self) -> &Path {
-        self.folder.path()
+        self.folder.as_ref().map_or(Path::new(""), Folder::path)
     }
 }
 

@@ -45,6 +45,10 @@ impl Runner for Module {
         !self.call.build.is_empty()
     }
 
+    fn needs_scratch(&self) -> bool {
+        false
+    }
+
     fn mounts(&self, job: &Job<'_>) -> Result<Vec<Mount>, String> {
         let given = job.given.iter().map(|(from, at)| Mount::read(from, at));
         Ok([Mount::read(job.tree, WORKSPACE)].into_iter().chain(given).collect())

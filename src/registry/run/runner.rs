@@ -25,7 +25,7 @@ pub struct Job<'a> {
     pub tree: &'a Path,
     /// Files of the caller's or of this run: where they are on this machine, and where the tool finds them.
     pub given: &'a [(PathBuf, PathBuf)],
-    /// A folder of this run's own that only this user reads; it goes away after the run.
+    /// A folder of this run's own that only this user reads; it goes away after the run. Empty where the runner needs none.
     pub scratch: &'a Path,
     /// What a person allowed beyond the sandbox.
     pub granted: &'a Granted,
@@ -99,6 +99,11 @@ pub trait Runner: Send + Sync {
 
     /// Whether it needs the tool's files on the disk: else they are not unpacked for it.
     fn needs_tree(&self) -> bool {
+        true
+    }
+
+    /// Whether it needs a folder of the run's own on the disk: else none is made where the tool is given nothing.
+    fn needs_scratch(&self) -> bool {
         true
     }
 

@@ -34,16 +34,24 @@ struct Note {
     sha256: String,
 }
 
-/// Returns the folder of the copies.
+/// Returns mcpkg's folder in this user's cache.
 ///
 /// # Errors
 /// `E_ROOT_REQUIRED` where the user's cache is not known.
-pub fn folder() -> Result<PathBuf> {
+pub fn cache() -> Result<PathBuf> {
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {
         Error::new(Code::RootRequired, "The user's cache folder is not known, since HOME is not set")
             .hint("set HOME, or XDG_CACHE_HOME")
     })?;
-    Ok(strategy.cache_dir().join("mcpkg").join("tools"))
+    Ok(strategy.cache_dir().join("mcpkg"))
+}
+
+/// Returns the folder of the copies.
+///
+/// # Errors
+/// As [`cache`].
+pub fn folder() -> Result<PathBuf> {
+    Ok(cache()?.join("tools"))
 }
 
 /// Where the copies are, and how much they take.

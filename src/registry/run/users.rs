@@ -1,25 +1,69 @@
-//! The user that a tool is in bubblewrap: a name for whoever runs mcpkg.
+//! The user that a tool is in bubblewrap: a name for whoever runs mcpkg. The files that say so are the same for every run, and stay
+//! in this user's cache.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::bwrap::USER;
 use super::mount::Mount;
+use super::trees;
+use crate::disk;
+use crate::error::{Error, Result};
+use crate::file;
 
 /// The files that name it, with what stands in each.
 fn files() -> [(&'static str, String); 2] {
     [("passwd", format!("tool:x:{USER}:{USER}::/tmp:/bin/sh\n")), ("group", format!("tool:x:{USER}:\n"))]
 }
 
-/// Returns the mounts of the files that [`write`] writes into `scratch`.
-pub(super) fn mounts(scratch: &Path) -> impl Iterator<Item = Mount> {
-    files().into_iter().map(move |(name, _)| Mount::read(scratch.join(name), PathBuf::from("/etc").join(name)))
-}
-
-/// Writes the files.
+/// Returns the folder of the files.
 ///
 /// # Errors
-/// How the disk failed to take them.
-pub(super) fn write(scratch: &Path) -> io::Result<()> {
-    files().into_iter().try_for_each(|(name, text)| std::fs::write(scratch.join(name), text))
+/// As [`trees::cache`].
+pub(super) fn folder() -> Result<PathBuf> {
+    Ok(trees::cache()?.join("sandbox"))
+}
+
+/// Returns the mounts of the files in `folder`.
+pub(super) fn mounts(folder: &Path) -> impl Iterator<Item = Mount> {
+    files().into_iter().map(move |(name, _)| Mount::read(folder.join(name), PathBuf::from("/etc").join(name)))
+}
+
+/// Writes those of the files that are not what they should be.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub(super) fn write(folder: &Path) -> Result<()> {
+    for (name, text) in files() {
+        let path = folder.join(name);
+        if file::read_text(&path, file::TEXT).is_ok_and(|is| is == text) {
+            continue;
+        }
+        std::fs::create_dir_all(folder).map_err(|error| Error::file("make", folder, error))?;
+        disk::replace(&path, text.as_bytes())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_one_wrote_is_written_anew_and_what_is_right_is_let_be() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let folder = scratch.path().join("sandbox");
+        write(&folder).expect("written");
+        let passwd = folder.join("passwd");
+        assert_eq!(std::fs::read_to_string(&passwd).expect("a file"), "tool:x:1000:1000::/tmp:/bin/sh\n");
+        let changed = || std::fs::metadata(&passwd).and_then(|metadata| metadata.modified()).expect("its time");
+        let before = changed();
+        write(&folder).expect("written");
+        assert_eq!(changed(), before);
+        std::fs::write(&passwd, "root:x:0:0::/:/bin/sh\n").expect("a file");
+        std::fs::remove_file(folder.join("group")).expect("gone");
+        write(&folder).expect("written");
+        for (name, text) in files() {
+            assert_eq!(std::fs::read_to_string(folder.join(name)).expect("a file"), text);
+        }
+    }
 }
