@@ -13,7 +13,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table is what this program is for")]
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 #[path = "speed/builds.rs"]
 mod builds;
@@ -196,10 +196,8 @@ fn measure(quick: bool, filter: &str) {
 
 /// Keeps this process and its children on one CPU: a wake-up across CPUs costs more than what is measured.
 fn pin_to_one_cpu() -> &'static str {
-    let pinned = Command::new("taskset").args(["-p", "-c", "0", &std::process::id().to_string()]).output();
-    match pinned {
-        Ok(output) if output.status.success() => "all processes pinned to CPU 0",
-        Ok(_) => "skipped: pinning to one CPU, since taskset failed",
-        Err(_) => "skipped: pinning to one CPU, since there is no taskset",
+    match peer::pin(std::process::id(), 0) {
+        true => "all processes pinned to CPU 0",
+        false => "skipped: pinning to one CPU, since taskset failed or is not there",
     }
 }

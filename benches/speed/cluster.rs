@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use crate::data::Data;
-use crate::peer::{cpu, mcpkg};
+use crate::peer::{self, cpu, mcpkg};
 use crate::web::Web;
 
 #[path = "../../tests/support/postgres.rs"]
@@ -45,11 +45,23 @@ impl Cluster {
 
     /// CPU time so far of the processes that serve its connections, of those that are connected now.
     pub fn cpu(&self) -> Duration {
+        self.processes().skip(1).map(cpu).sum()
+    }
+
+    /// Keeps it on one CPU; returns whether that could be done.
+    pub fn pin(&self, cpu: usize) -> bool {
+        self.processes().all(|process| peer::pin(process, cpu))
+    }
+
+    /// Its own process, and those that serve its connections.
+    fn processes(&self) -> impl Iterator<Item = u32> {
         let file = std::fs::read_to_string(self.server.folder().join("data/postmaster.pid")).expect("its process");
         let process = file.lines().next().expect("a line");
         let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children"));
         let children = children.expect("/proc lists the children");
-        children.split_whitespace().map(|child| cpu(child.parse().expect("a number"))).sum()
+        let number = |process: &str| process.parse().expect("a number");
+        let all: Vec<u32> = [process].into_iter().chain(children.split_whitespace()).map(number).collect();
+        all.into_iter()
     }
 
     /// Starts `mcpkg serve --http` on a database.

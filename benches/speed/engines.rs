@@ -10,7 +10,7 @@ use crate::cluster::Cluster;
 use crate::data::{self, Data};
 use crate::disk;
 use crate::http::one_by_one;
-use crate::peer::{Peer, reference};
+use crate::peer::{Peer, pin, reference};
 use crate::table::{Bar, Row, Table, Value, median};
 use crate::web::{Connection, Web, stateless};
 
@@ -158,6 +158,9 @@ fn print_cpu(what: &str, requests: usize, cpu: [Duration; 2]) {
 }
 
 /// Measures what further servers on one database cost those that are there; each has as many clients as the first.
+///
+/// Where servers have machines of their own, neither their clients nor the database takes their caches from them. So the servers
+/// have a CPU here, and all else has another one.
 fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table) {
     if ![2, 4].iter().any(|servers| table.wants(&of_servers(*servers))) {
         return;
@@ -170,6 +173,10 @@ fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table)
         .map(|webs| webs.iter().cycle().take(CONNECTIONS * webs.len()).map(Web::connect).collect())
         .collect();
     let mut request = requests("prompts/get", || json!({ "name": data::prompt(50) }), true);
+    let apart = |cpu| cluster.pin(cpu) && pin(std::process::id(), cpu);
+    if !apart(1) {
+        println!("skipped: a CPU of their own for the servers on PostgreSQL, since another one cannot be had");
+    }
     let mut rates: Vec<Vec<Duration>> = vec![Vec::new(); groups.len()];
     for _ in 0..=effort.rounds {
         for (which, webs) in groups.iter().enumerate() {
@@ -183,6 +190,7 @@ fn servers(cluster: &Cluster, address: &str, effort: &Effort, table: &mut Table)
             }
         }
     }
+    apart(0);
     let answers = (samples / CONNECTIONS * CONNECTIONS) as f64;
     // The first round only warms up.
     let rates: Vec<Value> =

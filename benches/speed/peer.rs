@@ -139,6 +139,12 @@ impl Peer {
     }
 }
 
+/// Keeps a process, and the children that it starts from now on, on one CPU; returns whether that could be done.
+pub fn pin(process: u32, cpu: usize) -> bool {
+    let pinned = Command::new("taskset").args(["-p", "-c", &cpu.to_string(), &process.to_string()]).output();
+    pinned.is_ok_and(|output| output.status.success())
+}
+
 /// CPU time of all threads of a process so far.
 pub fn cpu(process: u32) -> Duration {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("/proc lists the threads");

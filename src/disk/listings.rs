@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::FileType;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use super::folder::Kind;
@@ -12,9 +12,10 @@ use super::folder::Kind;
 /// What a folder has, in no order.
 pub type Listing = Rc<[(OsString, Kind)]>;
 
-/// The folders that were listed so far, by the paths that were asked for.
+/// The folders that were listed so far, by the paths that were asked for: by their texts, since comparing paths part by part costs
+/// more.
 #[derive(Debug, Default)]
-pub struct Listings(RefCell<HashMap<PathBuf, Option<Listing>>>);
+pub struct Listings(RefCell<HashMap<OsString, Option<Listing>>>);
 
 impl Listings {
     /// Returns what a folder had when it was first asked for; `None` where it could not be listed.
@@ -23,7 +24,7 @@ impl Listings {
             return known;
         }
         let listing = list(folder);
-        self.0.borrow_mut().insert(folder.to_owned(), listing.clone());
+        self.0.borrow_mut().insert(folder.into(), listing.clone());
         listing
     }
 
@@ -34,7 +35,7 @@ impl Listings {
     }
 
     fn known(&self, folder: &Path) -> Option<Option<Listing>> {
-        self.0.borrow().get(folder).cloned()
+        self.0.borrow().get(folder.as_os_str()).cloned()
     }
 }
 

@@ -155,12 +155,18 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
     found.left_out.extend(gathered.left_out.values().cloned());
     let named: HashSet<String> =
         taken.iter().filter(|(_, file, _)| file.is_named).map(|(_, file, _)| file.relative.clone()).collect();
-    for (file, place) in look_through(taken, context)? {
-        match !named.contains(&file.relative) && is_unmerged(&file)? {
-            true => found.left_out.push(LeftOut::file(file.relative, Reason::Unmerged)),
-            false => found.files.push((file, place)),
-        }
-    }
+    found.files = look_through(taken, context)?;
+    let mut looked = Ok(());
+    let is_left_out = |(file, _): &mut (File, _)| {
+        let is_unmerged = if named.contains(&file.relative) { Ok(false) } else { is_unmerged(file) };
+        is_unmerged.unwrap_or_else(|error| {
+            looked = Err(error);
+            false
+        })
+    };
+    let unmerged = found.files.extract_if(.., is_left_out);
+    found.left_out.extend(unmerged.map(|(file, _)| LeftOut::file(file.relative, Reason::Unmerged)));
+    looked?;
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -466,7 +472,7 @@ pub(super) fn look_through(
     context: &Context,
 ) -> Result<Vec<(File, Option<Destination>)>> {
     let total = taken.len() as u64;
-    let mut files = Vec::new();
+    let mut files = Vec::with_capacity(taken.len());
     let mut reading = Reading::default();
     for (done, (path, candidate, place)) in (1..).zip(taken) {
         if context.is_cancelled() {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::amount::{Budget, Limit, When};
@@ -33,8 +34,8 @@ pub(super) struct Files<'p> {
     folders: RealFolders,
     /// The files that the plan changes.
     planned: HashSet<&'p Path>,
-    /// What files say of their skill, command or subagent, each read once for all targets.
-    mains: HashMap<PathBuf, Option<Main>>,
+    /// What files say of their skill, command or subagent, each read once for all targets; by the texts of their paths.
+    mains: HashMap<OsString, Option<Main>>,
     /// The files below folders, by the folder and how their paths end; each is looked for once for all targets.
     found: HashMap<(PathBuf, &'static str), Vec<PathBuf>>,
 }
@@ -217,12 +218,13 @@ impl<'p> Files<'p> {
 
     /// Returns what a file says of its skill, command or subagent; `None` where it is no text, or too long to be looked into.
     pub(super) fn main(&mut self, path: &Path) -> Option<Main> {
-        if !self.mains.contains_key(path) {
-            let bytes = self.content(path);
-            let main = bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(Main::read));
-            self.mains.insert(path.to_owned(), main);
+        if let Some(known) = self.mains.get(path.as_os_str()) {
+            return known.clone();
         }
-        self.mains.get(path).cloned().flatten()
+        let bytes = self.content(path);
+        let main = bytes.and_then(|bytes| std::str::from_utf8(&bytes).ok().map(Main::read));
+        self.mains.insert(path.into(), main.clone());
+        main
     }
 
     /// Returns a file's bytes, as they stand or as the deploy leaves them; what it leaves as it is need not be read.
