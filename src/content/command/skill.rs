@@ -71,11 +71,9 @@ pub fn written(front: &str) -> Option<(&str, String)> {
     let is_plain =
         |c: char| !c.is_control() && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}');
     let is_plain = is_text && description.chars().all(is_plain);
-    let value: Value = serde_json::from_str(description).ok().filter(|_| is_plain)?;
-    match value {
-        Value::String(text) if Value::from(text.as_str()).to_string() == description => Some((name, text)),
-        _ => None,
-    }
+    let text: String = serde_json::from_str(description).ok().filter(|_| is_plain)?;
+    let again = serde_json::to_string(&text).ok()?;
+    (again == description).then_some((name, text))
 }
 
 /// Names that are values of their own in YAML.
