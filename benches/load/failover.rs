@@ -210,7 +210,7 @@ fn write(webs: &[Web], over: &AtomicBool, n: usize) -> Seen {
         if over.load(Ordering::Relaxed) {
             break;
         }
-        let (name, content) = (format!("load-{n}-{number}"), format!("{n} {number}"));
+        let (name, content) = (format!("failover-{n}-{number}"), format!("{n} {number}"));
         let arguments = json!({ "name": name, "content": content });
         let call = stateless("tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
         match client.ask(&call) {
