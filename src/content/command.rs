@@ -14,6 +14,7 @@ pub mod words;
 
 mod arguments;
 mod convert;
+mod exact;
 mod front_matter;
 mod shell_lines;
 mod word_names;
@@ -27,6 +28,7 @@ use dialect::{Dialect, Piece};
 use front_matter::{Parts, described, front_matter, front_of, kept, split};
 use word_names::{Names, names_of};
 
+pub use exact::{exact, listed, to_list};
 pub use word_names::LINE;
 
 /// What a command's file says.

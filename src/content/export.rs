@@ -7,6 +7,7 @@ pub(in crate::content) mod servers;
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Write;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -120,7 +121,6 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
 }
 
 /// Has the manifest list what an ignore file names, of the project's own or of a folder above: an import takes that for this alone.
-/// What the manifest lists is its content alone.
 fn list_ignored(folder: &Path, files: &mut [File], items: &[(Entry, NewContent)]) -> Result<()> {
     let found: HashSet<PathBuf> = walk::walk(folder, Take::Project)?.files.into_iter().collect();
     for (file, (entry, content)) in files.iter_mut().zip(items) {
@@ -128,10 +128,16 @@ fn list_ignored(folder: &Path, files: &mut [File], items: &[(Entry, NewContent)]
         if file.listed.is_some() || found.contains(&path) {
             continue;
         }
-        if file.content != *content {
-            write_file(&path, content, file.executable)?;
+        // What was written as it is stored is so in the manifest's way too, and its content lies there now.
+        if file.content == *content {
+            file.listed = Some(entry.clone());
+            continue;
         }
-        file.listed = Some(entry.clone());
+        let listed = layout::file(file.relative.clone(), entry, content, Some(entry.clone()))?;
+        if listed.content != file.content {
+            write_file(&path, &listed.content, listed.executable)?;
+        }
+        *file = listed;
     }
     Ok(())
 }
@@ -195,9 +201,8 @@ pub(super) fn fetch<T>(
 }
 
 /// Returns the files so that an import brings back what is expected of each, and the MCP servers that are read from them; of
-/// a file without an expectation only its names count. What the rules of import would not bring back as it is gets its
-/// content alone and a line in the manifest; since that can free a name another file was given a substitute for, it is
-/// asked again.
+/// a file without an expectation only its names count. What the rules of import would not bring back as it is gets a line in the
+/// manifest; since that can free a name another file was given a substitute for, it is asked again.
 pub(in crate::content) fn importable(
     mut files: Vec<File>,
     expected: &[Option<&(Entry, NewContent)>],
@@ -231,8 +236,7 @@ pub(in crate::content) fn importable(
                 return Err(Error::new(Code::ImportConflict, what)
                     .hint("another file has this name or URI; rename one of the two"));
             }
-            file.listed = Some(entry.clone());
-            file.content.clone_from(content);
+            *file = layout::file(mem::take(&mut file.relative), entry, content, Some(entry.clone()))?;
         }
     }
 }

@@ -69,6 +69,36 @@ fn front_matter_takes_the_place_of_what_was_kept() {
 }
 
 #[test]
+fn a_listed_file_is_read_as_what_it_was_written_from() {
+    let file = "---\ndescription: Fix\nmodel: x\n---\nFix $1";
+    let (known, text) = prompt(file);
+    assert_eq!(exact("a", &known, &text).as_deref(), Some(file));
+    assert_eq!(listed(file, &known), (known.clone(), text.clone()));
+    // Its text alone, as older exports have it.
+    assert_eq!(listed("Fix $1 and $2", &known), (known.clone(), "Fix $1 and $2".to_owned()));
+    // What somebody edited in it.
+    let (edited, text) = listed("---\ndescription: Mend\nmodel: x\n---\nMend $1", &known);
+    assert_eq!((edited.description.as_deref(), text.as_str()), (Some("Mend"), "Mend $1"));
+    assert_eq!(exact("a", &edited, &text).unwrap(), "---\ndescription: Mend\nmodel: x\n---\nMend $1");
+
+    let toml = "description = \"b\"\nprompt = \"Do {{args}}\"\n";
+    let (known, text) = toml_file::read(toml).unwrap();
+    assert_eq!(exact("a", &known, &text).as_deref(), Some(toml));
+    assert_eq!(listed(toml, &known), (known, text));
+
+    // What no file reads as is its text, marked where that reads as something else.
+    assert_eq!(to_list("a", &Attributes::default(), "Costs $1"), "Costs \\$1");
+    assert_eq!(
+        to_list("a", &Attributes::default(), "Costs \\$1"),
+        "---\n# The text follows as it stands; mcpkg.export.json says the rest.\n---\nCosts \\$1"
+    );
+    let known =
+        Attributes { dialect: Some(Dialect::Claude), description: Some("b".to_owned()), ..Attributes::default() };
+    let text = "---\nmodel: y\n---\nLook";
+    assert_eq!((exact("a", &known, text), to_list("a", &known, text).as_str()), (None, text));
+}
+
+#[test]
 fn what_mcpkg_wrote_itself_is_not_kept_twice() {
     for file in ["text", "---\ndescription: \"Look\"\n---\ntext", "---\nargument-hint: \"[pr]\"\n---\n$1", "$0"] {
         assert_eq!(prompt(file).0.front_matter, None, "{file}");
@@ -214,6 +244,25 @@ fn front() -> impl Strategy<Value = String> {
 
 const BODY: &str = "(\\$0|\\$file|\\\\|\\$1|\\$2|\\$10|\\$ARGUMENTS|\\$|\\{\\{ file \\}\\}|\\{\\{ arg1 \\}\\}|\\{\\{ arguments \\}\\}|\\{\\{ '\\{' \\}\\}|\\{|\\{\\{|\\}\\}|\\{%|\\{#| |\r?\n|a|é|---\n){0,8}";
 
+/// What a prompt may say of itself, whether or not a file can say it.
+fn attributes() -> impl Strategy<Value = Attributes> {
+    let text = || prop::option::of("[ -~\n\t\u{7f}\u{85}é]{1,9}");
+    let argument = ("[a-c]|arg1|arguments", text(), any::<bool>())
+        .prop_map(|(name, description, required)| argument(&name, description.as_deref(), required));
+    let dialect = prop::option::of(prop_oneof![Just(Dialect::Claude), Just(Dialect::OpenCode)]);
+    let front = prop::option::of("---\n(model: [a-z]{1,3}\n)?(description: [a-z]{1,3}\n)?(arguments: \\[a\\]\n)?---\n");
+    (text(), any::<bool>(), dialect, prop::collection::vec(argument, 0..3), front).prop_map(
+        |(description, template, dialect, arguments, front_matter)| Attributes {
+            description,
+            template,
+            dialect,
+            arguments,
+            front_matter,
+            file: None,
+        },
+    )
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -230,6 +279,13 @@ proptest! {
                 prop_assert_eq!(to_file("a", &attributes, &content).unwrap(), file.clone());
             }
         }
+    }
+
+    #[test]
+    fn a_listed_file_is_what_the_prompt_was(known in attributes(), was in (front(), BODY)) {
+        let text = was.0 + &was.1 + "x";
+        let file = to_list("a", &known, &text);
+        prop_assert_eq!(listed(&file, &known), (known, text), "{}", file);
     }
 
     #[test]

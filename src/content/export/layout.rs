@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::content::command::dialect::Dialect;
-use crate::content::command::toml_file;
 use crate::content::import::free_name::digest;
 use crate::content::import::manifest::{self, Entry, What};
 use crate::content::import::matter;
@@ -36,8 +35,7 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// Returns the file of an item. In its own place a prompt begins with front matter; elsewhere the manifest lists
-    /// the item, and the content stands alone.
+    /// Returns the file of an item. Where it is in no place of its own, the manifest lists it.
     ///
     /// # Errors
     /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -87,32 +85,28 @@ impl Layout {
     }
 }
 
-/// Returns the file of an item at a path: with front matter for a prompt, unless the manifest lists it.
+/// Returns the file of an item at a path: that of a prompt as [`command::listed`] reads it where the manifest lists it, else with
+/// front matter that declares it.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_FILE_FAILED` where the content cannot be read.
 pub fn file(relative: String, entry: &Entry, content: &NewContent, listed: Option<Entry>) -> Result<File> {
     let executable = entry.what.is_executable();
     let content = match &entry.what {
-        What::Prompt(attributes) if listed.is_none() => prompt(entry, attributes, content)?,
+        What::Prompt(attributes) => prompt(entry, attributes, content, listed.is_some())?,
         _ => content.clone(),
     };
     Ok(File { relative, content, executable, listed })
 }
 
-/// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it.
-fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent) -> Result<NewContent> {
+/// Returns a prompt's file: as a slash command where that imports back, else with front matter that declares it, or as the
+/// manifest has it.
+fn prompt(entry: &Entry, attributes: &Attributes, content: &NewContent, is_listed: bool) -> Result<NewContent> {
     let text = answer::text(content.bytes()?.into_owned())?;
-    let comes_back = |file: &String| {
-        let toml = attributes.front_matter.as_deref().is_some_and(toml_file::is_frame);
-        let read = match toml.then(|| toml_file::read(file).ok()).flatten() {
-            Some((attributes, content)) => command::Read { attributes, content, odd: None },
-            None => command::read(file, attributes.dialect.unwrap_or(Dialect::Claude)),
-        };
-        read.content == text && Attributes { file: attributes.file.clone(), ..read.attributes } == *attributes
+    let file = match is_listed {
+        true => command::to_list(&entry.name, attributes, &text),
+        false => command::exact(&entry.name, attributes, &text).unwrap_or_else(|| matter::write(attributes) + &text),
     };
-    let file = command::source(&entry.name, attributes, &text).ok().filter(comes_back);
-    let file = file.unwrap_or_else(|| matter::write(attributes) + &text);
     // What is written as it stands stays where it is.
     Ok(if file == text { content.clone() } else { file.into_bytes().into() })
 }

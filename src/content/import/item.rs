@@ -19,7 +19,7 @@ use crate::content::answer::text;
 use crate::content::command::{self, Read, toml_file};
 use crate::content::formats::read::unread;
 use crate::content::formats::{self, Scope};
-use crate::content::{media, names, template};
+use crate::content::{argument, media, names, template};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
@@ -148,9 +148,18 @@ pub fn understand<'f>(
 impl Understood {
     /// Adds what a manifest lists.
     fn listed(&mut self, file: &File, entry: &Entry) -> Result<()> {
-        manifest::check(entry, &file.content)?;
+        let (mut entry, mut content) = (entry.clone(), file.content.clone());
+        if let What::Prompt(attributes) = &mut entry.what {
+            let written = argument::prompt(content.bytes()?.into_owned())?;
+            let (read, text) = command::listed(&written, attributes);
+            *attributes = read;
+            if text != written {
+                content = text.into_bytes().into();
+            }
+        }
+        manifest::check(&entry, &content)?;
         if let What::Prompt(Attributes { template: true, dialect: None, arguments, .. }) = &entry.what
-            && let Err(error) = template::check_declared(&text(file.content.bytes()?.into_owned())?, arguments)
+            && let Err(error) = template::check_declared(&text(content.bytes()?.into_owned())?, arguments)
         {
             self.note(file, None, format!("is left out of deploys until it is mended: {error}"));
         }
@@ -162,9 +171,9 @@ impl Understood {
             what => self.names[usize::from(what.is_prompt())].insert(entry.name.clone()),
         };
         if is_free {
-            self.add(file, entry.clone(), file.content.clone());
+            self.add(file, entry, content);
         } else {
-            self.clashes.push(Clash { wanted: entry.name.clone(), path: file.relative.clone() });
+            self.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
         }
         Ok(())
     }
