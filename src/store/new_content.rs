@@ -154,17 +154,17 @@ impl NewContent {
     pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
-            Holder::File(path) => Box::new(self.again(path, None)),
+            Holder::File(path) => Box::new(self.read_again(path, None)),
             #[cfg(unix)]
             Holder::Open(file, path) => {
                 let from: Box<dyn Read> = Box::new(AtPlace { file: Arc::clone(file), at: 0 });
-                Box::new(self.again(path, Some(from.take(self.size))))
+                Box::new(self.read_again(path, Some(from.take(self.size))))
             }
-            Holder::Temporary(path) => Box::new(self.again(path, None)),
+            Holder::Temporary(path) => Box::new(self.read_again(path, None)),
         }
     }
 
-    fn again<'s>(&'s self, path: &'s Path, from: Option<io::Take<Box<dyn Read>>>) -> Again<'s> {
+    fn read_again<'s>(&'s self, path: &'s Path, from: Option<io::Take<Box<dyn Read>>>) -> Again<'s> {
         Again { source: self, path, from, seen: Survey::default() }
     }
 
@@ -194,15 +194,21 @@ impl From<Vec<u8>> for NewContent {
 impl NewContent {
     /// Returns content in memory whose XXH3 is known.
     pub(super) fn of(bytes: Vec<u8>, checksum: u64) -> Self {
+        let bytes = Arc::new(bytes);
+        Self::held(Holder::Memory(Arc::clone(&bytes)), &bytes, checksum)
+    }
+
+    /// Returns the content of the file at `path`, which was read just now and is to stay there: what it holds is read again where it
+    /// is needed.
+    pub fn at(path: &Path, bytes: &[u8]) -> Self {
+        Self::held(Holder::File(path.to_path_buf()), bytes, xxh3_64(bytes))
+    }
+
+    fn held(holder: Holder, bytes: &[u8], checksum: u64) -> Self {
         let mut text = Text::default();
-        text.add(&bytes);
-        Self {
-            size: bytes.len() as u64,
-            sha256: Sha256::digest(&bytes).into(),
-            checksum,
-            is_text: text.so_far(),
-            holder: Holder::Memory(Arc::new(bytes)),
-        }
+        text.add(bytes);
+        let (size, sha256) = (bytes.len() as u64, Sha256::digest(bytes).into());
+        Self { holder, size, sha256, checksum, is_text: text.so_far() }
     }
 }
 

@@ -52,6 +52,7 @@ use crate::error::{Code, Error, Result};
 use crate::mcp_servers::secrets::Secrets;
 use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
 use crate::plural;
+use crate::store::projects;
 use account::Account;
 use item::Item;
 use kept::KeptFiles;
@@ -131,7 +132,9 @@ impl Operation for Import {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all };
+        let held = context.read(|db, project| projects::summary(db, project.clone()));
+        let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
+        let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
         let scan::Scanned { files, same, links, left_out, servers, notes, .. } =
             scan::scan(&self.paths, &choice, context)?;
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));

@@ -306,6 +306,11 @@ impl Destination {
         Self::plain(Role::File, relative.to_owned())
     }
 
+    /// Whether a file here says nothing to an agent, whatever it holds.
+    pub fn is_unread(&self) -> bool {
+        self.role == Role::File && self.skill.is_none() && self.kept.is_none()
+    }
+
     /// Whether a file here is read for MCP servers.
     pub fn may_hold_servers(&self) -> bool {
         self.kept.is_some_and(|kept| matches!(kept.kind, agent_files::Kind::Servers | agent_files::Kind::Plugin))

@@ -60,6 +60,9 @@ pub struct Choice<'c> {
     pub kind: Option<Kind>,
     /// Whether what ignore files name is taken too.
     pub all: bool,
+    /// How many resources the project has. Where they are about as many as the files, most of these are there as they are: those that
+    /// no agent reads are not held in memory then, and the few that are stored after all are read again.
+    pub resources: usize,
 }
 
 /// A folder from which names count.
@@ -155,18 +158,14 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
     found.left_out.extend(gathered.left_out.values().cloned());
     let named: HashSet<String> =
         taken.iter().filter(|(_, file, _)| file.is_named).map(|(_, file, _)| file.relative.clone()).collect();
-    found.files = look_through(taken, context)?;
-    let mut looked = Ok(());
-    let is_left_out = |(file, _): &mut (File, _)| {
-        let is_unmerged = if named.contains(&file.relative) { Ok(false) } else { is_unmerged(file) };
-        is_unmerged.unwrap_or_else(|error| {
-            looked = Err(error);
-            false
-        })
-    };
-    let unmerged = found.files.extract_if(.., is_left_out);
-    found.left_out.extend(unmerged.map(|(file, _)| LeftOut::file(file.relative, Reason::Unmerged)));
-    looked?;
+    let are_known = choice.resources >= taken.len().div_ceil(2);
+    let (files, mut unmerged) = look_through(taken, are_known, context)?;
+    found.files = files;
+    unmerged.retain(|relative| !named.contains(relative));
+    if !unmerged.is_empty() {
+        found.files.retain(|(file, _)| !unmerged.contains(&file.relative));
+        found.left_out.extend(unmerged.into_iter().map(|relative| LeftOut::file(relative, Reason::Unmerged)));
+    }
     found.left_out.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
 }
@@ -456,35 +455,38 @@ fn lies_in_agents_folder(relative: &str) -> bool {
     relative.split('/').any(agents::is_folder)
 }
 
-/// Whether a merge is not finished in a file, as far as that is in memory.
-fn is_unmerged(file: &File) -> Result<bool> {
-    let is_read = file.content.path().is_none() && file.content.is_text();
-    Ok(is_read && conflict::is_in(&file.content.bytes()?))
-}
-
 /// Bytes of a file that is kept in memory until it is stored, and of all of them together: what is larger is read again.
 const SMALL: u64 = 256 << 10;
 const ALL_SMALL: u64 = 64 << 20;
 
-/// Reads the files, and returns them by their relative path.
+/// The files that were read, and their places.
+type Files = Vec<(File, Option<Destination>)>;
+
+/// Reads the files, and returns them by their relative path, with the paths of those in which a merge is not finished. Where
+/// most `are_known` as they are, what no agent reads is not held in memory.
 pub(super) fn look_through(
     taken: Vec<(&PathBuf, &Candidate, Option<Destination>)>,
+    are_known: bool,
     context: &Context,
-) -> Result<Vec<(File, Option<Destination>)>> {
+) -> Result<(Files, HashSet<String>)> {
     let total = taken.len() as u64;
-    let mut files = Vec::with_capacity(taken.len());
+    let (mut files, mut unmerged) = (Vec::with_capacity(taken.len()), HashSet::new());
     let mut reading = Reading::default();
     for (done, (path, candidate, place)) in (1..).zip(taken) {
         if context.is_cancelled() {
             return Err(cancelled());
         }
         let Candidate { relative, listed, .. } = candidate;
-        let (content, executable) = reading.read(path)?;
+        let is_held = !(are_known && place.as_ref().is_some_and(Destination::is_unread));
+        let Look { content, executable, is_unmerged } = reading.read(path, is_held)?;
+        if is_unmerged {
+            unmerged.insert(relative.clone());
+        }
         files.push((File { relative: relative.clone(), content, executable, listed: listed.clone() }, place));
         (context.progress)("Importing", done, total);
     }
     files.sort_by(|(a, _), (b, _)| a.relative.cmp(&b.relative));
-    Ok(files)
+    Ok((files, unmerged))
 }
 
 /// Whether a file is the database, or one that SQLite or mcpkg keeps beside it.
@@ -504,18 +506,35 @@ pub(in crate::content) struct Reading {
     kept: u64,
 }
 
+/// What is seen of a file that is read.
+pub(in crate::content) struct Look {
+    /// What it holds.
+    pub(in crate::content) content: NewContent,
+    /// Whether it can be executed.
+    pub(in crate::content) executable: bool,
+    /// Whether a merge is not finished in it, as far as it is small.
+    pub(in crate::content) is_unmerged: bool,
+}
+
 impl Reading {
-    /// Reads a file, and returns whether it can be executed.
-    pub(in crate::content) fn read(&mut self, path: &Path) -> Result<(NewContent, bool)> {
+    /// Reads a file. What it holds stays in memory where it is small and `is_held`, else it is read again where it is needed.
+    pub(in crate::content) fn read(&mut self, path: &Path, is_held: bool) -> Result<Look> {
         let failed = |error| Error::file("read", path, error);
         let (file, metadata) = self.files.open(path).map_err(failed)?;
         let executable = is_executable(&metadata);
-        if metadata.len() <= SMALL && self.kept + metadata.len() <= ALL_SMALL {
-            let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
-            self.kept += bytes.len() as u64;
-            return Ok((bytes.into(), executable));
+        let fits = !is_held || self.kept + metadata.len() <= ALL_SMALL;
+        if metadata.len() > SMALL || !fits {
+            return Ok(Look { content: NewContent::file(path)?, executable, is_unmerged: false });
         }
-        Ok((NewContent::file(path)?, executable))
+        let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
+        let may_be_unmerged = conflict::is_in(&bytes);
+        let content = if is_held {
+            self.kept += bytes.len() as u64;
+            bytes.into()
+        } else {
+            NewContent::at(path, &bytes)
+        };
+        Ok(Look { is_unmerged: may_be_unmerged && content.is_text(), content, executable })
     }
 }
 

@@ -73,6 +73,6 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
         })
         .collect();
     let taken = candidates.iter().map(|(path, candidate)| (path, candidate, None)).collect();
-    found.files = look_through(taken, context)?.into_iter().map(|(file, _)| file).collect();
+    found.files = look_through(taken, false, context)?.0.into_iter().map(|(file, _)| file).collect();
     Ok(found)
 }

@@ -268,6 +268,24 @@ fn commands_go_through_import_and_export_to_the_byte() {
 }
 
 #[test]
+fn of_files_that_are_known_those_that_changed_are_read_again() {
+    let world = World::new();
+    for name in ["a.md", "b.md", "c.md", "d.md"] {
+        world.file(name, name);
+    }
+    world.import(&[], &[""]).unwrap();
+    world.file("b.md", "changed").file("e.md", "new").file("c.md", "<<<<<<< HEAD\nc\n=======\nd\n>>>>>>> main\n");
+    let choice = scan::Choice { resources: 4, ..scan::Choice::default() };
+    let found = scan::scan(&[world.path("")], &choice, &world.context).unwrap();
+    assert!(found.files.iter().all(|(file, _)| file.content.path().is_some()), "what is known is not held in memory");
+    let again = world.import(&["--update"], &[""]).unwrap();
+    assert_eq!(again.data["left_out"][0]["path"], "c.md", "{}", again.data);
+    for (name, bytes) in [("a.md", "a.md"), ("b.md", "changed"), ("c.md", "c.md"), ("e.md", "new")] {
+        assert_eq!(world.resource(&format!("file:///{name}")).1, bytes.as_bytes());
+    }
+}
+
+#[test]
 fn conflicts_are_all_listed_and_nothing_is_half_imported() {
     let world = World::new();
     world.file("a.md", "a").file("b.md", "b");

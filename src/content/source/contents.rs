@@ -229,7 +229,7 @@ fn kind_of(origin: &Origin) -> Result<Option<As>> {
 fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Context) -> Result<Contents> {
     let Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
-    let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed }, context)?;
+    let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed, resources: 0 }, context)?;
     let files: HashMap<&str, &scan::File> =
         found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
     let mut kept = KeptFiles::default();

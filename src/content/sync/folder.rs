@@ -125,7 +125,7 @@ pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Cont
         }
         // What changes while it is read is newer than this, so that the next sync reads it again.
         look.note(top, &relative, false)?;
-        let (content, executable) = reading.read(&top.join(&relative))?;
+        let scan::Look { content, executable, .. } = reading.read(&top.join(&relative), true)?;
         let listed = listed.remove(&relative);
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);

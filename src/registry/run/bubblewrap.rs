@@ -66,7 +66,7 @@ pub fn probe() -> Result<(), String> {
         Err(NotRun::Unavailable(why)) => Err(why),
         Err(NotRun::TimedOut) => Err(format!("it had not run `true` after {} seconds", PROBE.as_secs())),
         Err(NotRun::Lost(error)) => Err(format!("bwrap cannot be waited for: {error}")),
-        Err(NotRun::Failed(error)) => Err(error.message().to_owned()),
+        Err(NotRun::Failed(error)) => Err(format!("what it needs cannot be written: {}", error.message())),
         Err(NotRun::Cancelled) => Err("the look at it was cancelled".to_owned()),
     }
 }

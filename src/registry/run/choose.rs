@@ -7,6 +7,7 @@ use super::call::{Call, Tool};
 use super::container::Container;
 use super::engine;
 use super::grants::{self, Granted};
+use super::health;
 use super::kind::RunnerKind;
 use super::runner::Runner;
 use super::unsandboxed::Unsandboxed;
@@ -204,16 +205,15 @@ fn refusal(call: &Call, refused: &[(RunnerKind, Why)]) -> Error {
     let reasons: Vec<String> = refused.iter().map(|(kind, why)| format!("{}: {}", kind.word(), why.text())).collect();
     let what = format!("{tool} cannot be run on this machine ({})", reasons.join("; "));
     let error = Error::new(Code::RunnerUnavailable, what).with_details(json!({ "runners": runners }));
-    let lacks = |kind: RunnerKind| refused.iter().any(|(asked, why)| *asked == kind && matches!(why, Why::Reason(_)));
-    match () {
-        () if lacks(RunnerKind::Bubblewrap) => {
-            error.hint("install bubblewrap 0.8 or newer (Debian: `apt install bubblewrap`); `mcpkg doctor` looks again")
-        }
-        () if lacks(RunnerKind::Podman) => {
-            error.hint("install podman (Debian: `apt install podman`); `mcpkg doctor` looks again")
-        }
-        () => error,
-    }
+    let lacks = |kind: RunnerKind| {
+        refused.iter().find(|(asked, why)| *asked == kind && matches!(why, Why::Reason(_))).map(|(_, why)| why.text())
+    };
+    let mend = match (lacks(RunnerKind::Bubblewrap), lacks(RunnerKind::Podman)) {
+        (Some(why), _) => health::mend(&why),
+        (None, Some(_)) => "install podman (Debian: `apt install podman`)",
+        (None, None) => return error,
+    };
+    error.hint(format!("{mend}; `mcpkg doctor` looks again"))
 }
 
 impl Why {

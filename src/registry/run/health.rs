@@ -40,6 +40,8 @@ pub fn mend(why: &str) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
     if says(&["not installed", "older than"]) {
         "install bubblewrap 0.8 or newer (Debian: `apt install bubblewrap`)"
+    } else if says(&["cannot be written"]) {
+        "make that folder writable, or set XDG_CACHE_HOME to one that is"
     } else if says(&["namespace", "uid map", "Operation not permitted", "Permission denied"]) {
         "allow user namespaces: sysctl kernel.unprivileged_userns_clone=1 and user.max_user_namespaces; on Ubuntu an AppArmor \
          profile for bwrap"
@@ -64,6 +66,10 @@ mod tests {
         for (why, what) in [
             ("bubblewrap is not installed: there is no `bwrap` on PATH", "install"),
             ("bwrap: Unknown option --disable-userns: bubblewrap is older than 0.8", "install"),
+            (
+                "what it needs cannot be written: The file `/c/mcpkg` cannot be made: Permission denied",
+                "XDG_CACHE_HOME",
+            ),
             ("bwrap: No permissions to create a new namespace", "user namespaces"),
             ("bwrap: setting up uid map: Permission denied", "user namespaces"),
             ("bubblewrap runs on Linux only", "on Linux"),

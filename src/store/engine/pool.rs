@@ -13,6 +13,10 @@ use crate::error::{Error, Result};
 /// How often a call that waits for a connection looks whether one can be opened at all.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// A connection that cannot be opened is tried again after half of this time. r2d2 by itself waits longer each time, 0.4 s first, and so
+/// finds a standby that takes over when it has been there for a while.
+const AGAIN: Duration = Duration::from_millis(100);
+
 /// How long the end of a pool waits at most for a connection that is being opened.
 const CLOSING: Duration = Duration::from_secs(1);
 
@@ -52,6 +56,7 @@ where
         let connections = r2d2::Pool::builder()
             .max_size(size)
             .min_idle(Some(ready))
+            .connection_timeout(AGAIN)
             .test_on_check_out(false)
             .error_handler(Box::new(Failed(Arc::clone(&failed.0))))
             .thread_pool(Arc::clone(&opener))
