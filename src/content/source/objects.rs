@@ -32,9 +32,8 @@ impl Objects {
         Self { to, from: BufReader::with_capacity(64 << 10, from) }
     }
 
-    /// Returns what differs between two commits below `path`, where a folder that came, went, or was a file before is told as itself;
-    /// `None` where the older one is not here any more, where one of them has no folder there, and where a folder is too large to
-    /// be compared.
+    /// Returns what differs between two commits below `path`; `None` where the older one is not here any more, where one of
+    /// them has no folder there, and where a folder is too large to be compared.
     ///
     /// # Errors
     /// `E_GIT_FAILED`.
@@ -181,13 +180,7 @@ pub(super) fn odd() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use tokio_util::sync::CancellationToken;
-
     use super::*;
-    use crate::git;
-    use crate::process::Limits;
 
     #[test]
     fn objects_come_one_after_the_other_or_not_at_all() {
@@ -208,64 +201,6 @@ mod tests {
         assert_eq!(cut.code(), Code::GitFailed);
         let missing = contents(&mut &b"aa missing\n"[..], |_, _| Ok(())).unwrap_err();
         assert_eq!(missing.code(), Code::SourceChanged);
-    }
-
-    /// Runs git in a folder, and returns what it printed.
-    fn git(folder: &Path, args: &[&str]) -> String {
-        let (who, cancelled) = (["-c", "user.name=t", "-c", "user.email=t@example.org"], CancellationToken::new());
-        let said = git::run(folder, &[&who[..], args].concat(), &Limits::new(git::LOCAL, &cancelled)).unwrap();
-        String::from_utf8(said).unwrap().trim_end().to_owned()
-    }
-
-    #[test]
-    fn two_commits_differ_in_what_git_itself_says() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = folder.path();
-        let commit = |files: &[(&str, &str)]| {
-            for (path, text) in files {
-                std::fs::create_dir_all(at.join(path).parent().unwrap()).unwrap();
-                std::fs::write(at.join(path), text).unwrap();
-            }
-            git(at, &["add", "-A"]);
-            git(at, &["commit", "-q", "-m", "c"]);
-            git(at, &["rev-parse", "HEAD"])
-        };
-        git(at, &["init", "-q"]);
-        let old = commit(&[("a.md", "1"), ("b c/é.md", "1"), ("b c/deep/c.sh", "1"), ("b c.md", "1"), ("x/y", "1")]);
-        std::fs::remove_file(at.join("a.md")).unwrap();
-        git(at, &["update-index", "--chmod=+x", "b c/deep/c.sh"]);
-        git(at, &["config", "core.fileMode", "false"]);
-        let new = commit(&[("b c/é.md", "2"), ("b c/deep/d.md", "1"), ("b c.md", "2")]);
-        let cancelled = CancellationToken::new();
-        let limits = Limits::new(git::LOCAL, &cancelled);
-        let changes = |old: &str, new: &str, path: &str| {
-            let f = |to, from| Objects::new(to, from).changes(old, new, path);
-            git::converse(at, &BATCH, &limits, f).unwrap()
-        };
-        for path in ["", "b c", "b c/deep", "x"] {
-            let told = changes(&old, &new, path).unwrap().into_iter().map(|change| {
-                let word = match (change.old, change.new) {
-                    (None, Some(_)) => "A",
-                    (Some(_), None) => "D",
-                    _ => "M",
-                };
-                format!("{word}\0{}\0", change.path)
-            });
-            let args = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", &old, &new, "--", path];
-            let args = if path.is_empty() { &args[..7] } else { &args[..] };
-            assert_eq!(told.collect::<String>(), git(at, args), "{path}");
-        }
-        let all = changes(&old, &new, "").unwrap();
-        let script = all.iter().find(|change| change.path == "b c/deep/c.sh").unwrap();
-        assert_eq!((script.old, script.new), (Some(Mode::File), Some(Mode::Executable)));
-        assert_eq!(script.object, git(at, &["rev-parse", &format!("{new}:b c/deep/c.sh")]));
-        assert_eq!(changes(&"0".repeat(40), &new, ""), None, "the older one is gone");
-        assert_eq!(changes(&old, &new, "a.md"), None, "no folder");
-        // A folder that becomes a file is no file that became another one.
-        std::fs::remove_dir_all(at.join("x")).unwrap();
-        let last = commit(&[("x", "1")]);
-        let swapped = changes(&new, &last, "").unwrap();
-        assert_eq!((swapped.len(), swapped[0].old, swapped[0].new), (1, None, Some(Mode::File)));
     }
 
     #[test]
