@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -287,36 +286,18 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
     limits: &Limits<'_>,
     f: impl FnOnce(&mut dyn Read) -> Result<T> + Send,
 ) -> Result<T> {
-    converse(folder, args, limits, |mut stdin, mut stdout| {
-        std::thread::scope(|scope| {
-            // A git that ends early says why itself.
-            scope.spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)));
-            let read = f(&mut stdout);
-            // What is not read any more ends git, and with it the writing.
-            drop(stdout);
-            read
-        })
-    })
-}
-
-/// Runs git in `folder`, and lets `f` write to its standard input and read what it prints, in turns; git ends when `f` does. `f` runs
-/// on a thread of its own.
-///
-/// # Errors
-/// As [`Git::run`], and what `f` returns.
-pub fn converse<A: AsRef<OsStr>, T: Send>(
-    folder: &Path,
-    args: &[A],
-    limits: &Limits<'_>,
-    f: impl FnOnce(ChildStdin, ChildStdout) -> Result<T> + Send,
-) -> Result<T> {
     let mut running =
         Git::new(folder, *limits).program(args).start().map_err(|failure| ended(folder, args, limits, failure))?;
-    let (Some(stdin), Some(stdout)) = (running.stdin(), running.stdout()) else {
-        return Err(Error::internal("git has no standard input or output"));
-    };
+    let (stdin, stdout) = (running.stdin(), running.stdout());
     std::thread::scope(|scope| {
-        let reading = scope.spawn(move || f(stdin, stdout));
+        scope.spawn(move || {
+            // A git that ends early says why itself.
+            let _ = stdin.map(|mut stdin| std::io::Write::write_all(&mut stdin, &input));
+        });
+        let reading = scope.spawn(move || match stdout {
+            Some(mut stdout) => f(&mut stdout),
+            None => Err(Error::internal("git has no standard output")),
+        });
         let until = Instant::now().checked_add(limits.time).unwrap_or_else(Instant::now);
         let status = match running.wait(until, limits.cancelled) {
             Ok(Some(status)) => Ok(status),

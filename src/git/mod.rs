@@ -21,6 +21,6 @@ pub mod unfinished;
 mod version;
 pub mod worktrees;
 
-pub use command::{Git, LOCAL, ask, converse, feed, run, stream, watch};
+pub use command::{Git, LOCAL, ask, feed, run, stream, watch};
 pub use folder::{Operation, folder, head_branch, in_progress, index_lock, operation, own_folder, toplevel};
 pub use version::{Version, required, version};

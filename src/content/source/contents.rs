@@ -9,8 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::address::Address;
 use super::listing::Listed;
-use super::mirror::{Mirror, Wanted};
-use super::objects::{Objects, lost};
+use super::mirror::{Mirror, Wanted, lost};
 use super::tree::{Entry, Mode};
 use super::{lay_out, naming};
 use crate::content::import::account::Account;
@@ -161,7 +160,7 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 /// # Errors
 /// As [`first`].
 pub fn some(
-    objects: &mut Objects,
+    mirror: &Mirror<'_>,
     origin: &Origin,
     commit: &str,
     (changed, all): (&[Entry], &[Listed]),
@@ -169,7 +168,7 @@ pub fn some(
 ) -> Result<Option<Contents>> {
     let mut contents = vec![Vec::new(); changed.len()];
     let mut is_small = true;
-    objects.read(changed.iter().map(|entry| entry.object.as_str()), |at, content| {
+    mirror.read(changed.iter().map(|entry| entry.object.as_str()), |at, content| {
         content.take(SMALL + 1).read_to_end(&mut contents[at]).map_err(lost)?;
         is_small &= contents[at].len() as u64 <= SMALL;
         Ok(())

@@ -8,8 +8,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use super::given_up;
-use super::mirror::Mirror;
-use super::objects::lost;
+use super::mirror::{Mirror, lost};
 use super::tree::{Entry, Mode};
 use crate::content::import::reason::{LeftOut, Reason};
 use crate::error::{Error, Result};

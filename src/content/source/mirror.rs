@@ -12,10 +12,9 @@ use std::time::Duration;
 use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
-use super::given_up;
 use super::listing::{self, Listed};
-use super::objects::{BATCH, Objects, contents, lost, odd};
-use super::tree::Entry;
+use super::tree::{Change, Entry};
+use super::{changed, given_up};
 use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -371,12 +370,23 @@ impl<'c> Mirror<'c> {
         }
     }
 
-    /// Lets `f` ask one program of git for one object after the other.
+    /// Returns what differs between two commits below `path`; `None` where the older one is not here any more.
     ///
     /// # Errors
-    /// What `f` returns; `E_GIT_FAILED`, `E_CANCELLED`.
-    pub fn objects<T: Send>(&self, f: impl FnOnce(&mut Objects) -> Result<T> + Send) -> Result<T> {
-        git::converse(&self.git(), &BATCH, &self.limits(READ), |stdin, stdout| f(&mut Objects::new(stdin, stdout)))
+    /// `E_GIT_FAILED`, `E_CANCELLED`.
+    pub fn changes(&self, old: &str, new: &str, path: &str) -> Result<Option<Vec<Change>>> {
+        let mut args = vec!["--literal-pathspecs", "diff-tree", "-r", "-z", "--raw", "--no-renames", old, new, "--"];
+        if !path.is_empty() {
+            args.push(path);
+        }
+        let said = git::stream(&self.git(), &args, Vec::new(), &self.limits(READ), |said| {
+            let mut all = Vec::new();
+            said.read_to_end(&mut all).map_err(lost).map(|_| all)
+        });
+        match said {
+            Err(error) if error.code() == Code::GitFailed && !self.has(old)? => Ok(None),
+            said => Change::parse_all(&said?).ok_or_else(odd).map(Some),
+        }
     }
 
     /// Hands the content of each object to `each`, in their order, with its place in the list.
@@ -392,8 +402,42 @@ impl<'c> Mirror<'c> {
         if input.is_empty() {
             return Ok(());
         }
-        git::stream(&self.git(), &BATCH, input, &self.limits(READ), |said| contents(said, each))
+        let args = ["cat-file", "--batch"];
+        git::stream(&self.git(), &args, input, &self.limits(READ), |said| contents(said, each))
     }
+}
+
+/// Reads what `git cat-file --batch` prints.
+fn contents(said: &mut dyn Read, mut each: impl FnMut(usize, &mut dyn Read) -> Result<()>) -> Result<()> {
+    let mut said = BufReader::with_capacity(64 << 10, said);
+    let mut line = String::new();
+    for at in 0.. {
+        line.clear();
+        if said.read_line(&mut line).map_err(lost)? == 0 {
+            return Ok(());
+        }
+        let mut words = line.split_whitespace();
+        let (Some(object), Some(kind)) = (words.next(), words.next()) else { return Err(odd()) };
+        let Some(size) = words.next().filter(|_| kind == "blob").and_then(|size| size.parse::<u64>().ok()) else {
+            return Err(changed(format!("The repository does not hold its object {object}")));
+        };
+        let mut content = (&mut said).take(size);
+        each(at, &mut content)?;
+        std::io::copy(&mut content, &mut std::io::sink()).map_err(lost)?;
+        if content.limit() > 0 || said.read_exact(&mut [0]).is_err() {
+            return Err(odd());
+        }
+    }
+    Ok(())
+}
+
+/// Returns the failure of reading what git prints.
+pub(super) fn lost(error: std::io::Error) -> Error {
+    Error::new(Code::GitFailed, format!("Cannot read what git prints: {error}")).with_source(error)
+}
+
+fn odd() -> Error {
+    Error::new(Code::GitFailed, "git printed something else than was asked for, or ended too early")
 }
 
 /// Where mirrors are: `mcpkg/sources` in the user's cache.
@@ -470,6 +514,27 @@ mod tests {
         assert_eq!(counted("Receiving objects:  45% (9/20), 1.20 MiB | 1 MiB/s"), Some((9, 20)));
         assert_eq!(counted("remote: Counting objects: 45% (9/20)"), None);
         assert_eq!(counted("From file:///x"), None);
+    }
+
+    #[test]
+    fn objects_come_one_after_the_other_or_not_at_all() {
+        let mut seen = Vec::new();
+        let said = b"aa blob 3\nabc\nbb blob 0\n\n";
+        let mut collect = |at: usize, content: &mut dyn Read| {
+            let mut text = String::new();
+            // What is not read is passed over.
+            if at > 0 {
+                content.read_to_string(&mut text).map_err(lost)?;
+            }
+            seen.push((at, text));
+            Ok(())
+        };
+        contents(&mut &said[..], &mut collect).unwrap();
+        assert_eq!(seen, [(0, String::new()), (1, String::new())]);
+        let cut = contents(&mut &b"aa blob 9\nabc"[..], |_, _| Ok(())).unwrap_err();
+        assert_eq!(cut.code(), Code::GitFailed);
+        let missing = contents(&mut &b"aa missing\n"[..], |_, _| Ok(())).unwrap_err();
+        assert_eq!(missing.code(), Code::SourceChanged);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `mcpkg source`: content that came from elsewhere, and is kept current from there.
 //!
-//! A user names an [`address`]; git fetches it into a [`mirror`] of [`objects`], of which a commit's [`tree`] is [laid out](lay_out) and read by the
+//! A user names an [`address`]; git fetches it into a [`mirror`], of which a commit's [`tree`] is [laid out](lay_out) and read by the
 //! rules of import ([`contents`]), under names that do not clash ([`naming`]). An [`offer`] says what would come; [`write`]
 //! brings it in, and [`merging`] brings later changes together with
 //! what was changed here, also where files were [renamed](renames). A database of somebody else's cannot make anybody fetch
@@ -19,7 +19,6 @@ mod lockfile;
 mod merging;
 mod mirror;
 mod naming;
-mod objects;
 mod offer;
 mod outdated;
 mod remove;

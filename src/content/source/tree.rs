@@ -16,7 +16,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         match text {
             "100755" => Some(Mode::Executable),
             "120000" => Some(Mode::Link),
@@ -70,12 +70,28 @@ impl Entry {
 pub struct Change {
     /// Its path from the top of the repository.
     pub path: String,
-    /// What it was; `None` where it is new, or was a folder.
+    /// What it was; `None` where it is new.
     pub old: Option<Mode>,
-    /// What it is; `None` where it is gone, or is a folder.
+    /// What it is; `None` where it is gone.
     pub new: Option<Mode>,
-    /// The id of its new content; empty where it is gone.
+    /// The id of its new content.
     pub object: String,
+}
+
+impl Change {
+    /// Reads what `git diff-tree -r -z --raw --no-renames` prints; `None` where it is something else.
+    pub(super) fn parse_all(said: &[u8]) -> Option<Vec<Self>> {
+        let mut parts = said.split(|byte| *byte == 0);
+        let mut changes = Vec::new();
+        while let Some(about) = parts.next().filter(|about| !about.is_empty()) {
+            let about = std::str::from_utf8(about).ok()?.strip_prefix(':')?;
+            let words: Vec<&str> = about.split(' ').collect();
+            let [old, new, _, object, _] = words[..] else { return None };
+            let path = String::from_utf8_lossy(parts.next()?).into_owned();
+            changes.push(Self { path, old: Mode::parse(old), new: Mode::parse(new), object: object.to_owned() });
+        }
+        Some(changes)
+    }
 }
 
 #[cfg(test)]
@@ -83,11 +99,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_are_read_from_what_git_prints() {
+    fn entries_and_changes_are_read_from_what_git_prints() {
         let entry = Entry::parse(b"100755 blob 12ab\ta b/\xc3\xa9.sh").unwrap();
         assert_eq!((entry.mode, entry.object.as_str(), entry.path.as_str()), (Mode::Executable, "12ab", "a b/é.sh"));
         assert_eq!(Entry::parse(b"160000 commit 12ab\tsub").unwrap().mode, Mode::Submodule);
         assert_eq!(Entry::parse(b"what"), None);
+        let said = b":100644 100644 aa bb M\0a.md\0:000000 120000 00 cc A\0l\0:100644 000000 aa 00 D\0gone\0";
+        let changes = Change::parse_all(said).unwrap();
+        assert_eq!(changes.len(), 3);
+        assert_eq!((changes[0].old, changes[0].new), (Some(Mode::File), Some(Mode::File)));
+        assert_eq!((changes[1].old, changes[1].new, changes[1].path.as_str()), (None, Some(Mode::Link), "l"));
+        assert_eq!((changes[2].new, changes[2].path.as_str()), (None, "gone"));
+        assert_eq!(Change::parse_all(b"fatal: no"), None);
+        assert_eq!(Change::parse_all(b""), Some(Vec::new()));
     }
 
     #[test]

@@ -145,15 +145,14 @@ impl Update {
             Standing::Rewritten | Standing::Moved if self.force => Some(standing),
             Standing::Rewritten | Standing::Moved => return Err(refused(row, reference, &now, standing)),
         };
-        let few = mirror.objects(|objects| {
-            let Some(changes) = objects.changes(commit, &now, &origin.path)? else { return Ok(None) };
-            let Some(entries) = alone(row, &changes, context)? else { return Ok(None) };
+        if let Some(changes) = mirror.changes(commit, &now, &origin.path)?
+            && let Some(entries) = alone(row, &changes, context)?
+        {
             let has_shared = context.store.read(|db| sources::has_shared(db, row.id))?;
             let all = mirror.listed_as(commit, &now, &origin.path)?;
-            contents::some(objects, origin, &now, (&entries, &all), has_shared)
-        })?;
-        if let Some(contents) = few {
-            return Ok(Some(News { contents, extent: Extent::Changed, forced }));
+            if let Some(contents) = contents::some(&mirror, origin, &now, (&entries, &all), has_shared)? {
+                return Ok(Some(News { contents, extent: Extent::Changed, forced }));
+            }
         }
         let contents = contents::at(&mirror, origin, &now, context)?;
         Ok(Some(News { contents, extent: Extent::Whole, forced }))
