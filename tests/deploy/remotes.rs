@@ -85,6 +85,10 @@ fn while_remotes_hang_everything_else_is_answered() {
         (before.iter().filter(|id| runs(**id)).count() == 2).then_some(())
     });
     assert!(!client.call("list_prompts", json!({})).1);
+    // The apply still waits for its own.
+    signal(client.pid(), "TERM");
+    assert!(client.ended().success());
+    assert!(!started(&place).into_iter().any(runs), "git has ended");
 }
 
 #[test]

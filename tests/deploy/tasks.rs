@@ -134,6 +134,7 @@ fn a_task_whose_server_was_killed_has_failed() {
     let mut second = client(&place);
     assert_eq!(second.result("tasks/get", plan.clone())["status"], "working");
     assert!(second.error("tasks/cancel", plan.clone())["message"].as_str().is_some_and(|why| why.contains("Another")));
+    eventually("the plan asks its remote", || (started(&place).len() == 2).then_some(()));
     first.kill();
     let done = ended(&mut second, &plan);
     assert_eq!(done["status"], "failed", "{done:#}");
