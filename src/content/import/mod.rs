@@ -1,6 +1,6 @@
 //! `mcpkg import`: files that agents read today become prompts and resources.
 //!
-//! Paths become files ([`scan`], which [`walk`]s folders and follows [`links`]), each with its place ([`place`], by the
+//! Paths become files ([`scan`], which [`walk`]s folders, follows [`links`], and is [`reading`]), each with its place ([`place`], by the
 //! tables of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`],
 //! [`applies`], [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project
 //! ([`merge`]), and the MCP servers of agents' files ([`kept`]) with them ([`servers`]): their content and its words
@@ -19,6 +19,7 @@ pub mod manifest;
 pub mod matter;
 pub mod merge;
 pub mod place;
+pub(in crate::content) mod reading;
 pub mod reason;
 pub mod scan;
 pub mod server_item;

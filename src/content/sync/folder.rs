@@ -10,8 +10,9 @@ use crate::content::import::item::{self, Understood};
 use crate::content::import::kept::{Found, KeptFiles};
 use crate::content::import::manifest::{self, Entry, Manifest, Origin, Server, What};
 use crate::content::import::place::Places;
+use crate::content::import::reading::{Look as Read, Reading};
 use crate::content::import::reason::Reason;
-use crate::content::import::scan::{self, File, Reading};
+use crate::content::import::scan::{self, File};
 use crate::content::import::server_item;
 use crate::content::import::walk::{self, Take};
 use crate::content::stored::{Item, Stored};
@@ -125,7 +126,7 @@ pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Cont
         }
         // What changes while it is read is newer than this, so that the next sync reads it again.
         look.note(top, &relative, false)?;
-        let scan::Look { content, executable, .. } = reading.read(&top.join(&relative), true)?;
+        let Read { content, executable, .. } = reading.read(&top.join(&relative), true)?;
         let listed = listed.remove(&relative);
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);

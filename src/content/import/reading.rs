@@ -1,0 +1,63 @@
+//! Reading files that are looked through: in memory where they are small.
+
+use std::path::Path;
+
+use super::conflict;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::store::new_content::NewContent;
+
+/// Bytes of a file that is kept in memory until it is stored, and of all of them together: what is larger is read again.
+const SMALL: u64 = 256 << 10;
+const ALL_SMALL: u64 = 64 << 20;
+
+/// Reads files one after the other.
+#[derive(Debug, Default)]
+pub(in crate::content) struct Reading {
+    files: file::Series,
+    /// Bytes that are in memory.
+    kept: u64,
+}
+
+/// What is seen of a file that is read.
+pub(in crate::content) struct Look {
+    /// What it holds.
+    pub(in crate::content) content: NewContent,
+    /// Whether it can be executed.
+    pub(in crate::content) executable: bool,
+    /// Whether a merge is not finished in it, as far as it is small.
+    pub(in crate::content) is_unmerged: bool,
+}
+
+impl Reading {
+    /// Reads a file. What it holds stays in memory where it is small and `is_held`, else it is read again where it is needed.
+    pub(in crate::content) fn read(&mut self, path: &Path, is_held: bool) -> Result<Look> {
+        let failed = |error| Error::file("read", path, error);
+        let (file, metadata) = self.files.open(path).map_err(failed)?;
+        let executable = is_executable(&metadata);
+        let fits = !is_held || self.kept + metadata.len() <= ALL_SMALL;
+        if metadata.len() > SMALL || !fits {
+            return Ok(Look { content: NewContent::file(path)?, executable, is_unmerged: false });
+        }
+        let bytes = file::read_sized(file, metadata.len(), file::TEXT).map_err(failed)?;
+        let may_be_unmerged = conflict::is_in(&bytes);
+        let content = if is_held {
+            self.kept += bytes.len() as u64;
+            bytes.into()
+        } else {
+            NewContent::at(path, &bytes)
+        };
+        Ok(Look { is_unmerged: may_be_unmerged && content.is_text(), content, executable })
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &std::fs::Metadata) -> bool {
+    false
+}
