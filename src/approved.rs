@@ -225,7 +225,7 @@ fn remove_begun(folder: &Path) {
 
 /// Reads a record; one that is damaged approves nothing.
 fn read(path: &Path) -> Result<Option<Value>> {
-    match file::read(path, file::TEXT) {
+    match file::read_own(path, file::TEXT) {
         Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(disk::failed("read", path, error)),

@@ -1,12 +1,10 @@
-//! A connection: its prepared statements, its transaction, and how it comes back where it was lost.
+//! A connection: its statements, its transaction, and how it comes back where it was lost.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::types::ToSql;
-use postgres::{Client, Row, SimpleQueryMessage, Statement};
+use postgres::{Client, Row, SimpleQueryMessage};
 use tokio::task::block_in_place;
 
 use super::address::CHANNEL;
@@ -15,9 +13,9 @@ use super::connect::Connector;
 use super::deadline::Watched;
 use super::errors::{is_cancelled, is_lost};
 use super::snapshot::{self, VersionRead};
-use super::sql::{cut, translated};
+use super::statement::{Form, Statement, Statements};
 use crate::error::{Code, Error, Result};
-use crate::store::engine::{Sql, busy};
+use crate::store::engine::{Sql, Value, busy};
 
 /// How long one that is told of commits waits before it looks up.
 const TOLD: Duration = Duration::from_millis(500);
@@ -26,8 +24,7 @@ const TOLD: Duration = Duration::from_millis(500);
 pub(in crate::store) struct Connection {
     connector: Connector,
     client: RefCell<BlockingClient>,
-    /// By their text, and how they are written.
-    statements: RefCell<HashMap<(&'static str, Form), Statement>>,
+    statements: RefCell<Statements>,
     /// How many cursors there were.
     cursors: Cell<u64>,
     changed: Cell<u64>,
@@ -37,15 +34,6 @@ pub(in crate::store) struct Connection {
     watched: RefCell<Option<Arc<Watched>>>,
     /// Whether the next read is to tell which version of the database it saw.
     version_read: Cell<VersionRead>,
-}
-
-/// What a statement of the tables is written as.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Form {
-    /// Whether it has no more rows than [`cut`] lets through.
-    is_cut: bool,
-    /// Whether it tells the version that it sees.
-    tells: bool,
 }
 
 /// How far a connection's transaction is.
@@ -96,27 +84,31 @@ impl Connection {
         mut work: impl FnMut(&mut Client, &Statement) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
         self.again_where_lost(|| {
-            let statement = self.prepare(sql, Form::default())?;
-            self.client.borrow_mut().with(|client| work(client, &statement))
+            self.client.borrow_mut().with(|client| {
+                let statement = self.statements.borrow_mut().next(client, sql, Form::default())?;
+                work(client, &statement)
+            })
         })
     }
 
     /// Returns the rows of a query, which is run as [`Connection::run`] says. Where it is to tell which version of the database it
     /// saw, each row has one column more.
-    pub(super) fn query(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    pub(super) fn query(&self, sql: Sql, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.query_as(sql, params, false)
     }
 
-    /// As [`Connection::query`], with no more rows than [`cut`] lets through.
-    pub(super) fn beginning(&self, sql: Sql, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    /// As [`Connection::query`], with no more rows than [`super::sql::cut`] lets through.
+    pub(super) fn beginning(&self, sql: Sql, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.query_as(sql, params, true)
     }
 
-    fn query_as(&self, sql: Sql, params: &[&(dyn ToSql + Sync)], is_cut: bool) -> Result<Vec<Row>> {
+    fn query_as(&self, sql: Sql, params: &[Value<'_>], is_cut: bool) -> Result<Vec<Row>> {
         let form = Form { is_cut, tells: self.is_asked() && self.transaction.get() == Transaction::None };
         let rows = self.again_where_lost(|| {
-            let statement = self.prepare(sql, form)?;
-            self.client.borrow_mut().with(|client| client.query(&statement, params))
+            self.client.borrow_mut().with(|client| {
+                let statement = self.statements.borrow_mut().next(client, sql, form)?;
+                statement.query(client, params)
+            })
         })?;
         if let (true, Some(row)) = (form.tells, rows.first()) {
             self.version_read.set(VersionRead::Version(snapshot::of(row.get(row.len() - 1))));
@@ -223,26 +215,9 @@ impl Connection {
         if !is_watched && is_cancelled(&error) { busy().with_source(error) } else { error.into() }
     }
 
-    fn prepare(&self, sql: Sql, form: Form) -> std::result::Result<Statement, postgres::Error> {
-        let key = (sql.text(), form);
-        if let Some(statement) = self.statements.borrow().get(&key) {
-            return Ok(statement.clone());
-        }
-        let mut text = translated(sql.text());
-        if form.is_cut {
-            text = cut(&text);
-        }
-        if form.tells {
-            text = snapshot::with_snapshot(&text);
-        }
-        let statement = self.client.borrow_mut().with(|client| client.prepare(&text))?;
-        self.statements.borrow_mut().insert(key, statement.clone());
-        Ok(statement)
-    }
-
     fn reconnect(&self) -> Result<()> {
         let client = self.connector.connect()?;
-        self.statements.borrow_mut().clear();
+        self.statements.take();
         self.is_told.set(false);
         if let Some(watched) = &*self.watched.borrow() {
             watched.set_token(client.cancel_token());

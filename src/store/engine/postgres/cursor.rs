@@ -1,10 +1,9 @@
 //! Queries with many rows: so many of them are fetched at a time.
 
-use postgres::types::{ToSql, Type};
-
 use super::connection::{Connection, Transaction};
 use super::rows::Row;
 use super::sql::{BATCH, translated};
+use super::statement::Statement;
 use super::transaction::in_transaction;
 use crate::error::Result;
 use crate::store::engine::{Intent, Sql, Value};
@@ -18,24 +17,23 @@ pub(in crate::store::engine) fn each(
     mut f: impl FnMut(Row<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut f = |row: &postgres::Row| f(Row(row));
-    let bound: Vec<_> = params.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
     if is_short(sql.text(), params) {
-        return connection.query(sql, &bound)?.iter().try_for_each(f);
+        return connection.query(sql, params)?.iter().try_for_each(f);
     }
     let is_asked = connection.is_asked();
-    let first = connection.beginning(sql, &bound)?;
+    let first = connection.beginning(sql, params)?;
     if first.len() <= BATCH {
         return first.iter().try_for_each(f);
     }
     drop(first);
     if connection.transaction.get() != Transaction::None {
-        return through_cursor(connection, sql, &bound, &mut f);
+        return through_cursor(connection, sql, params, &mut f);
     }
     if is_asked {
         // What the transaction sees may be newer than what the first rows told.
         connection.ask_again();
     }
-    in_transaction(connection, Intent::Read, || through_cursor(connection, sql, &bound, &mut f))
+    in_transaction(connection, Intent::Read, || through_cursor(connection, sql, params, &mut f))
 }
 
 /// Whether a query ends with a limit that says that its rows fit, or is none: a statement that changes rows returns few.
@@ -57,16 +55,15 @@ fn is_short(sql: &str, params: &[Value<'_>]) -> bool {
 fn through_cursor(
     connection: &Connection,
     sql: Sql,
-    params: &[&(dyn ToSql + Sync)],
+    params: &[Value<'_>],
     f: &mut impl FnMut(&postgres::Row) -> Result<()>,
 ) -> Result<()> {
     let cursor = format!("rows_{}", connection.next_cursor());
-    let declare = format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", translated(sql.text()));
-    connection.timed(|client| client.execute(&declare, params))?;
-    let fetch = format!("FETCH {BATCH} FROM {cursor}");
-    let none: [(&(dyn ToSql + Sync), Type); 0] = [];
+    let declare = Statement::Text(format!("DECLARE {cursor} NO SCROLL CURSOR FOR {}", translated(sql.text())));
+    connection.timed(|client| declare.execute(client, params))?;
+    let fetch = Statement::Text(format!("FETCH {BATCH} FROM {cursor}"));
     let handed = loop {
-        let rows = connection.timed(|client| client.query_typed(&fetch, &none))?;
+        let rows = connection.timed(|client| fetch.query(client, &[]))?;
         let handed = rows.iter().try_for_each(&mut *f);
         if handed.is_err() || rows.len() < BATCH {
             break handed;

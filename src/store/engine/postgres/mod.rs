@@ -21,6 +21,7 @@ mod rows;
 mod schema;
 mod snapshot;
 mod sql;
+mod statement;
 mod tls;
 mod transaction;
 mod version;

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::private::BytesMut;
-use postgres::types::{FromSql, IsNull, ToSql, Type};
+use postgres::types::{Format, FromSql, IsNull, ToSql, Type};
 
 use super::connection::Connection;
 use crate::error::{Error, Result};
@@ -64,10 +64,12 @@ impl ToSql for Value<'_> {
             (Value::Integer(integer), &Type::BOOL) => (integer != 0).to_sql(ty, out)?,
             (Value::Integer(integer), &Type::INT8) => integer.to_sql(ty, out)?,
             (Value::Real(real), &Type::FLOAT8) => real.to_sql(ty, out)?,
-            (Value::Text(bytes), &(Type::TEXT | Type::VARCHAR)) | (Value::Blob(bytes), &Type::BYTEA) => {
+            (Value::Text(bytes), &(Type::TEXT | Type::VARCHAR | Type::UNKNOWN)) | (Value::Blob(bytes), &Type::BYTEA) => {
                 out.extend_from_slice(bytes);
                 IsNull::No
             }
+            (Value::Integer(integer), &Type::UNKNOWN) => integer.to_string().as_bytes().to_sql(&Type::BYTEA, out)?,
+            (Value::Real(real), &Type::UNKNOWN) => real.to_string().as_bytes().to_sql(&Type::BYTEA, out)?,
             (value, ty) => return Err(format!("{value:?} was given for a parameter of the type {ty}").into()),
         };
         Ok(IsNull::No)
@@ -77,11 +79,14 @@ impl ToSql for Value<'_> {
         true
     }
 
-    postgres::types::to_sql_checked!();
-}
+    fn encode_format(&self, ty: &Type) -> Format {
+        match *ty {
+            Type::UNKNOWN => Format::Text,
+            _ => Format::Binary,
+        }
+    }
 
-fn bound<'p>(params: &'p [Value<'p>]) -> Vec<&'p (dyn ToSql + Sync)> {
-    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+    postgres::types::to_sql_checked!();
 }
 
 /// As [`crate::store::Db::one`].
@@ -91,7 +96,7 @@ pub(in crate::store::engine) fn one<T>(
     params: &[Value<'_>],
     f: impl FnOnce(Row<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
-    let rows = connection.query(sql, &bound(params))?;
+    let rows = connection.query(sql, params)?;
     rows.first().map(|row| f(Row(row))).transpose()
 }
 
@@ -115,7 +120,7 @@ pub(in crate::store::engine) fn stream(
 ) -> Result<()> {
     let mut answer = Ok(());
     connection.run(sql, |client, statement| {
-        let mut rows = client.query_raw(statement, params.iter().copied())?;
+        let mut rows = statement.rows(client, params)?;
         let mut row = rows.next()?;
         while let (Some(handed), true) = (row, answer.is_ok()) {
             answer = f(Row(&handed));
@@ -132,7 +137,7 @@ pub(in crate::store::engine) fn stream(
 
 /// As [`crate::store::Db::run`].
 pub(in crate::store::engine) fn run(connection: &Connection, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
-    let changed = connection.run(sql, |client, statement| client.execute(statement, &bound(params)))?;
+    let changed = connection.run(sql, |client, statement| statement.execute(client, params))?;
     connection.add_changed(changed);
     Ok(changed)
 }

@@ -1,0 +1,108 @@
+//! How a statement is run on a connection: in one round trip the first time, and prepared from the second time on.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use postgres::types::{ToSql, Type};
+use postgres::{Client, Error, Row, RowIter};
+
+use super::snapshot;
+use super::sql::{cut, translated};
+use crate::store::engine::{Sql, Value};
+
+/// What a statement of the tables is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Form {
+    /// Whether it has no more rows than [`cut`] lets through.
+    pub(super) is_cut: bool,
+    /// Whether it tells the version that it sees.
+    pub(super) tells: bool,
+}
+
+impl Form {
+    fn written(self, sql: Sql) -> String {
+        let mut text = translated(sql.text());
+        if self.is_cut {
+            text = cut(&text);
+        }
+        if self.tells {
+            text = snapshot::with_snapshot(&text);
+        }
+        text
+    }
+}
+
+/// The statements that a connection ran, by their text and how they are written. Preparing one is a round trip of its own, which
+/// pays for itself when it is run a second time: a command of the shell runs most of its statements once, and so does the first
+/// write on a connection that replaces a lost one.
+#[derive(Default)]
+pub(super) struct Statements(HashMap<(&'static str, Form), Option<postgres::Statement>>);
+
+impl Statements {
+    /// Returns a statement that is about to be run.
+    pub(super) fn next(&mut self, client: &mut Client, sql: Sql, form: Form) -> Result<Statement, Error> {
+        match self.0.entry((sql.text(), form)) {
+            Entry::Vacant(first) => {
+                first.insert(None);
+                Ok(Statement::Text(form.written(sql)))
+            }
+            Entry::Occupied(again) => {
+                let kept = again.into_mut();
+                let prepared = match kept {
+                    Some(prepared) => prepared.clone(),
+                    None => kept.insert(client.prepare(&form.written(sql))?).clone(),
+                };
+                Ok(Statement::Prepared(prepared))
+            }
+        }
+    }
+}
+
+/// A statement that is about to be run.
+pub(super) enum Statement {
+    /// It is sent with its parameters. Each but bytes goes as text of no stated type, so that the server infers its type as it does
+    /// for a prepared statement.
+    Text(String),
+    Prepared(postgres::Statement),
+}
+
+impl Statement {
+    /// Returns all rows.
+    pub(super) fn query(&self, client: &mut Client, params: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+        match self {
+            Statement::Text(text) => client.query_typed(text, &typed(params)),
+            Statement::Prepared(prepared) => client.query(prepared, &bound(params)),
+        }
+    }
+
+    /// Returns the rows as they come.
+    pub(super) fn rows<'c>(&self, client: &'c mut Client, params: &[Value<'_>]) -> Result<RowIter<'c>, Error> {
+        match self {
+            Statement::Text(text) => client.query_typed_raw(text, params.iter().map(|value| (*value, type_of(value)))),
+            Statement::Prepared(prepared) => client.query_raw(prepared, params.iter().copied()),
+        }
+    }
+
+    /// Returns how many rows it changed.
+    pub(super) fn execute(&self, client: &mut Client, params: &[Value<'_>]) -> Result<u64, Error> {
+        match self {
+            Statement::Text(text) => client.execute_typed(text, &typed(params)),
+            Statement::Prepared(prepared) => client.execute(prepared, &bound(params)),
+        }
+    }
+}
+
+fn bound<'p>(params: &'p [Value<'p>]) -> Vec<&'p (dyn ToSql + Sync)> {
+    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}
+
+fn typed<'p>(params: &'p [Value<'p>]) -> Vec<(&'p (dyn ToSql + Sync), Type)> {
+    params.iter().map(|value| (value as &(dyn ToSql + Sync), type_of(value))).collect()
+}
+
+fn type_of(value: &Value<'_>) -> Type {
+    match value {
+        Value::Blob(_) => Type::BYTEA,
+        Value::Null | Value::Integer(_) | Value::Real(_) | Value::Text(_) => Type::UNKNOWN,
+    }
+}
