@@ -1,5 +1,8 @@
 //! An operation without its type: what the faces, the reference pages and the tests walk.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 use serde_json::{Map, Value};
 
 use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Rate, Reply, Shape};
@@ -61,6 +64,14 @@ pub struct Entry {
     from_shell: fn(&clap::ArgMatches) -> Result<Call, clap::Error>,
     from_agent: fn(&Value) -> Result<Call, serde_json::Error>,
     unprinted: fn(&Context, &Value, Error) -> Error,
+}
+
+/// What a tool takes.
+struct Takes {
+    /// The names of its arguments.
+    names: HashSet<String>,
+    /// Whether its schema says that there are no others.
+    is_closed: bool,
 }
 
 /// An operation with its arguments.
@@ -250,12 +261,35 @@ impl Entry {
         crate::error::nearest(unknown, known.keys().map(String::as_str)).map(str::to_owned)
     }
 
-    /// The first argument that a schema which is closed does not list. Contract 003's are closed, though they do not say so:
-    /// a mistyped `no_delete` must not delete.
+    /// The first argument that a tool does not know, where it takes no others. Contract 003's do not, though they do not say so: a
+    /// mistyped `no_delete` must not delete. Nor do those of contracts 002 and 004 that take any at all: `arguments` in place of
+    /// `args` would run what is asked for with none.
     fn unknown(&self, arguments: &Value) -> Option<String> {
-        let schema = self.schema.map(|_| self.input_schema())?;
-        let closed = self.shape == Shape::Rpc || schema.get("additionalProperties") == Some(&Value::Bool(false));
-        arguments.as_object().filter(|_| closed)?.keys().find(|key| schema["properties"].get(*key).is_none()).cloned()
+        let given = arguments.as_object().filter(|given| !given.is_empty())?;
+        if self.schema.is_none() && !matches!(self.shape, Shape::Json(_)) {
+            return None;
+        }
+        let takes = self.takes();
+        let is_closed = match self.shape {
+            Shape::Rpc => true,
+            Shape::Json(_) => !takes.names.is_empty(),
+            Shape::Sentence | Shape::Envelope | Shape::Output => takes.is_closed,
+        };
+        let is_known =
+            |name: &str| takes.names.contains(name) || (name == "schema_version" && self.shape != Shape::Rpc);
+        given.keys().find(|name| is_closed && !is_known(name)).cloned()
+    }
+
+    /// What the tool takes; its schema is read once.
+    fn takes(&self) -> Arc<Takes> {
+        static READ: LazyLock<Mutex<HashMap<&'static str, Arc<Takes>>>> = LazyLock::new(Mutex::default);
+        let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        let takes = read.entry(self.tool).or_insert_with(|| {
+            let schema = self.input_schema();
+            let names = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+            Arc::new(Takes { names, is_closed: schema.get("additionalProperties") == Some(&Value::Bool(false)) })
+        });
+        Arc::clone(takes)
     }
 
     /// Appends the event of a call whose arguments could not be taken.

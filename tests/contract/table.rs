@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcpkg::op::{Effect, Entry, Listed};
+use mcpkg::op::{Effect, Entry, Listed, Shape};
 use mcpkg::operations;
 use serde_json::{Value, json};
 
@@ -33,6 +33,21 @@ fn names_are_unique_and_well_formed() {
             assert!(!text.is_empty() && may_end, "{}: `{text}`", entry.tool);
         }
     }
+}
+
+#[test]
+fn an_argument_that_nobody_knows_is_refused_by_tools_of_contracts_002_to_004() {
+    let mut refused = 0;
+    for entry in operations().filter(|entry| entry.faces.tool() && matches!(entry.shape, Shape::Json(_) | Shape::Rpc)) {
+        let takes_any = entry.input_schema()["properties"].as_object().is_some_and(|properties| !properties.is_empty());
+        if let (Err(error), true) = (entry.from_agent(json!({ "argumentz": {} })), takes_any) {
+            assert!(error.message().contains("unknown field `argumentz`"), "{}: {error}", entry.tool);
+            refused += 1;
+        } else {
+            assert!(!takes_any, "{} takes it", entry.tool);
+        }
+    }
+    assert!(refused > 30, "{refused}");
 }
 
 #[test]

@@ -101,3 +101,31 @@ fn a_file_that_was_merely_equal_is_mcpkgs_once_adopt_wrote_over_it() {
     place.data(&["rollback", "--to", "pristine", "--yes"]);
     assert_eq!(place.tree(), before);
 }
+
+/// What a colleague committed is there already when this user deploys it.
+#[test]
+fn what_was_found_as_it_shall_be_is_let_go_and_a_block_goes() {
+    let first = Place::with_project();
+    first.deploy(&[]);
+    let second = Place::with_project();
+    for file in first.files() {
+        second.write(&file, first.read(&file));
+    }
+    let text = second.read("root/AGENTS.md");
+    second.write("root/AGENTS.md", format!("Mine.\n\n{text}"));
+    second.deploy(&[]);
+    let deployed = |place: &Place| place.ok(&["doctor"]);
+    assert!(!deployed(&second).contains("never deployed there"), "{}", deployed(&second));
+
+    second.ok(&["resource", "delete", "instructions---style", "--yes"]);
+    second.ok(&["prompt", "delete", "review", "--yes"]);
+    let told = second.envelope(&["plan"]);
+    let stays = "file that no module makes any more stays: it stood there before anything was deployed";
+    let files = "files that no module makes any more stay: they stood there before anything was deployed";
+    let warnings = told["warnings"].to_string();
+    assert!(warnings.contains(stays) || warnings.contains(files), "{told:#}");
+    second.deploy(&[]);
+    assert_eq!(second.read("root/AGENTS.md"), "Mine.\n");
+    assert!(second.exists(EDITED), "a file of the user's stays");
+    assert_eq!(second.planned(&[]), [""; 0]);
+}

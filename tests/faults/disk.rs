@@ -118,6 +118,30 @@ fn f06_a_full_disk_refuses_writes_and_serves_reads() {
     assert_sound(&scratch);
 }
 
+#[test]
+fn a_database_that_finds_no_room_is_not_there() {
+    let (mut refused, mut made) = (0, 0);
+    for kilobytes in (100..3_000).step_by(200) {
+        let scratch = Scratch::new();
+        let Some(_mount) = Mount::in_memory(&format!("{kilobytes}k"), scratch.path()) else {
+            return skipped("a full disk needs root and tmpfs");
+        };
+        let ran = scratch.run(&["--json", "init"]);
+        if ran.status == 0 {
+            assert_sound(&scratch);
+            made += 1;
+            continue;
+        }
+        assert!(super::fails(&ran, "E_DISK_FULL"), "{kilobytes} KiB: {ran}");
+        let left: Vec<_> = std::fs::read_dir(scratch.path()).expect("the folder").flatten().collect();
+        let left: Vec<_> =
+            left.iter().filter(|entry| !entry.file_name().to_string_lossy().ends_with(".lock")).collect();
+        assert!(left.iter().all(|entry| entry.path().is_dir()), "{kilobytes} KiB: {left:?}");
+        refused += 1;
+    }
+    assert!(refused > 2 && made > 2, "{refused} refused, {made} made");
+}
+
 /// Reads work and writes answer E_READ_ONLY, in the shell and in a server, which `command` starts.
 fn assert_read_only(scratch: &Scratch, wrapper: &[&str]) {
     let run = |arguments: &[&str]| scratch.finish(scratch.command_under(wrapper).args(arguments));

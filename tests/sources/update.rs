@@ -58,7 +58,13 @@ fn a_conflict_is_proposed_until_somebody_decides() {
         assert_eq!(proposals(&scratch).len(), 1, "the newer one replaces the older");
         let shown = scratch.ok(&["evolve", "show", &id]);
         assert!(shown.contains("+theirs") && shown.contains("+more") && shown.contains("-mine"), "{shown}");
+        let state = || scratch.json(&["source", "show", "kit"])["items"].as_array().expect("items").clone();
+        let state = || {
+            state().into_iter().find(|item| item["path"] == "skills/pdf/SKILL.md").expect("the skill")["state"].clone()
+        };
+        assert_eq!(state(), "proposed");
         scratch.ok(&["evolve", decision, &id]);
+        assert_eq!(state(), if decision == "accept" { "as it came" } else { "changed" });
         let expected = if decision == "accept" { "theirs\n\nmore\n" } else { "mine\n" };
         assert_eq!(text(&scratch, PDF), skill("pdf", expected));
         // What was decided about is the base of what comes next.

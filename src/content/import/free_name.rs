@@ -6,14 +6,21 @@ use crate::content::names;
 
 const MAX_NAME: usize = 255;
 
-/// Returns a text in the letters that names have, `.` for `/`.
+/// Returns a text in the letters that names have, `.` for `/`, and `-` for what is none. It begins with no such `-`, which a shell
+/// would take for an option; a text of other letters alone, as in Japanese, becomes a hash.
 pub fn letters(text: &str) -> String {
+    let is_letter = |c: char| u8::try_from(c).is_ok_and(names::is_name_byte);
     let letter = |c: char| match c {
         '/' => '.',
-        c if u8::try_from(c).is_ok_and(names::is_name_byte) => c,
+        c if is_letter(c) => c,
         _ => '-',
     };
-    text.chars().map(letter).collect()
+    let name: String = text.chars().map(letter).collect();
+    if text.chars().all(|c| c == '/' || is_letter(c)) {
+        return name;
+    }
+    let name = name.trim_start_matches('-');
+    if name.contains(|c: char| c.is_ascii_alphanumeric()) { name.to_owned() } else { digest(text, 8) }
 }
 
 /// Returns the names that the file at `relative` may get, best first, without end: the one wanted, then with more and
@@ -37,4 +44,20 @@ pub fn names(wanted: String, origins: &[String], relative: &str) -> impl Iterato
 /// Returns the first `digits` hexadecimal digits of the SHA-256 of `text`.
 pub fn digest(text: &str, digits: usize) -> String {
     crate::hex::encode(&Sha256::digest(text)).chars().take(digits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_letters_and_no_option_for_a_beginning() {
+        assert_eq!(letters("a/b c"), "a.b-c");
+        assert_eq!(letters("caf\u{e9}"), "caf-");
+        assert_eq!(letters("\u{e9}t\u{e9}"), "t-");
+        assert_eq!(letters("-x"), "-x");
+        let hashes = ["\u{5ba1}\u{67e5}", "\u{4fee}\u{590d}"].map(letters);
+        assert!(hashes.iter().all(|hash| hash.len() == 8) && hashes[0] != hashes[1], "{hashes:?}");
+        assert_eq!(letters(""), "");
+    }
 }

@@ -17,6 +17,7 @@ use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table}
 use crate::store::Db;
 use crate::store::blobs::damaged_value;
 use crate::store::projects::Project;
+use crate::store::proposals::{self, State};
 use crate::store::sources::{self, ItemRow};
 
 /// Show a source
@@ -79,13 +80,19 @@ fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
 /// Returns what a file became, and what became of that here.
 fn state(db: &Db<'_>, project: &Project, rows: &Rows, row: &ItemRow) -> Result<(Entry, &'static str)> {
     let entry = entry(row)?;
-    let state = match stored::get(db, project, rows, &row.item)? {
-        None => "deleted",
-        Some(_) if row.proposal.is_some() => "proposed",
-        Some(ours) if ours.holds(db, row.blob)? && ours.entry.name == entry.name && ours.entry.what == entry.what => {
+    let Some(ours) = stored::get(db, project, rows, &row.item)? else { return Ok((entry, "deleted")) };
+    // What was accepted is what came, until the next update says so.
+    let proposal = row.proposal.map(|id| proposals::get(db, project.id, id)).transpose()?.flatten();
+    let came = match &proposal {
+        Some(proposal) if proposal.state == State::Accepted => proposal.blob.unwrap_or(row.blob),
+        _ => row.blob,
+    };
+    let state = match proposal.is_some_and(|proposal| proposal.state == State::Open) {
+        true => "proposed",
+        false if ours.holds(db, came)? && ours.entry.name == entry.name && ours.entry.what == entry.what => {
             "as it came"
         }
-        Some(_) => "changed",
+        false => "changed",
     };
     Ok((entry, state))
 }

@@ -60,7 +60,8 @@ pub fn apply(
     work: Work<'_>,
     allow: impl FnOnce(&Db<'_>) -> Result<()>,
 ) -> Result<Uuid> {
-    let wanted = roots::of_changes(&work.changes);
+    let mut wanted = roots::of_changes(&work.changes);
+    wanted.extend(roots::of_claims(&work.row_changes));
     let roots = check_roots(context, &work, &wanted)?;
     let mut folders = Folders::below(roots.clone());
     let missing = write::missing_folders(&mut folders, &work.changes)?;

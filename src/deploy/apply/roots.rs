@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::approved::Kind;
-use crate::deploy::plan::Change;
+use crate::deploy::plan::{Change, RowChange};
 use crate::deploy::source::Site;
 use crate::deploy::targets::bases::innermost;
 use crate::disk::folders::Folders;
@@ -25,8 +25,20 @@ pub fn of(folders: &mut RealFolders, root: &Path, path: &Path) -> PathBuf {
 
 /// Returns the roots of changes.
 pub fn of_changes<'c>(changes: impl IntoIterator<Item = &'c Change>) -> BTreeSet<PathBuf> {
+    of_files(changes.into_iter().map(|change| (change.root.as_path(), change.path.as_path())))
+}
+
+/// Returns the roots of files that were found as they shall be, and that the place keeps from now on.
+pub fn of_claims<'r>(changes: impl IntoIterator<Item = &'r RowChange>) -> BTreeSet<PathBuf> {
+    of_files(changes.into_iter().filter_map(|change| match change {
+        RowChange::Claim(row, _) => Some((Path::new(&row.root), Path::new(&row.path))),
+        RowChange::Keep(_) | RowChange::Follow(..) | RowChange::Forget(_) => None,
+    }))
+}
+
+fn of_files<'f>(files: impl Iterator<Item = (&'f Path, &'f Path)>) -> BTreeSet<PathBuf> {
     let mut folders = RealFolders::default();
-    changes.into_iter().map(|change| of(&mut folders, &change.root, &change.path)).collect()
+    files.map(|(root, path)| of(&mut folders, root, path)).collect()
 }
 
 /// Returns those of the roots that this user never deployed to from this machine.

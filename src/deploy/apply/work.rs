@@ -43,6 +43,7 @@ impl<'a> Work<'a> {
         // A file that no module makes any more is known from the database alone.
         let landed = changes.iter().filter(|change| desired.output(&change.path).is_some());
         let mut roots = roots::of_changes(landed);
+        roots.extend(roots::of_claims(&row_changes));
         roots.extend(desired.roots.into_iter().map(|root| root.path));
         Self {
             site,

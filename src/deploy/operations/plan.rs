@@ -71,8 +71,12 @@ impl Operation for ShowPlan {
 pub(super) fn shown(prepared: Prepared, body: Body, check: bool) -> Reply {
     let mut reply = Reply::new(body, prepared.data());
     reply.differs = check && !prepared.plan.changes.is_empty();
-    if !prepared.plan.changes.is_empty() {
-        reply = reply.hint(format!("`mcpkg deploy --apply{}` does it", prepared.site.arguments()));
+    let arguments = prepared.site.arguments();
+    if prepared.plan.changes.iter().any(|change| change.adopt) {
+        let what = "over what mcpkg did not write too; its bytes are kept";
+        reply = reply.hint(format!("`mcpkg deploy --apply --adopt{arguments}` does it, {what}"));
+    } else if !prepared.plan.changes.is_empty() {
+        reply = reply.hint(format!("`mcpkg deploy --apply{arguments}` does it"));
     }
     reply.warn(prepared.warnings)
 }

@@ -65,6 +65,17 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     undo(db, found, &touches[..count])
 }
 
+/// Returns a file without the block that it was found with, before this place wrote to it: a block is nobody's but mcpkg's, whoever
+/// put it there.
+pub fn taken_out(file: After) -> After {
+    match file {
+        After::File { bytes, mode, .. } if sections::find(&bytes).is_some() => {
+            sections::take_out(&bytes).map_or(After::Absent, |rest| After::file(rest, mode))
+        }
+        file => file,
+    }
+}
+
 /// Takes back, one after the other, what was done to a file, newest first: to the byte while nothing else was changed,
 /// else in its block, or its entries, only.
 ///

@@ -1,6 +1,7 @@
 //! A plan with all that it was made of.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -17,8 +18,10 @@ use crate::disk::{self, listings::Listings};
 use crate::error::Result;
 use crate::hex;
 use crate::op::Context;
+use crate::plural;
+use crate::store::Db;
+use crate::store::deploys::{self, Deployed};
 use crate::store::modules::Applies;
-use crate::store::{Db, deploys};
 
 /// A plan with what it was made of.
 pub struct Prepared {
@@ -79,6 +82,7 @@ impl Prepared {
         warnings.append(&mut desired.warnings);
         left_out::add_broken(&mut desired.left_out, &composed.broken, &site.selected);
         let plan = compare::compare(context, db, &site, desired, &composed.broken)?;
+        warnings.extend(let_go(&plan));
         let hash = hash(&site, &plan);
         let kinds = composed.modules.iter().map(|module| (module.id.clone(), module.kind)).collect();
         Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash, listings: Listings::default() })
@@ -112,6 +116,22 @@ impl Prepared {
         let remarks = remark::lines(&desired.remarks);
         left_out::lines(&desired.left_out).into_iter().chain(remarks).chain(notes).chain(code).collect()
     }
+}
+
+/// Says which files stay though nothing is deployed to them any more: they stood there before, and were equal.
+fn let_go(plan: &Plan) -> Option<String> {
+    let is_left = |row: &&Deployed| !row.written && Path::new(&row.path).symlink_metadata().is_ok();
+    let rows = plan.row_changes.iter().filter_map(|change| match change {
+        RowChange::Forget(path) => plan.rows.get(path),
+        RowChange::Claim(..) | RowChange::Keep(_) | RowChange::Follow(..) => None,
+    });
+    let paths: Vec<&str> = rows.filter(is_left).map(|row| row.path.as_str()).collect();
+    let stay = if paths.len() == 1 { "stays: it" } else { "stay: they" };
+    (!paths.is_empty()).then(|| {
+        let files = plural::count(paths.len(), "file");
+        let named = plural::first(&paths, 3);
+        format!("{files} that no module makes any more {stay} stood there before anything was deployed: {named}")
+    })
 }
 
 /// Returns the targets that are chosen and those that files of this place stand for: of two that read one file both

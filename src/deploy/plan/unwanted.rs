@@ -60,7 +60,7 @@ pub fn compare(db: &Db<'_>, row: &Deployed, selected: &HashSet<&str>) -> Result<
                 return gone();
             }
             let is_ours = block::is_untouched(db, row, bytes)?;
-            let after = block::without(db, row, &found)?;
+            let after = block::taken_out(block::without(db, row, &found)?);
             (op_of(&found, &after), after, is_ours)
         }
         Found::File { .. } | Found::Link(_) => (Op::Delete, After::Absent, untouched),

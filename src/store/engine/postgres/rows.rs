@@ -64,7 +64,8 @@ impl ToSql for Value<'_> {
             (Value::Integer(integer), &Type::BOOL) => (integer != 0).to_sql(ty, out)?,
             (Value::Integer(integer), &Type::INT8) => integer.to_sql(ty, out)?,
             (Value::Real(real), &Type::FLOAT8) => real.to_sql(ty, out)?,
-            (Value::Text(bytes), &(Type::TEXT | Type::VARCHAR | Type::UNKNOWN)) | (Value::Blob(bytes), &Type::BYTEA) => {
+            (Value::Text(bytes), &(Type::TEXT | Type::VARCHAR | Type::UNKNOWN))
+            | (Value::Blob(bytes), &Type::BYTEA) => {
                 out.extend_from_slice(bytes);
                 IsNull::No
             }

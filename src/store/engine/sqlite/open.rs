@@ -251,6 +251,8 @@ fn create(path: &Path) -> Result<()> {
         connection.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID};"))?;
         connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
         schema::migrate(&mut connection, SCHEMA_VERSION, path)?;
+        // Closing does this too, and does not say so where the disk is full.
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         connection.close().map_err(|(_, error)| Error::from(error))?;
         sync(&unfinished)?;
         fs::rename(&unfinished, path).map_err(|error| unavailable(path, &error))?;

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::functions;
 use crate::error::{Code, Error, Result};
+use crate::store::engine::full;
 
 /// What made a version of the schema, and what the schema then is.
 struct Migration {
@@ -85,6 +86,7 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
                 )
                 .hint("restore a backup, or use the mcpkg that wrote this file")
             }
+            _ if is_full(&error) => full(),
             _ => Error::new(Code::Storage, format!("The database could not be brought up to date: {error}"))
                 .hint("nothing was changed"),
         }
@@ -92,6 +94,13 @@ pub(super) fn migrate(connection: &mut Connection, version: u32, path: &Path) ->
     })?;
     // A history that says more was done than was done.
     check(connection, version, path)
+}
+
+/// Whether the disk had no room for a migration.
+fn is_full(error: &refinery_core::Error) -> bool {
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let mut causes = causes.filter_map(|cause| cause.downcast_ref::<rusqlite::Error>());
+    causes.any(|cause| cause.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull))
 }
 
 fn apply(connection: &mut Connection, version: u32) -> std::result::Result<(), refinery_core::Error> {
