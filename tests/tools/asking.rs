@@ -26,7 +26,11 @@ fn call() -> Value {
 }
 
 fn verb(tool: &str, version: &str) -> Value {
-    json!({ "name": tool, "arguments": { "tool": format!("{TOOL}@{version}"), "args": { "file": "doc.pdf" } } })
+    let mut arguments = json!({ "tool": format!("{TOOL}@{version}") });
+    if tool == "enact__run" {
+        arguments["args"] = json!({ "file": "doc.pdf" });
+    }
+    json!({ "name": tool, "arguments": arguments })
 }
 
 /// A server over stdio whose client shakes hands and says that it shows forms.

@@ -263,7 +263,9 @@ fn end(
     }
     let writes = context.store.read(|db| syncs::writes(db, id))?;
     let outcome = write::write(top, &writes, context).map_err(|error| {
-        error.hint("what the folder brought is in the project already; the next `mcpkg sync` writes the rest of the files")
+        error.hint(
+            "what the folder brought is in the project already; the next `mcpkg sync` writes the rest of the files",
+        )
     })?;
     let waiting = context.store.write(|db| {
         let change = Change { db, author: context.author(), project, clock: &context.clock, sync: id };
