@@ -54,6 +54,7 @@ pub const DOMAIN: Domain = Domain {
                 project. Read them with prompts/get and resources/read, or with the tools get_prompt, read_resource and \
                 search_content. Keep what is worth reusing with create_prompt and create_resource; every change keeps a \
                 revision. The user selects the project with `mcpkg project select NAME`.",
+            holds: |_| true,
         },
         Group {
             name: skills::GROUP,
@@ -61,6 +62,7 @@ pub const DOMAIN: Domain = Domain {
             within_project: true,
             named_over_network: false,
             instructions: "A skill stands at skill://NAME/SKILL.md, and list_skills names them.",
+            holds: |_| true,
         },
     ],
     commands: &[

@@ -36,6 +36,7 @@ pub const DOMAIN: Domain = Domain {
             them. Look with plan, diff, preview, status, doctor and explain. To write, call deploy, show the plan to the \
             user, and pass its confirm_token to deploy_apply with yes=true; rollback takes it back. evolve_propose takes \
             changes made on disk back to their source.",
+        holds: |_| true,
     }],
     commands: &[
         ("module", "Say what the project gives to a deploy: commands, skills, instructions"),

@@ -71,6 +71,8 @@ pub struct Group {
     pub named_over_network: bool,
     /// What an agent is told of it when it connects: plain sentences.
     pub instructions: &'static str,
+    /// Whether that holds in the folder that the server was started in.
+    pub holds: fn(&Selection) -> bool,
 }
 
 /// When a server that was started without `--groups` lists a group's tools. A tool that is not listed can be called.

@@ -51,6 +51,7 @@ pub const DOMAIN: Domain = Domain {
         instructions: "Where a tool is missing, enact__search finds one, enact__learn shows what it does and enact__install \
             makes it a tool of its own, which runs in a sandbox. Nothing unsigned is shown or run: where the answer is \
             E_CONSENT_REQUIRED, the user decides with `mcpkg consent approve ID`.",
+        holds: |_| true,
     }],
     tools: Some(installed::projected::PROJECTIONS),
     served: Some(&served::SERVED),

@@ -112,6 +112,7 @@ pub const DOMAIN: Domain = Domain {
         instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
             and answers, execute runs it. Workflows are YAML texts of commands: validate_workflow finds their mistakes, \
             dry_run shows what they would do, propose_workflow gives one to the user.",
+        holds: |_| true,
     }],
     resources: &[
         resource::RESOURCES,

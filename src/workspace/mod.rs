@@ -33,7 +33,6 @@ pub use gate::{answer as gate_worker, engine as gate_engine};
 use completions::{FEATURES, HOTFIXES, RELEASES, REPOS};
 
 use crate::op::{Domain, Entry, Group, Listed, Shape};
-use crate::store::Db;
 use crate::store::builds;
 use crate::store::flow_runs;
 use crate::store::projects::Selection;
@@ -63,13 +62,14 @@ pub const DOMAIN: Domain = Domain {
     ],
     groups: &[Group {
         name: GROUP,
-        listed: Listed::Where(in_workspace),
+        listed: Listed::Where(|_, selection| Ok(in_workspace(selection))),
         // Its repositories are nobody's project.
         within_project: false,
         // It runs git, and what the repositories say, in a folder of the user's.
         named_over_network: true,
         instructions: "This folder lies in a workspace of several git repositories: smctl_flow_feature_start and \
             smctl_flow_feature_finish branch and merge all of them as one, or none.",
+        holds: in_workspace,
     }],
     resources: &[resources::RESOURCES],
     watch: Some(watch::watch),
@@ -92,6 +92,6 @@ const OPS: &[Entry] = &[
 ];
 
 /// Whether a server's folder lies in a workspace.
-fn in_workspace(_: &Db<'_>, selection: &Selection) -> crate::error::Result<bool> {
-    Ok(root::find(&root::start(selection)).is_some())
+fn in_workspace(selection: &Selection) -> bool {
+    root::find(&root::start(selection)).is_some()
 }

@@ -84,15 +84,19 @@ fn the_default_identity_shows_them_inside_of_a_workspace() {
     let listed = |folder: &std::path::Path| {
         let mut command = shop.command();
         let mut client = crate::support::Client::spawn(command.current_dir(folder).arg("serve"));
-        client = client.shake_hands("2025-06-18");
+        let info = json!({ "name": "test-client", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": info });
+        let told = client.result("initialize", hello)["instructions"].to_string();
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         let tools = client.result("tools/list", json!({})).to_string();
         let templates = client.result("resources/templates/list", json!({})).to_string();
         assert!(tools.len() <= 32 << 10, "tools/list is {} bytes", tools.len());
         assert!(!client.result("resources/list", json!({})).to_string().contains("smctl://"));
         client.finish();
-        (tools.contains(TOOL), templates.contains("smctl://workspace/config"))
+        let told = told.contains("lies in a workspace of several git repositories");
+        (tools.contains(TOOL), templates.contains("smctl://workspace/config"), told)
     };
-    assert_eq!(listed(&shop.root()), (true, true));
-    assert_eq!(listed(&shop.repo("api")), (true, true), "below it too");
-    assert_eq!(listed(shop.scratch.path()), (false, false));
+    assert_eq!(listed(&shop.root()), (true, true, true));
+    assert_eq!(listed(&shop.repo("api")), (true, true, true), "below it too");
+    assert_eq!(listed(shop.scratch.path()), (false, false, false));
 }

@@ -47,18 +47,21 @@ pub(super) fn info(server: &Server) -> ServerConfig {
             .enable_tasks()
             .build(),
     };
-    ServerConfig::new(capabilities)
+    let info = ServerConfig::new(capabilities)
         // What an unsupported version is answered with (contract 000).
         .with_protocol_version(ProtocolVersion::V_2025_06_18)
-        .with_server_info(Implementation::new(identity.server_name(), env!("CARGO_PKG_VERSION")))
-        .with_instructions(instructions(&server.config))
+        .with_server_info(Implementation::new(identity.server_name(), env!("CARGO_PKG_VERSION")));
+    match instructions(&server.config) {
+        none if none.is_empty() => info,
+        told => info.with_instructions(told),
+    }
 }
 
 /// Returns what a client is told when it connects: what each group that is served is for, and how a tool is reached that
 /// is not listed.
 fn instructions(config: &Config) -> String {
     let groups = || crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-    let served = groups().filter(|group| config.surface.serves_group(group.name));
+    let served = groups().filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
     let mut sentences: Vec<String> = served.map(|group| group.instructions.to_owned()).collect();
     if !config.full_list {
         let always = |entry: &Entry| {
