@@ -45,7 +45,7 @@ pub struct Resumable {
 /// # Errors
 /// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended; `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
-    let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(run.uuid))?;
+    let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read again under the lock: the one who held it may have brought it to its end.
     let found = context.store.read(|db| {
         let Some(run) = runs::get(db, run.uuid)? else { return Ok(None) };
@@ -187,10 +187,19 @@ pub fn pause(context: &Context, run: &Run) -> Result<()> {
     context.store.write(|db| runs::want(db, run.id, runs::Wanted::Pause)).map(drop)
 }
 
-fn busy(run: Uuid) -> Error {
+fn busy(context: &Context, run: Uuid) -> Error {
+    let hint = match context.is_shell() {
+        true => format!("`mcpkg workflow runs {run}` shows how far it is; `mcpkg workflow pause {run}` stops it"),
+        false => goes_on(run),
+    };
     Error::new(Code::RunBusy, format!("Somebody works on run {run}"))
         .with_details(json!({ "run": run.to_string() }))
-        .hint(format!("`mcpkg workflow runs {run}` shows how far it is; `mcpkg workflow pause {run}` stops it"))
+        .hint(hint)
+}
+
+/// Returns what an agent is told of a run that has not ended.
+pub fn goes_on(run: Uuid) -> String {
+    format!("it goes on: list_runs with run {run} says how far it is")
 }
 
 fn over(run: &Run) -> Error {

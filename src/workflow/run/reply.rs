@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Reply};
 use crate::store::runs::{self, Run, State, StepState, steps};
 use crate::workflow::engine::report::{self, Detail};
-use crate::workflow::engine::resume::{missing, uncertain};
+use crate::workflow::engine::resume::{goes_on, missing, uncertain};
 use crate::workflow::engine::{Begun, drive, follow};
 
 /// Carries a run on, and answers how far it is: at a shell once it has stopped, to an agent at `until` at the latest.
@@ -72,10 +72,16 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
             Ok(match state {
                 State::Succeeded | State::Canceled => reply,
                 State::Paused | State::Interrupted => reply.hint(format!("`mcpkg workflow resume {id}` carries it on")),
-                _ => reply.hint(format!("it goes on: list_runs with run {id} says how far it is")),
+                _ => going_on(reply, id),
             })
         }
     }
+}
+
+/// Says how to go on with a run that has not ended. Only an agent is answered before, and it reads the data.
+fn going_on(mut reply: Reply, run: Uuid) -> Reply {
+    reply.data["hint"] = json!(goes_on(run));
+    reply
 }
 
 /// What a person reads: what it answered, else how far it is.

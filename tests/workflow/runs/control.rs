@@ -18,8 +18,13 @@ fn stalled(ground: &Ground, client: &mut Client) -> String {
     arguments["wait_s"] = json!(0);
     let begun = execute(client, arguments);
     assert_eq!(code(&begun), "ok", "{begun}");
+    let id = begun["run"].as_str().expect("an id");
+    let hint = format!("it goes on: list_runs with run {id} says how far it is");
+    assert_eq!((&begun["state"], &begun["hint"]), (&json!("running"), &json!(hint)), "{begun}");
+    let busy = execute(client, json!({ "run": id, "wait_s": 0 }));
+    assert_eq!((code(&busy), &busy["error"]["hint"]), ("E_RUN_BUSY", &json!(hint)), "{busy}");
     eventually("the request came", || (ground.api.seen().len() == 1).then_some(()));
-    begun["run"].as_str().expect("an id").to_owned()
+    id.to_owned()
 }
 
 fn state(ground: &Ground) -> String {
