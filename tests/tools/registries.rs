@@ -139,6 +139,20 @@ fn registries_are_listed_shown_indexed_and_removed() {
 }
 
 #[test]
+fn a_bare_folder_is_named_so_that_the_next_command_takes_it() {
+    let scratch = scratch_with_team();
+    let published = scratch.run(&["tool", "publish", "weather", "--to", "team", "--dry-run"]);
+    assert!(published.stderr.contains("`mcpkg tool sign ./weather` does"), "{published}");
+    for verb in ["sign", "audit", "verify"] {
+        let more: &[&str] = if verb == "audit" { &["--result", "passed"] } else { &[] };
+        let ran = scratch.run(&[&["tool", verb, "weather"], more].concat());
+        assert!(ran.status == 1 && ran.stderr.contains("a folder `weather` is here: write `./weather`"), "{ran}");
+        let ran = scratch.run(&[&["tool", verb, "nowhere"], more].concat());
+        assert!(ran.status == 1 && !ran.stderr.contains("is here"), "{ran}");
+    }
+}
+
+#[test]
 fn an_index_that_is_none_is_told_and_nothing_of_it_is_kept() {
     let scratch = scratch_with_team();
     scratch.ok(&["tool", "publish", "weather", "--to", "team"]);

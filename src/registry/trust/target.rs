@@ -1,6 +1,6 @@
 //! The archive that a user names by its tool.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use semver::Version;
@@ -111,8 +111,18 @@ impl Target {
         Ok(found)
     }
 
-    /// Returns the archive that a registry has. It is not kept, unlike what others say of it.
+    /// Returns the archive that a registry has. It is not kept, unlike what others say of it. Where none has it, a folder of that
+    /// name is pointed at.
     fn fetched(&self, context: &Context) -> Result<Found> {
+        self.in_registry(context).map_err(|error| match error.code() {
+            Code::ToolNotFound if context.is_shell() && is_package(Path::new(&self.tool)) => {
+                error.hint(format!("a folder `{0}` is here: write `./{0}`", self.tool))
+            }
+            _ => error,
+        })
+    }
+
+    fn in_registry(&self, context: &Context) -> Result<Found> {
         (context.step_aside)();
         let choice = Choice { registry: self.registry.as_deref(), pre: false, allow_yanked: true };
         let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
@@ -204,10 +214,7 @@ impl Found {
 /// # Errors
 /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`; `E_ROOT_REQUIRED` where the home folder is not known.
 pub fn at_path(text: &str) -> Result<Option<Opened>> {
-    let is_path = matches!(text, "." | "..")
-        || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
-        || text.ends_with(".tar.gz");
-    if !is_path {
+    if !is_path(text) {
         return Ok(None);
     }
     let path = match text.strip_prefix("~/") {
@@ -220,6 +227,23 @@ pub fn at_path(text: &str) -> Result<Option<Opened>> {
     }
     let bytes = file::read(&path, archive::MAX_PACKED).map_err(|error| Error::file("read", &path, error))?;
     archive::open(bytes.into()).map(Some)
+}
+
+/// Whether a folder has a manifest.
+fn is_package(folder: &Path) -> bool {
+    FILES.iter().any(|file| folder.join(file).is_file())
+}
+
+/// Returns how a path is written so that [`at_path`] takes it for one.
+pub fn as_path(path: &Path) -> String {
+    let text = path.display().to_string();
+    if is_path(&text) { text } else { format!("./{text}") }
+}
+
+fn is_path(text: &str) -> bool {
+    matches!(text, "." | "..")
+        || ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
+        || text.ends_with(".tar.gz")
 }
 
 /// Whether the database has no such archive; a registry may.

@@ -20,6 +20,7 @@ use crate::registry::backend::registry::Registry;
 use crate::registry::backend::resolve::release;
 use crate::registry::backend::{Known, Publication};
 use crate::registry::package::archive::{self, Opened, Packed};
+use crate::registry::trust::target::as_path;
 use crate::store::tools::answers;
 use crate::store::tools::packages::{self, Visibility};
 use crate::store::tools::registries::LOCAL;
@@ -126,7 +127,7 @@ impl Operation for Publish {
         let mut reply = Reply::sentence(format!("{sentence}: {counted}, {} bytes", opened.content.size()), data);
         reply.details = left_out.iter().map(|path| format!("left out: {path}")).collect();
         Ok(match attestations.is_empty() {
-            true => reply.hint(format!("nobody signed it: `mcpkg tool sign {}` does", self.path.display())),
+            true => reply.hint(format!("nobody signed it: `mcpkg tool sign {}` does", as_path(&self.path))),
             false => reply,
         })
     }
