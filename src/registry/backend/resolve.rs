@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::known::Known;
 use super::registry::Registry;
-use super::tool::{ToolInfo, VersionInfo};
-use super::unknown::no_version;
+use super::tool::{Listed, ToolInfo, VersionInfo};
+use super::unknown::{no_version, none_but_yanked};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::package::{Name, Reference, Wanted};
@@ -22,6 +22,8 @@ pub struct Choice<'c> {
     pub pre: bool,
     /// Whether a version may be chosen that was yanked.
     pub allow_yanked: bool,
+    /// Whether the user's command has `--allow-yanked`.
+    pub offers_yanked: bool,
 }
 
 /// A version that a reference means.
@@ -117,7 +119,7 @@ fn choose(
             let seen = yanked(context, registry, name)?;
             match chosen(&info, &seen, wanted, choice) {
                 Some(version) => version.clone(),
-                None => return Err(none_left(registry, &info, wanted)),
+                None => return Err(none_left(registry, &info, &seen, wanted, choice)),
             }
         }
     };
@@ -127,17 +129,19 @@ fn choose(
         found.yank = seen.and_then(|row| row.release.yank);
     }
     match &found.yank {
-        Some(yank) if !choice.allow_yanked => Err(was_yanked(name, &version, yank)),
+        Some(yank) if !choice.allow_yanked => Err(was_yanked(name, &version, yank, choice.offers_yanked)),
         _ => Ok(found),
     }
 }
 
 fn chosen<'i>(info: &'i ToolInfo, seen: &[String], wanted: &Wanted, choice: Choice<'_>) -> Option<&'i Version> {
-    let is_sound =
-        |version: &&super::tool::Listed| version.yank.is_none() && !seen.contains(&version.version.to_string());
-    let sound = info.versions.iter().filter(is_sound).map(|version| &version.version);
+    let sound = info.versions.iter().filter(|version| !is_yanked(version, seen)).map(|version| &version.version);
     let all = info.versions.iter().map(|version| &version.version);
     wanted.choose(sound, choice.pre).or_else(|| wanted.choose(all, choice.pre).filter(|_| choice.allow_yanked))
+}
+
+fn is_yanked(version: &Listed, seen: &[String]) -> bool {
+    version.yank.is_some() || seen.contains(&version.version.to_string())
 }
 
 /// Returns the versions of a tool that were yanked when they were last seen. This database's own rows say what holds.
@@ -150,27 +154,41 @@ fn yanked(context: &Context, registry: &str, name: &Name) -> Result<Vec<String>>
     Ok(yanked.map(|row| row.release.version).collect())
 }
 
-fn none_left(registry: &str, info: &ToolInfo, wanted: &Wanted) -> Error {
+fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, choice: Choice<'_>) -> Error {
     let versions: Vec<Version> = info.versions.iter().map(|version| version.version.clone()).collect();
+    let yanked = info.versions.iter().filter(|version| is_yanked(version, seen)).count();
+    if yanked == versions.len() && wanted.choose(&versions, true).is_some() {
+        let error = none_but_yanked(registry, &info.name, &versions);
+        return error.hint(takes_yanked(&format!("{}@VERSION", info.name), choice.offers_yanked));
+    }
     let error = no_version(registry, &info.name, &wanted.to_string(), &versions);
     let error = match info.versions.iter().any(|version| !version.version.pre.is_empty()) {
         true => error.hint("a pre-release is taken with --pre, or where it is named"),
         false => error,
     };
-    match info.versions.iter().any(|version| version.yank.is_some()) {
+    match yanked > 0 && choice.offers_yanked {
         true => error.hint("a version that was yanked is taken with --allow-yanked alone"),
         false => error,
     }
 }
 
-/// Returns the failure of a version that its publisher took back.
-pub fn was_yanked(name: &Name, version: &Version, yank: &Yank) -> Error {
+/// Says what takes a version that was yanked; `offers` is whether the command that was called has the option.
+fn takes_yanked(reference: &str, offers: bool) -> String {
+    match offers {
+        true => "--allow-yanked takes what was yanked".to_owned(),
+        false => format!("`mcpkg tool install {reference} --allow-yanked` takes what was yanked"),
+    }
+}
+
+/// Returns the failure of a version that its publisher took back; `offers` is whether the command that was called has
+/// `--allow-yanked`.
+pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> Error {
     let why = yank.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     let error = Error::new(Code::VersionYanked, format!("{name}@{version} was taken back by its publisher{why}"))
         .with_details(json!({ "tool": name, "reason": yank.reason, "replacement": yank.replacement }));
     match &yank.replacement {
         Some(replacement) => error.hint(format!("use {name}@{replacement} instead")),
-        None => error.hint("--allow-yanked takes it all the same"),
+        None => error.hint(takes_yanked(&format!("{name}@{version}"), offers)),
     }
 }
 

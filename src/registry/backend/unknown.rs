@@ -18,9 +18,7 @@ pub fn no_tool(registry: &str, name: &Name) -> Error {
 
 /// Returns the failure of a version that a tool does not have; `wanted` is what was asked for.
 pub fn no_version(registry: &str, name: &Name, wanted: &str, versions: &[Version]) -> Error {
-    let mut versions: Vec<&Version> = versions.iter().collect();
-    versions.sort_unstable_by(|a, b| b.cmp(a));
-    let named: Vec<String> = versions.iter().take(NAMED).map(ToString::to_string).collect();
+    let named = newest(versions);
     let hint = match named.is_empty() {
         true => "it has no version at all".to_owned(),
         false => format!("it has {}", named.join(", ")),
@@ -28,4 +26,19 @@ pub fn no_version(registry: &str, name: &Name, wanted: &str, versions: &[Version
     Error::new(Code::VersionNotFound, format!("{name} has no version {wanted} in registry '{registry}'"))
         .with_details(json!({ "tool": name, "registry": registry, "versions": named }))
         .hint(hint)
+}
+
+/// Returns the failure of a tool whose versions were all taken back by its publisher.
+pub fn none_but_yanked(registry: &str, name: &Name, versions: &[Version]) -> Error {
+    let named = newest(versions);
+    let message = format!("All versions of {name} in registry '{registry}' were yanked: {}", named.join(", "));
+    Error::new(Code::VersionNotFound, message)
+        .with_details(json!({ "tool": name, "registry": registry, "versions": named }))
+}
+
+/// Returns the versions that a failure names, the newest first.
+fn newest(versions: &[Version]) -> Vec<String> {
+    let mut versions: Vec<&Version> = versions.iter().collect();
+    versions.sort_unstable_by(|a, b| b.cmp(a));
+    versions.iter().take(NAMED).map(ToString::to_string).collect()
 }

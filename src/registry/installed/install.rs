@@ -163,7 +163,12 @@ impl Install {
         }
         let reference = named(&alias::expanded(context, text)?, self.version.as_deref())?;
         (context.step_aside)();
-        let choice = Choice { registry: self.registry.as_deref(), pre: self.pre, allow_yanked: self.allow_yanked };
+        let choice = Choice {
+            registry: self.registry.as_deref(),
+            pre: self.pre,
+            allow_yanked: self.allow_yanked,
+            offers_yanked: context.is_shell(),
+        };
         let resolved = resolve(context, &reference, choice)?;
         let package = Package::fetch(context, &resolved)?;
         Ok((package, release(&resolved.registry, &resolved.version), resolved.warnings))

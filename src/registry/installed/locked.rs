@@ -121,7 +121,7 @@ fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved
         None => asked(context, locked, &sha256)?,
     };
     match &found.version.yank {
-        Some(yank) if !allowed.yanked => Err(was_yanked(&locked.name, &locked.version, yank)),
+        Some(yank) if !allowed.yanked => Err(was_yanked(&locked.name, &locked.version, yank, true)),
         _ => Ok(found),
     }
 }
@@ -153,7 +153,12 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
         Reference { name: locked.name.clone(), version: Wanted::Exact(locked.version.clone()), action: None };
     let (mut another, mut failed) = (None, None);
     for known in all {
-        let choice = backend::Choice { registry: Some(&known.name), pre: true, allow_yanked: true };
+        let choice = backend::Choice {
+            registry: Some(&known.name),
+            pre: true,
+            allow_yanked: true,
+            ..backend::Choice::default()
+        };
         match resolve(context, &reference, choice) {
             Ok(found) if found.version.sha256 == *sha256 => return Ok(found),
             Ok(found) => another = another.or(Some((known.name, hex::encode(&found.version.sha256)))),

@@ -52,7 +52,7 @@ fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Resu
     let here = install.version.parse::<semver::Version>().map_err(|_| Error::internal("an install has no version"))?;
     let name = Name::parse(&install.name)?;
     let of = |version| Reference { name: name.clone(), version, action: None };
-    let choice = Choice { registry: Some(&install.registry), pre: true, allow_yanked: true };
+    let choice = Choice { registry: Some(&install.registry), pre: true, allow_yanked: true, ..Choice::default() };
     let installed = resolve(context, &of(Wanted::Exact(here.clone())), choice)?;
     claims(context, known.open(context), &installed)?;
     let choice = Choice { pre: takes_pre(&here, pre), allow_yanked: false, ..choice };

@@ -124,7 +124,7 @@ impl Target {
 
     fn in_registry(&self, context: &Context) -> Result<Found> {
         (context.step_aside)();
-        let choice = Choice { registry: self.registry.as_deref(), pre: false, allow_yanked: true };
+        let choice = Choice { registry: self.registry.as_deref(), allow_yanked: true, ..Choice::default() };
         let resolved = resolve(context, &Reference::parse(&alias::expanded(context, &self.tool)?)?, choice)?;
         let found = Found::of(&archive::open(download(context, &resolved)?.archive)?)?;
         let wanted = (resolved.version.name.as_str(), resolved.version.version.to_string());
@@ -181,7 +181,7 @@ fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
         version: Wanted::Exact(subject.version.parse().map_err(|_| Error::internal("a package has no version"))?),
         action: None,
     };
-    let choice = Choice { registry: Some(&archive.registry), pre: true, allow_yanked: true };
+    let choice = Choice { registry: Some(&archive.registry), pre: true, allow_yanked: true, ..Choice::default() };
     let resolved = resolve(context, &reference, choice)?;
     match archive.kept {
         true => claims(context, Known::named(context, &resolved.registry)?.open(context), &resolved).map(drop),
