@@ -90,6 +90,13 @@ fn a_lock_that_cannot_be_kept_installs_nothing() {
     let home = fresh(&homes);
     // The tool that is well comes first in the lock.
     assert_eq!(refused(&home, &changed(&text, TOOL, "sha256", json!("ab".repeat(32)))), "E_DIGEST_MISMATCH");
+    for (home, hint) in
+        [(&home, "`mcpkg registry add` adds it"), (&homes.user, "replaced the archive there, or edited")]
+    {
+        home.file("given.lock", changed(&text, TOOL, "sha256", json!("ab".repeat(32))));
+        let ran = home.run(&["tool", "install", "--locked", "given.lock"]);
+        assert!(ran.stderr.contains(hint), "{ran}");
+    }
     assert_eq!(refused(&home, &changed(&text, TOOL, "version", json!("2.0.0"))), "E_VERSION_NOT_FOUND");
     assert_eq!(refused(&home, &changed(&text, TOOL, "name", json!("alice/gone"))), "E_TOOL_NOT_FOUND");
     let stranger = key(&homes.author, "stranger");

@@ -149,6 +149,7 @@ fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<
 fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolved> {
     let mut all = Known::all(context)?;
     all.sort_by_key(|known| known.name != locked.registry);
+    let is_known = all.iter().any(|known| known.name == locked.registry);
     let reference =
         Reference { name: locked.name.clone(), version: Wanted::Exact(locked.version.clone()), action: None };
     let (mut another, mut failed) = (None, None);
@@ -175,11 +176,8 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
                 locked.reference()
             );
             Err(Error::new(Code::DigestMismatch, what)
-                .with_details(json!({ "registry": registry, "expected": locked.sha256, "actual": actual }))
-                .hint(format!(
-                    "the lock was written from the registry '{}'; `mcpkg registry add` adds it",
-                    locked.registry
-                )))
+                .with_details(json!({ "registry": &registry, "expected": locked.sha256, "actual": actual }))
+                .hint(another_than(locked, &registry, is_known)))
         }
         (None, Some(error)) => {
             let lacks =
@@ -188,6 +186,21 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
             Err(new.hint(format!("the lock was written from the registry '{}'", locked.registry)))
         }
         (None, None) => Err(Error::internal("there is no registry at all")),
+    }
+}
+
+/// Says why a registry may have another archive than a lock; `is_known` is whether the registry of the lock is one here.
+fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
+    let from = &locked.registry;
+    match is_known {
+        true if registry == from => {
+            "the lock was written from this registry: somebody replaced the archive there, or edited the lock"
+                .to_owned()
+        }
+        true => {
+            format!("the lock was written from the registry '{from}', which has no such version or cannot be asked")
+        }
+        false => format!("the lock was written from the registry '{from}'; `mcpkg registry add` adds it"),
     }
 }
 
