@@ -87,7 +87,12 @@ fn shared_memory_is_bounded_where_a_control_group_can_be_made() {
             crate::support::skipped("no control group can be made here");
             continue;
         }
-        let limits = Wished { memory: Some(64 << 20), disk: Some(1 << 20), time: Some(Duration::from_secs(30)) };
+        let limits = Wished {
+            memory: Some(64 << 20),
+            disk: Some(1 << 20),
+            time: Some(Duration::from_secs(30)),
+            ..Wished::default()
+        };
         let program = "import mmap\nx = mmap.mmap(-1, 512 * 1024 * 1024)\n\
         for i in range(0, len(x), 4096): x[i] = 1\nprint('took it all')";
         let call = Call { limits, ..sandbox.call(&["python3", "-c", program]) };

@@ -114,7 +114,12 @@ impl Called<'_> {
             given,
             input,
             variables: manifest.env.iter().map(variable).collect(),
-            limits: Wished { time, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            limits: Wished {
+                time,
+                memory: manifest.resources.memory,
+                disk: manifest.resources.disk,
+                ..Wished::default()
+            },
             output_schema: action.output_schema.clone(),
             verdict: self.verdict.status.word().to_owned(),
             is_local: context.caller.is_on_this_machine(),

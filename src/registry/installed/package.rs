@@ -81,7 +81,7 @@ impl Package {
             given: Vec::new(),
             input: Map::new(),
             variables: Vec::new(),
-            limits: Wished { time: None, memory: manifest.resources.memory, disk: manifest.resources.disk },
+            limits: Wished { memory: manifest.resources.memory, disk: manifest.resources.disk, ..Wished::default() },
             output_schema: None,
             verdict: verdict.status.word().to_owned(),
             is_local: context.caller.is_on_this_machine(),

@@ -154,7 +154,7 @@ impl Operation for Run {
         call.tree = chosen.tree.clone();
         call.runner = self.runner;
         if let Some(Span(seconds)) = self.time {
-            call.limits.time = Some(Duration::from_secs(seconds));
+            (call.limits.time, call.limits.time_is_callers) = (Some(Duration::from_secs(seconds)), true);
         }
         if self.dry_run {
             return planned(context, &call);

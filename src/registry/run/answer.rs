@@ -55,18 +55,21 @@ pub fn reached(tool: &Tool, limit: &str, stderr: &str) -> Error {
         .with_details(json!({ "limit": limit, "stderr": stderr }))
 }
 
-/// Returns the failure of a tool that ran for too long.
-pub fn timed_out(tool: &Tool, limits: &Limits) -> Error {
+/// Returns the failure of a tool that ran for longer than its manifest, or its caller, said.
+pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
     let seconds = limits.time.as_secs_f64();
     Error::new(Code::ToolTimeout, format!("{} had not ended after {seconds} s, and was ended", tool.name))
         .with_details(json!({ "limit": "time", "seconds": seconds }))
-        .hint("its manifest says how long it may take: `timeout`, an hour at most")
+        .hint(match is_callers {
+            true => "`-t` said how long it may take: a longer one, of 1h at most, or none",
+            false => "its manifest says how long it may take: `timeout`, an hour at most",
+        })
 }
 
 /// Returns the failure of a run that gave nothing; one of a runner that does not work is told by who chose it.
 pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
     match why {
-        NotRun::TimedOut => timed_out(tool, limits),
+        NotRun::TimedOut => timed_out(tool, limits, false),
         NotRun::Cancelled => Error::new(Code::Cancelled, format!("{} was cancelled, and ended", tool.name)),
         NotRun::Lost(error) => {
             Error::new(Code::FileFailed, format!("The sandbox of {} was lost: {error}", tool.name)).with_source(error)

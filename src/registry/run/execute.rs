@@ -73,6 +73,7 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
     }
     let ran = ran.map_err(|why| match why {
         NotRun::Unavailable(why) => unavailable(call, runner.kind(), why),
+        NotRun::TimedOut => answer::timed_out(&call.tool, &plan.limits, call.limits.time_is_callers),
         why => answer::not_run(&call.tool, &plan.limits, why),
     })?;
     (facts.stdout, facts.stderr) = (ran.stdout.size(), ran.stderr.size());

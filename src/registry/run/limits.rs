@@ -55,6 +55,8 @@ impl Default for Limits {
 pub struct Wished {
     /// How long it may run.
     pub time: Option<Duration>,
+    /// Whether the caller asks for that time, and not the manifest.
+    pub time_is_callers: bool,
     /// Bytes of memory.
     pub memory: Option<u64>,
     /// Bytes of `/tmp`.
