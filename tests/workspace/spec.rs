@@ -191,6 +191,8 @@ fn x24_what_stands_in_fences_and_comments_does_not_count() {
     let status = shop.json(&["spec", "status", "login"]);
     assert_eq!((&status["tasks_total"], &status["tasks_done"]), (&json!(2), &json!(1)));
     assert_eq!(status["open_questions"], json!(["Which?"]));
+    let told = shop.run(&["spec", "status", "login"]);
+    assert!(told.stdout.contains("\nopen question: Which?\n"), "{told}");
     let (exit, error) = shop.fails(&["spec", "validate", "login"]);
     assert_eq!((exit, &error["code"]), (5, &json!("E_SPEC_INVALID")));
     assert_eq!(places(&error["details"], "errors"), ["proposal.md:1", "design.md:1"]);
@@ -321,6 +323,8 @@ fn validation_tells_errors_from_what_is_left() {
     assert_eq!((&valid["result"]["issues"], &valid["result"]["errors"]), (&json!([]), &json!([])));
     let expected = ["design.md:8", "design.md:16", "design.md:12", "tasks.md:1", "tasks.md:2", ".openspec.yaml"];
     assert_eq!(places(&valid, "warnings"), expected, "{valid:#}");
+    let told = shop.run(&["spec", "validate", "login"]);
+    assert!(told.status == 0 && told.stdout.ends_with('\n') && told.stdout.contains("tasks.md:1"), "{told}");
     assert_eq!(valid["result"]["warnings"][0]["file"], "web/openspec/changes/login/design.md");
     // Malformed metadata, a document that is missing, one that is no text.
     shop.write("web/openspec/changes/login/.openspec.yaml", "schema: spec-driven\ncreated: soon\n");

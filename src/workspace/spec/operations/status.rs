@@ -64,8 +64,8 @@ fn shown(spec: &status::Status) -> Body {
     let sentence = format!("{} is {}: {tasks}, in {}", spec.qualified, spec.phase.word(), spec.path);
     let mut several = vec![Body::Sentence(sentence)];
     if !spec.open_questions.is_empty() {
-        let questions = spec.open_questions.iter().map(|question| format!("open question: {}", cell(question)));
-        several.push(Body::Text(questions.collect::<Vec<_>>().join("\n")));
+        let questions = spec.open_questions.iter().map(|question| format!("open question: {}\n", cell(question)));
+        several.push(Body::Text(questions.collect()));
     }
     if !spec.branches.is_empty() {
         let yes = |is: bool| if is { "yes" } else { "" }.to_owned();

@@ -12,7 +12,7 @@ use crate::workspace::root::Workspace;
 use crate::workspace::spec::branches::Branches;
 use crate::workspace::spec::named::{self, OPEN};
 use crate::workspace::spec::opened::Spec;
-use crate::workspace::spec::report::{self, Finding};
+use crate::workspace::spec::report;
 use crate::workspace::spec::trees::Trees;
 
 /// Check a spec
@@ -69,10 +69,10 @@ impl Operation for Validate {
             count => format!(", with {}", plural::count(count, "warning")),
         };
         let sentence = Body::Sentence(format!("Spec '{}' is valid{left}", spec.found.qualified()));
-        let lines: Vec<String> = report.warnings.iter().map(Finding::shown).collect();
+        let lines: Vec<String> = report.warnings.iter().map(|warning| format!("{}\n", warning.shown())).collect();
         let body = match lines.is_empty() {
             true => sentence,
-            false => Body::Several(vec![sentence, Body::Text(lines.join("\n"))]),
+            false => Body::Several(vec![sentence, Body::Text(lines.concat())]),
         };
         Ok(Reply::new(body, validated(&spec.found, &report)).warn(branches.warnings))
     }
