@@ -121,7 +121,9 @@ pub fn below(root: &Path, path: &str) -> Result<PathBuf> {
 
 /// Returns the folder from which a workspace is looked for.
 pub fn start(selection: &Selection) -> PathBuf {
-    PathBuf::from(selection.workspace.as_ref().unwrap_or(&selection.directory))
+    let folder = selection.workspace.as_ref().unwrap_or(&selection.directory);
+    // A selection names no folder by a `/` at its end, the root neither.
+    PathBuf::from(if folder.is_empty() { "/" } else { folder })
 }
 
 /// Returns the root of the workspace around a folder.

@@ -106,3 +106,12 @@ fn what_is_kept_is_listed_and_goes_when_it_is_old() {
     let (error, _) = shop.refused(&["worktree", "restore", "login"]);
     assert_eq!(error["code"], "E_NOT_FOUND");
 }
+
+#[cfg(unix)]
+#[test]
+fn the_root_folder_is_named_where_it_lies_in_no_workspace() {
+    let scratch = Scratch::new();
+    let mut command = scratch.command();
+    let ran = scratch.finish(command.current_dir("/").args(["--json", "workspace", "status"]));
+    assert!(ran.stdout.contains("`/` lies in no workspace") && ran.stdout.contains(r#""path": "/""#), "{ran}");
+}
