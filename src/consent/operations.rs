@@ -181,9 +181,8 @@ impl Operation for Approve {
             Some((catalog, span)) => {
                 widened::check(span)?;
                 let address = widened::base_url(context, catalog)?.unwrap_or_default();
-                let asker = &request.asker;
-                let span = span::shown(span);
-                format!("Consent to it, and for {span} to whatever {asker} reads from '{catalog}' ({address})?")
+                let (asker, span) = (asker_named(&request.asker), span::shown(span));
+                format!("Consent to it, and, for {span}, to all that {asker} reads from '{catalog}' ({address})?")
             }
             None => "Consent to it?".to_owned(),
         };
@@ -279,10 +278,18 @@ fn shown(request: &Request, now: Millis) -> Body {
     Body::Text(lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
+/// Returns whom a yes is for, as people read it: the holders of an access key, else all who come without one.
+fn asker_named(asker: &str) -> String {
+    match asker.strip_prefix("key:") {
+        Some(key) => format!("every agent with the access key '{key}'"),
+        None => "every agent without an access key, such as those you start on this machine,".to_owned(),
+    }
+}
+
 /// Says what a yes was widened to, and how that is taken back.
 fn wider_line(wider: &Wider) -> String {
     let Wider { consent, asker, catalog, expires_at } = wider;
-    let until = rfc3339(*expires_at);
+    let (asker, until) = (asker_named(asker), rfc3339(*expires_at));
     format!(
         "{asker} reads from '{catalog}' unasked until {until}; `mcpkg consent deny {}` takes it back\n",
         tail(*consent)
