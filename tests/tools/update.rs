@@ -250,8 +250,10 @@ fn a_registry_without_its_token_is_one_that_cannot_be_asked() {
     let unknown = format!("No registry that could be asked has a tool 'nobody/none'. {why}");
     assert!(ran.status == 1 && ran.stderr.contains(&unknown) && ran.stderr.contains("put its token there"), "{ran}");
     user.ok(&["tool", "install", TOOL]);
-    // A search of which nothing came back failed.
-    assert_eq!(user.run(&["tool", "search", "x", "--registry", "locked"]).status, 1);
+    // A search of nothing at all failed.
+    assert_eq!(code(user, &["tool", "search", "x", "--registry", "locked"]), "E_SECRET_MISSING");
+    let ran = user.run(&["tool", "search", "x", "--registry", "locked"]);
+    assert!(ran.status == 1 && ran.stderr.starts_with(&format!("error: {why}")), "{ran}");
     assert_eq!(user.run(&["tool", "search", "weather"]).status, 0);
     assert_eq!(user.run(&["tool", "search", "nosuchword"]).status, 0, "another one answered");
 }

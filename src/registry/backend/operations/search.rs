@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::REGISTRIES;
 use crate::clock::rfc3339;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Shape, Table, cell};
 use crate::registry::GROUP;
 use crate::registry::backend::search::{Asked, Everything, State, search};
@@ -100,7 +100,12 @@ impl Operation for Search {
         let text = self.query.join(" ");
         let tags = self.tags.into_iter().filter(|tag| !tag.is_empty()).collect();
         let query = Query { text, tags, limit: self.limit, offline: self.offline, refresh: self.refresh };
-        let found = search(context, &query, self.registry.as_deref())?;
+        let mut found = search(context, &query, self.registry.as_deref())?;
+        if context.is_shell()
+            && let Some(error) = nowhere(&mut found.asked)
+        {
+            return Err(error);
+        }
         let results = found.hits.iter().map(|(registry, hit)| result(context, registry, hit));
         let results = results.collect::<Result<Vec<Value>>>()?;
         let stale = found.asked.iter().any(|asked| matches!(asked.state, State::Stale));
@@ -124,6 +129,19 @@ fn is_unasked(asked: &[Asked]) -> bool {
     let is_local = |asked: &&Asked| asked.registry == LOCAL && matches!(asked.state, State::Answered);
     let mut others = asked.iter().filter(|asked| !is_local(asked)).peekable();
     others.peek().is_some() && others.all(|asked| matches!(asked.state, State::Failed(_)))
+}
+
+/// Returns why nothing was searched, where none of the registries answered: the failure of the first, and those of the others.
+fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
+    if !asked.iter().all(|asked| matches!(asked.state, State::Failed(_))) {
+        return None;
+    }
+    let mut failures = asked.drain(..).filter_map(|asked| match asked.state {
+        State::Failed(error) => Some(error),
+        State::Answered | State::Stale => None,
+    });
+    let first = failures.next()?;
+    Some(failures.fold(first, |error, other| error.hint(format!("not asked either: {}", other.message()))))
 }
 
 /// Returns a tool that was found, with what is known of it here.
