@@ -37,6 +37,7 @@ mod run;
 pub mod running;
 pub mod saved;
 pub mod schema;
+mod sealed;
 mod search;
 mod show;
 pub mod source;

@@ -50,14 +50,27 @@ pub struct Failed {
     pub error: Error,
     /// The status of the answer, where one came.
     pub status: Option<u16>,
+    /// What came, where an answer did and does not count.
+    pub answer: Option<Refusal>,
     /// Whether it may have done its work all the same: nobody said that it did not.
     pub may_be_done: bool,
+}
+
+/// An answer that says why nothing was done.
+#[derive(Debug)]
+pub struct Refusal {
+    /// Its bytes.
+    pub bytes: u64,
+    /// Their SHA-256.
+    pub sha256: [u8; 32],
+    /// Its beginning, without secrets.
+    pub excerpt: String,
 }
 
 impl Failed {
     /// Returns the failure of a command that changed nothing, or said what it did.
     pub fn known(error: Error) -> Self {
-        Self { error, status: None, may_be_done: false }
+        Self { error, status: None, answer: None, may_be_done: false }
     }
 
     /// Whether it was given up because its caller wanted so.

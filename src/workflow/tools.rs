@@ -60,7 +60,7 @@ impl CommandSource for Tools {
             Err(error) => {
                 // One that was ended in the middle had begun.
                 let may_be_done = matches!(error.code(), Code::Cancelled | Code::ToolTimeout | Code::ToolLimit);
-                Err(Failed { error, status: None, may_be_done })
+                Err(Failed { error, status: None, answer: None, may_be_done })
             }
         }
     }

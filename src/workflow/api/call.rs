@@ -16,10 +16,11 @@ use super::request::request;
 use super::security::Scheme;
 use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
 use crate::op::Context;
-use crate::redact::redact;
 use crate::secret::{Reference, Secret};
+use crate::workflow::sealed::Known;
 use crate::workflow::spec::{CommandSpec, Idempotency};
 
 /// How many characters of an answer an error shows.
@@ -95,7 +96,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     }
     let output = output(&answer).map_err(|why| {
         let message = format!("'{}' answered what is no JSON: {why}", spec.id);
-        Error::new(Code::HttpFailed, message).with_details(details(&answer))
+        Error::new(Code::HttpFailed, message).with_details(details(spec, &answer))
     })?;
     let (status, bytes, sha256) = (answer.status.as_u16(), answer.body.len(), disk::sha256(&answer.body));
     Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, next: next(&answer) })
@@ -202,7 +203,7 @@ fn next(answer: &Answer) -> Option<String> {
 /// Returns the failure of an answer with another status than 2xx.
 fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let message = format!("'{}' answered {}", spec.id, answer.status);
-    let error = Error::new(Code::HttpFailed, message).with_details(details(answer));
+    let error = Error::new(Code::HttpFailed, message).with_details(details(spec, answer));
     let lacking = spec.auth.iter().find(|scheme| !catalog.auth.contains_key(*scheme));
     match (answer.status.as_u16(), lacking) {
         (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
@@ -215,9 +216,26 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
 }
 
 /// Returns what an error tells of an answer: the status, and how it begins, without secrets.
-fn details(answer: &Answer) -> Value {
-    let excerpt: String = redact(&String::from_utf8_lossy(&answer.body)).chars().take(EXCERPT).collect();
-    json!({ "status": answer.status.as_u16(), "excerpt": excerpt, "bytes": answer.body.len(), "attempts": answer.attempts })
+fn details(spec: &CommandSpec, answer: &Answer) -> Value {
+    json!({
+        "status": answer.status.as_u16(),
+        "excerpt": excerpt(spec, answer),
+        "bytes": answer.body.len(),
+        "sha256": hex::encode(&disk::sha256(&answer.body)),
+        "attempts": answer.attempts,
+    })
+}
+
+/// Returns how an answer begins. Where it is JSON, the names of its fields tell which of them are secrets.
+fn excerpt(spec: &CommandSpec, answer: &Answer) -> String {
+    let value = serde_json::from_slice(&answer.body);
+    let value = value.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&answer.body).into_owned()));
+    let shown = match Known::default().seal(&value, &spec.output_contract).value {
+        Value::String(text) => text,
+        Value::Null => String::new(),
+        value => value.to_string(),
+    };
+    shown.chars().take(EXCERPT).collect()
 }
 
 /// Returns the failure of a request that no answer came to.

@@ -5,11 +5,12 @@ use serde_json::{Map, Value};
 use super::call::{self, Call};
 use super::catalog::Catalog;
 use crate::error::{Code, Error, Result};
+use crate::hex;
 use crate::op::Context;
 use crate::secret::Secret;
 use crate::store::blobs::stored_json;
 use crate::store::catalogs;
-use crate::workflow::running::{Answered, Failed, Running, gone};
+use crate::workflow::running::{Answered, Failed, Refusal, Running, gone};
 use crate::workflow::source::{Brief, CommandSource};
 use crate::workflow::spec::{CommandEffect, CommandSpec, Flag, Place, SourceKind};
 
@@ -112,7 +113,14 @@ fn failed(error: Error) -> Failed {
         Code::HttpFailed => was_sent || status.is_some_and(|status| (200..300).contains(&status)),
         _ => false,
     };
-    Failed { error, status, may_be_done }
+    let answer = details.and_then(refusal);
+    Failed { error, status, answer, may_be_done }
+}
+
+/// Returns what an error's details tell of an answer.
+fn refusal(details: &Value) -> Option<Refusal> {
+    let sha256 = hex::decode(details["sha256"].as_str()?)?.try_into().ok()?;
+    Some(Refusal { bytes: details["bytes"].as_u64()?, sha256, excerpt: details["excerpt"].as_str()?.to_owned() })
 }
 
 /// Returns the value of a secret that the catalog of a command keeps, for an argument of that command.

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::beginning::{beginning, deadline, key, note};
 use super::drive::Drive;
-use super::sealed::Sealed;
 use super::stop::Signal;
 use crate::error::Result;
 use crate::op::Context;
@@ -13,6 +12,7 @@ use crate::store::runs::steps::Step;
 use crate::store::runs::{self, StepState};
 use crate::workflow::commands;
 use crate::workflow::running::{Answered, Failed, Running};
+use crate::workflow::sealed::Sealed;
 use crate::workflow::spec::{CommandSpec, Idempotency, OutputContract};
 
 /// Characters of an answer that are kept of each attempt.
@@ -99,13 +99,20 @@ impl Drive<'_> {
             }
             Err(failed) => {
                 let said = self.known.hidden_in(failed.error.public_message());
+                let answer = failed.answer.as_ref();
+                let is_whole = |text: &str| text.chars().count() < EXCERPT;
+                let excerpt = answer.map(|answer| match answer.excerpt.as_str() {
+                    text if is_whole(text) => self.known.hidden_in(text),
+                    cut => self.known.hidden_in_beginning(cut),
+                });
                 let ended = Ended {
                     outcome: failed.error.code().name().to_owned(),
                     status: failed.status.map(i64::from),
-                    reason: Some(reason.unwrap_or_else(|| said.clone())),
-                    excerpt: Some(said.chars().take(EXCERPT).collect()),
+                    bytes: answer.and_then(|answer| i64::try_from(answer.bytes).ok()),
+                    sha256: answer.map(|answer| answer.sha256),
+                    excerpt: Some(excerpt.unwrap_or_else(|| said.chars().take(EXCERPT).collect())),
+                    reason: Some(reason.unwrap_or(said)),
                     ended_at,
-                    ..Ended::default()
                 };
                 (ended, None)
             }

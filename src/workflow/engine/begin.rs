@@ -5,7 +5,6 @@ use uuid::Uuid;
 
 use super::beginning::{beginning, deadline, note};
 use super::program::Program;
-use super::sealed::Known;
 use super::taken::Taken;
 use super::values::Values;
 use crate::approved::Kind;
@@ -19,6 +18,7 @@ use crate::store::RunHolder;
 use crate::store::projects;
 use crate::store::runs::attempts;
 use crate::store::runs::{self, New};
+use crate::workflow::sealed::Known;
 
 /// The key of a note that holds the generation of the database.
 const GENERATION: &str = "generation";

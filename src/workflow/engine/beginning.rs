@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::program::{Planned, place};
-use super::sealed::Known;
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::op::Context;
 use crate::store::Db;
 use crate::store::runs::attempts::{self, Begun};
 use crate::store::runs::steps;
+use crate::workflow::sealed::Known;
 use crate::workflow::spec::Idempotency;
 
 /// Returns the first attempt at a step, as its row has it.

@@ -7,7 +7,6 @@ use uuid::Uuid;
 
 use super::begin::{self, Begun};
 use super::program::{Program, place};
-use super::sealed::Known;
 use super::stop::{Signal, Stop};
 use super::taken::Taken;
 use super::values::Values;
@@ -20,6 +19,7 @@ use crate::store::events::{self, NewEvent};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, State, StepState, steps};
+use crate::workflow::sealed::Known;
 
 /// The work on a run.
 pub struct Drive<'a> {

@@ -13,7 +13,6 @@ mod live;
 pub mod program;
 pub mod report;
 pub mod resume;
-mod sealed;
 mod step;
 mod stop;
 mod taken;

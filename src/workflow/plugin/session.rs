@@ -126,7 +126,7 @@ impl Session {
             Code::PluginUnavailable => error.hint(format!("`mcpkg plugin check {}` tries it", plugin.name())),
             _ => error,
         };
-        Failed { error, status: None, may_be_done }
+        Failed { error, status: None, answer: None, may_be_done }
     }
 
     /// Whether it can be called, and is what the plugin is now.

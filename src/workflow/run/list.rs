@@ -151,6 +151,10 @@ fn of_step(step: &Value) -> Vec<String> {
         let status = attempt["status"].as_i64().map(|status| format!(" {status}")).unwrap_or_default();
         let with = cell(&attempt["arguments"].to_string()).into_owned();
         lines.push(format!("  {} {} {place}{with}: {outcome}{status}", attempt["number"], text(attempt, "began_at")));
+        // Without bytes the excerpt is the reason, which the step has.
+        if outcome != "ok" && attempt["bytes"].as_u64().is_some_and(|bytes| bytes > 0) {
+            lines.push(format!("    it answered: {}", text(attempt, "excerpt")));
+        }
     }
     lines
 }

@@ -7,8 +7,9 @@ use uuid::Uuid;
 
 use super::plan::Plan;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Reply};
-use crate::store::runs::{self, Run, State, StepState, steps};
+use crate::op::{Body, Context, Reply, cell};
+use crate::store::runs::steps::{self, Step};
+use crate::store::runs::{self, Run, State, StepState, attempts};
 use crate::workflow::engine::report::{self, Detail};
 use crate::workflow::engine::resume::{goes_on, missing, uncertain};
 use crate::workflow::engine::{Begun, drive, follow};
@@ -53,7 +54,7 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
     match run.state {
         State::Failed => Err(failed(context, &run)?),
         State::Uncertain => {
-            let step = first(context, &run, StepState::Uncertain)?.map_or_else(String::new, |(step, _)| step);
+            let step = first(context, &run, StepState::Uncertain)?.map_or_else(String::new, |step| step.name);
             Err(uncertain(id, &step))
         }
         State::Interrupted if context.is_cancelled() => {
@@ -66,7 +67,7 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
             let failed = context.is_shell() && matches!(state, State::Canceled | State::Paused | State::Interrupted);
             let reply = Reply { failed, ..reply };
             let reply = match first(context, &run, StepState::Uncertain)? {
-                Some((step, _)) => reply.warn([format!("whether step '{step}' did its work is not known")]),
+                Some(Step { name, .. }) => reply.warn([format!("whether step '{name}' did its work is not known")]),
                 None => reply,
             };
             Ok(match state {
@@ -104,23 +105,37 @@ fn body(context: &Context, run: &Run, data: &Value) -> Body {
 }
 
 fn failed(context: &Context, run: &Run) -> Result<Error> {
-    let (step, why) = match first(context, run, StepState::Failed)? {
-        Some((step, why)) => (Some(step), why),
-        None => (None, run.reason.clone().unwrap_or_default()),
-    };
-    let what = match (&step, run.kind) {
-        (Some(step), runs::Kind::Workflow) => format!("Step '{step}' of {} failed: {why}", run.name),
-        _ => format!("{} failed: {why}", run.name),
+    let step = first(context, run, StepState::Failed)?;
+    let why = step.as_ref().map_or(&run.reason, |step| &step.reason).as_deref().unwrap_or_default();
+    let answer = step.as_ref().map(|step| answer(context, run, step)).transpose()?.flatten();
+    let (status, excerpt) = answer.unzip();
+    let said = excerpt.as_deref().map(|excerpt| format!(": {}", cell(excerpt))).unwrap_or_default();
+    let name = step.as_ref().map(|step| &step.name);
+    let what = match (name, run.kind) {
+        (Some(step), runs::Kind::Workflow) => format!("Step '{step}' of {} failed: {why}{said}", run.name),
+        _ => format!("{} failed: {why}{said}", run.name),
     };
     let code = why.split_once(": ").map(|(code, _)| code).filter(|code| code.starts_with("E_"));
+    let mut details = json!({ "run": run.uuid.to_string(), "step": name, "code": code });
+    if let (Some(status), Some(excerpt)) = (status, excerpt) {
+        (details["status"], details["excerpt"]) = (json!(status), json!(excerpt));
+    }
     Ok(Error::new(Code::StepFailed, what)
-        .with_details(json!({ "run": run.uuid.to_string(), "step": step, "code": code }))
+        .with_details(details)
         .hint(format!("`mcpkg workflow runs {}` shows each attempt", run.uuid)))
 }
 
-/// Returns the first step of a run that is in a state, and why.
-fn first(context: &Context, run: &Run, state: StepState) -> Result<Option<(String, String)>> {
+/// Returns the status and the beginning of what an API answered to the last attempt at a step, where it said something.
+fn answer(context: &Context, run: &Run, step: &Step) -> Result<Option<(i64, String)>> {
+    let last = context.store.read(|db| attempts::last(db, run.id, step.seq))?;
+    let ended = last.and_then(|last| last.ended);
+    // Without bytes the excerpt is the failure's own message, which the reason has.
+    let ended = ended.filter(|ended| ended.bytes.is_some_and(|bytes| bytes > 0) && ended.outcome != "ok");
+    Ok(ended.and_then(|ended| Some((ended.status?, ended.excerpt?))))
+}
+
+/// Returns the first step of a run that is in a state.
+fn first(context: &Context, run: &Run, state: StepState) -> Result<Option<Step>> {
     let rows = context.store.read(|db| steps::of(db, run.id))?;
-    let found = rows.into_iter().find(|row| row.state == state);
-    Ok(found.map(|row| (row.name, row.reason.unwrap_or_default())))
+    Ok(rows.into_iter().find(|row| row.state == state))
 }

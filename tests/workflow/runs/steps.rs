@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Ground, code, execute, with_nonce};
+use super::{Ground, code, create, execute, with_nonce};
+use crate::support::api::Trouble;
 use crate::support::{Client, at_a_terminal, skipped};
 
 /// An app, a database for it, and a look at both.
@@ -182,4 +183,28 @@ steps:
     assert_eq!((code(&lost), &lost["error"]["details"]["code"]), ("E_STEP_FAILED", &json!("E_SECRET_LOST")), "{lost}");
     assert_eq!(ground.api.apps(), 1);
     client.finish();
+}
+
+#[test]
+fn what_an_api_answered_to_a_step_that_failed_is_told_without_its_secrets() {
+    const BODY: &str = r#"{"message": "no such region", "token": "hunter2222"}"#;
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, create());
+    ground.approve(&asked);
+    ground.api.trouble([Trouble::Status(422, Vec::new(), BODY)]);
+    let failed = execute(&mut client, with_nonce(&create(), &asked));
+    client.finish();
+    let shown = r#"{"message":"no such region","token":"***"}"#;
+    let (error, details) = (&failed["error"], &failed["error"]["details"]);
+    assert_eq!((&details["status"], &details["excerpt"]), (&json!(422), &json!(shown)), "{error}");
+    assert!(error["message"].as_str().is_some_and(|said| said.ends_with(&format!("Entity: {shown}"))), "{error}");
+    let run = ground.run();
+    let attempt = &run["steps"][0]["attempts"][0];
+    assert_eq!((&attempt["excerpt"], &attempt["bytes"]), (&json!(shown), &json!(BODY.len())), "{attempt}");
+    assert_eq!(attempt["sha256"].as_str().map(str::len), Some(64), "{attempt}");
+    let told = ground.scratch.ok(&["workflow", "runs", run["run"].as_str().expect("an id")]);
+    assert!(told.contains(&format!("    it answered: {shown}\n")), "{told}");
+    let all = format!("{failed} {run} {told}");
+    assert!(!all.contains("hunter"), "{all}");
 }

@@ -35,6 +35,11 @@ impl Known {
         redact(&self.0.hidden_in(text))
     }
 
+    /// As [`Known::hidden_in`], of the beginning of a text: what stands at its end and may be the beginning of a secret goes too.
+    pub fn hidden_in_beginning(&self, text: &str) -> String {
+        redact(&self.0.hidden_at_cut(text, "").0)
+    }
+
     /// Returns an answer without its secrets: what a field's name, its tag or its form says to be one, and what is known.
     /// The values that were taken out are known from then on.
     pub fn seal(&mut self, value: &Value, contract: &OutputContract) -> Sealed {
@@ -180,6 +185,7 @@ mod tests {
         );
         assert_eq!(sealed.at, ["/keys/0/api_key", "/url", "/a~1b/password", "/tagged"]);
         assert_eq!(known.hidden_in("<s3cr3t/ä>"), "<***>");
+        assert_eq!(known.hidden_in_beginning("<s3cr3t/ä> <s3cr"), "<***> <***");
     }
 
     #[test]
