@@ -275,8 +275,8 @@ impl Entry {
             Shape::Json(_) => !takes.names.is_empty(),
             Shape::Sentence | Shape::Envelope | Shape::Output => takes.is_closed,
         };
-        let is_known =
-            |name: &str| takes.names.contains(name) || (name == "schema_version" && self.shape != Shape::Rpc);
+        let has_version = matches!(self.shape, Shape::Json(_));
+        let is_known = |name: &str| takes.names.contains(name) || (has_version && name == "schema_version");
         given.keys().find(|name| is_closed && !is_known(name)).cloned()
     }
 
