@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use super::import::item;
+use super::import::item::{self, Understood};
 use super::import::kept::{Found, KeptFiles};
 use super::import::manifest::{self, Entry, Manifest};
 use super::import::place::Places;
@@ -26,7 +26,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
-use crate::store::links::{self as stored_links, Link};
+use crate::store::links::{self as stored_links, Link, Target};
 use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::{self, Db};
@@ -44,7 +44,7 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
-    const HELP: &'static str = "What was imported goes back to the place that it had. Other prompts become \
+    const HELP: &'static str = "What was imported goes back to the place that it had, with its links and copies. Other prompts become \
         .claude/commands/NAME.md, skills .claude/skills/NAME/PATH, resources files by their URI. What paths and \
         front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
@@ -110,8 +110,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
     let (mut files, read) = importable(files, &expected)?;
-    let paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
-    let links = links::fitting(links, &paths);
+    let links = links::fitting(links, &files, &expected)?;
     write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)), &links)?;
     list_ignored(folder, &mut files, &items)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
@@ -200,36 +199,23 @@ pub(super) fn fetch<T>(
     Ok(items)
 }
 
-/// Returns the files so that an import brings back what is expected of each, and the MCP servers that are read from them; of
-/// a file without an expectation only its names count. What the rules of import would not bring back as it is gets a line in the
-/// manifest; since that can free a name another file was given a substitute for, it is asked again.
+/// What an import is to bring back of a file; of one without an expectation only its names count.
+type Expected<'e> = Option<&'e (Entry, NewContent)>;
+
+/// Returns the files so that an import brings back what is expected of each, and the MCP servers that are read from them. What the
+/// rules of import would not bring back as it is gets a line in the manifest; since that can free a name another file was given a
+/// substitute for, it is asked again.
 pub(in crate::content) fn importable(
     mut files: Vec<File>,
-    expected: &[Option<&(Entry, NewContent)>],
+    expected: &[Expected<'_>],
 ) -> Result<(Vec<File>, Vec<Found>)> {
     loop {
-        let mut order: Vec<&File> = files.iter().collect();
-        order.sort_by(|a, b| a.relative.cmp(&b.relative));
-        let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
-        let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
-        let places: Vec<_> = order.iter().map(place).collect();
-        let understood =
-            item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())?;
-        let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
-        let differs: Vec<bool> = files
-            .iter()
-            .zip(expected)
-            .map(|(file, expected)| {
-                expected.is_some_and(|(entry, content)| {
-                    back.get(file.relative.as_str())
-                        .is_none_or(|item| !comes_back(&item.entry, entry) || item.content != *content)
-                })
-            })
-            .collect();
-        if !differs.contains(&true) {
+        let understood = understand(files.iter())?;
+        let back: Vec<bool> = comes_back(&understood, &files, expected).collect();
+        if !back.contains(&false) {
             return Ok((files, understood.kept.servers));
         }
-        for ((file, expected), _) in files.iter_mut().zip(expected).zip(differs).filter(|(_, differs)| *differs) {
+        for ((file, expected), _) in files.iter_mut().zip(expected).zip(back).filter(|(_, back)| !*back) {
             let Some((entry, content)) = expected else { continue };
             if file.listed.is_some() {
                 let what = format!("`{}` would not import back as '{}'", file.relative, entry.name);
@@ -241,16 +227,44 @@ pub(in crate::content) fn importable(
     }
 }
 
+/// Returns what an import makes of the files.
+///
+/// # Errors
+/// As [`item::understand`].
+fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Understood> {
+    let mut order: Vec<&File> = files.collect();
+    order.sort_by(|a, b| a.relative.cmp(&b.relative));
+    let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
+    let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
+    let places: Vec<_> = order.iter().map(place).collect();
+    item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
+}
+
+/// Says of each file whether what was made of it is what is expected.
+fn comes_back<'a>(
+    understood: &'a Understood,
+    files: &'a [File],
+    expected: &'a [Expected<'_>],
+) -> impl Iterator<Item = bool> {
+    let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
+    files.iter().zip(expected).map(move |(file, expected)| {
+        expected.is_none_or(|(entry, content)| {
+            let item = back.get(file.relative.as_str());
+            item.is_some_and(|item| is_as_exported(&item.entry, entry) && item.content == *content)
+        })
+    })
+}
+
 /// Whether what an import would read is what was exported. Where an item has no file that it came from, that of the export
 /// is as good as any.
-fn comes_back(read: &Entry, entry: &Entry) -> bool {
+fn is_as_exported(read: &Entry, entry: &Entry) -> bool {
     let placed = entry.origin.path.is_none()
         || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);
     placed && read.name == entry.name && read.what == entry.what && read.origin.applies == entry.origin.applies
 }
 
-/// Puts files, by path, content and whether they can be executed, and links into a folder inside `folder`, and moves them up once
-/// all are there.
+/// Puts files, by path, content and whether they can be executed, and links and copies of them into a folder inside `folder`, and
+/// moves them up once all are there.
 pub(super) fn write<'f>(
     folder: &Path,
     files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>,
@@ -262,7 +276,11 @@ pub(super) fn write<'f>(
         write_file(&staging.path().join(relative), content, executable)?;
     }
     for link in links {
-        write_link(&staging.path().join(&link.path), &link.target)?;
+        let path = staging.path().join(&link.path);
+        match &link.target {
+            Target::Link(text) => write_link(&path, text)?,
+            Target::Copy(original) => write_copy(&path, &staging.path().join(original))?,
+        }
     }
     for entry in fs::read_dir(staging.path()).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -273,23 +291,28 @@ pub(super) fn write<'f>(
 
 /// Makes a link, where the system has such links.
 fn write_link(path: &Path, target: &str) -> Result<()> {
-    let failed = |error| Error::file("write", path, error);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
+    make_parent(path)?;
     #[cfg(unix)]
-    std::os::unix::fs::symlink(target, path).map_err(failed)?;
+    std::os::unix::fs::symlink(target, path).map_err(|error| Error::file("write", path, error))?;
     #[cfg(not(unix))]
     let _ = target;
     Ok(())
 }
 
+/// Copies a file, with its mode.
+fn write_copy(path: &Path, original: &Path) -> Result<()> {
+    make_parent(path)?;
+    fs::copy(original, path).map(drop).map_err(|error| Error::file("write", path, error))
+}
+
+fn make_parent(path: &Path) -> Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| Error::file("write", path, error))
+}
+
 /// Moves the file that holds the content, or writes it.
 fn write_file(path: &Path, content: &NewContent, executable: bool) -> Result<()> {
     let failed = |error| Error::file("write", path, error);
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(failed)?;
-    }
+    make_parent(path)?;
     match content.path() {
         Some(scratch) => fs::rename(scratch, path).map_err(failed)?,
         None => fs::write(path, content.bytes()?).map_err(failed)?,

@@ -1,9 +1,11 @@
-//! A link and what it leads to are one thing: imported once, and a link again in an export.
+//! A link and what it leads to are one thing, and so are copies of a file: imported once, and made again by an export.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::support::{Scratch, Tree};
+use mcpkg::store::links::{Link, Target, put};
+
+use crate::support::{Scratch, Tree, set_mode};
 
 /// A tree whose links lead to a file, to a folder, and from below a folder.
 fn linked() -> Scratch {
@@ -77,20 +79,74 @@ fn a_link_that_fits_no_more_is_left_out() {
 fn a_link_of_a_strangers_database_leads_nowhere_else() {
     let scratch = linked();
     scratch.ok(&["import", "tree"]);
+    let link = |text: &str| Target::Link(text.to_owned());
+    let copy = |path: &str| Target::Copy(path.to_owned());
     for (path, target) in [
-        ("evil", "/etc"),
-        ("evil2", "../../outside"),
-        ("../evil3", "AGENTS.md"),
-        ("web/evil4", "../../AGENTS.md"),
-        ("AGENTS.md/evil5", "web"),
-        (".git/config", "../AGENTS.md"),
-        ("web", ".agents"),
+        ("evil6", copy("etc/passwd")),
+        ("evil7", copy("../outside")),
+        ("evil8", copy("AGENTS.md")),
+        ("../CLAUDE.md", copy("AGENTS.md")),
+        ("evil", link("/etc")),
+        ("evil2", link("../../outside")),
+        ("../evil3", link("AGENTS.md")),
+        ("web/evil4", link("../../AGENTS.md")),
+        ("AGENTS.md/evil5", link("web")),
+        (".git/config", link("../AGENTS.md")),
+        ("web", link(".agents")),
     ] {
-        let link = mcpkg::store::links::Link { path: path.to_owned(), target: target.to_owned() };
-        let written =
-            scratch.context().write("import", "x", |db, project, _| mcpkg::store::links::put(db, project.id, &link));
+        let link = Link { path: path.to_owned(), target };
+        let written = scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link));
         written.expect("a row");
     }
     let out = exported(&scratch, "out");
     Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
+}
+
+/// A tree whose files lie in it twice: a command of two plugins, a skill and a subagent of two agents.
+fn copied() -> Scratch {
+    let scratch = Scratch::with_project();
+    for plugin in ["x", "y"] {
+        scratch.file(&format!("tree/plugins/{plugin}/commands/go.md"), "---\ndescription: Go\n---\nGo to $1\n");
+        scratch.file(&format!("tree/plugins/{plugin}/agents/r.md"), "---\nname: r\ndescription: Reads\n---\nRead\n");
+    }
+    for folder in [".agents", ".claude"] {
+        scratch.file(&format!("tree/{folder}/skills/pdf/SKILL.md"), "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
+        let script = scratch.file(&format!("tree/{folder}/skills/pdf/run.sh"), "echo\n");
+        set_mode(&script, 0o755);
+    }
+    scratch
+}
+
+#[test]
+fn copies_come_back_as_files() {
+    let scratch = copied();
+    let told = scratch.json(&["import", "tree"]);
+    assert_eq!((&told["files"]["imported"], &told["files"]["same"]), (&4.into(), &4.into()), "{told:#}");
+    let out = exported(&scratch, "out");
+    Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["project", "select", "q"]);
+    scratch.ok(&["import", "out"]);
+    out.assert_is(&exported(&scratch, "again"), "exported again");
+}
+
+#[test]
+fn a_copy_follows_the_item_and_goes_where_it_is_none_any_more() {
+    let scratch = copied();
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["prompt", "update", "go", "--content", "Go home by $1\n"]);
+    scratch.ok(&["export", "edited"]);
+    let at = |path: &str| std::fs::read_to_string(scratch.path().join(path)).unwrap_or_default();
+    assert!(at("edited/plugins/x/commands/go.md").ends_with("Go home by $1\n"));
+    assert_eq!(at("edited/plugins/x/commands/go.md"), at("edited/plugins/y/commands/go.md"));
+    // One of the two says something else now, and is a command of its own.
+    scratch.ok(&["prompt", "restore", "go", "1"]);
+    scratch.file("tree/plugins/y/commands/go.md", "Go elsewhere\n");
+    scratch.ok(&["import", "tree", "--update"]);
+    let out = exported(&scratch, "out");
+    Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
+    // What the others were copies of is gone.
+    scratch.ok(&["skill", "delete", "pdf", "--yes"]);
+    scratch.ok(&["export", "without"]);
+    assert!(!scratch.path().join("without/.agents").exists() && !scratch.path().join("without/.claude").exists());
 }

@@ -383,20 +383,36 @@ fn apply_one(
     say(db, project, module(&item.entry.what, uuid), &item.entry.origin, rows)
 }
 
-/// Keeps the links of the tree, and forgets those where a file stands now.
+/// Returns the links and copies that a tree brings, and those that are forgotten since a file stands there now.
+fn links_of<'l>(known: &'l [Link], found: &'l [Link], items: &'l [Item]) -> (Vec<&'l Link>, Vec<&'l Link>) {
+    let is_new = |link: &&Link| {
+        known.binary_search_by(|other| other.path.cmp(&link.path)).map_or(true, |at| known[at] != **link)
+    };
+    let new = found.iter().filter(is_new).collect();
+    if known.is_empty() {
+        return (new, Vec::new());
+    }
+    let files: HashSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
+    (new, known.iter().filter(|link| files.contains(link.path.as_str())).collect())
+}
+
+/// Whether a tree brings links or copies, or has a file where one stood. `known` are sorted by path.
+pub fn changes_links(known: &[Link], found: &[Link], items: &[Item]) -> bool {
+    let (new, gone) = links_of(known, found, items);
+    !new.is_empty() || !gone.is_empty()
+}
+
+/// Keeps the links and copies of the tree, and forgets those where a file stands now.
 ///
 /// # Errors
 /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn keep_links(db: &Db<'_>, project: &Project, found: &[Link], items: &[Item]) -> Result<()> {
     let known = links::all(db, project.id)?;
-    for link in found.iter().filter(|link| !known.contains(link)) {
+    let (new, gone) = links_of(&known, found, items);
+    for link in new {
         links::put(db, project.id, link)?;
     }
-    if known.is_empty() {
-        return Ok(());
-    }
-    let files: HashSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
-    for link in known.iter().filter(|link| files.contains(link.path.as_str())) {
+    for link in gone {
         links::delete(db, project.id, &link.path)?;
     }
     Ok(())

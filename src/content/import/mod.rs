@@ -27,6 +27,7 @@ pub mod servers;
 pub mod skill_folder;
 
 mod again;
+mod copies;
 mod deployed;
 mod folders;
 pub(super) mod links;
@@ -136,7 +137,7 @@ impl Operation for Import {
         let held = context.read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
-        let scan::Scanned { files, same, links, left_out, servers, notes, .. } =
+        let scan::Scanned { files, same, mut links, left_out, servers, notes, .. } =
             scan::scan(&self.paths, &choice, context)?;
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
         servers.iter().try_for_each(manifest::check_server)?;
@@ -145,6 +146,7 @@ impl Operation for Import {
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
         }
+        links.extend(copies::among(&understood.same, &files));
         let (items, servers) = (understood.items, understood.kept.servers);
         let account = Account {
             same: [same, understood.same].concat(),

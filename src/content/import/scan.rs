@@ -15,7 +15,7 @@ use super::reason::{LeftOut, Reason};
 use super::walk::{self, Take, Walked};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
-use crate::store::links::Link;
+use crate::store::links::{Link, Target};
 use crate::store::new_content::NewContent;
 
 /// A file that is to be imported.
@@ -145,7 +145,9 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
         let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
         match end {
             Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
-                found.links.extend(links::text(path, relative).map(|target| Link { path: relative.clone(), target }));
+                found.links.extend(
+                    links::text(path, relative).map(|text| Link { path: relative.clone(), target: Target::Link(text) }),
+                );
                 found.same.push((relative.clone(), end));
             }
             _ => taken.push((path, candidate, Some(place))),
@@ -393,7 +395,7 @@ impl Gathered {
             };
             if link.is_known && !link.behind.iter().any(differs) {
                 let path = here.prefix.clone() + &link.relative;
-                found.links.extend(links::text(&at, &path).map(|target| Link { path, target }));
+                found.links.extend(links::text(&at, &path).map(|text| Link { path, target: Target::Link(text) }));
                 found.same.push((link.relative, relative(&link.real, base)));
                 continue;
             }

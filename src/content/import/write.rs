@@ -46,7 +46,7 @@ impl Content<'_> {
             actions: merge::plan(db, project, self.items, self.update)?,
             of_servers: servers::plan(db, project, self.servers, self.update)?,
             project: project.clone(),
-            changes_links: !known.is_empty() || !self.links.is_empty(),
+            changes_links: merge::changes_links(&known, self.links, self.items),
             newest: events::newest(db)?,
         })
     }
