@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::support::Scratch;
+use crate::support::{Scratch, as_bound_user, set_mode, skipped};
 
 fn scratch() -> Scratch {
     let scratch = Scratch::with_project();
@@ -151,4 +151,48 @@ fn files_of_any_name_go_out_and_come_back() {
     let told = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
     assert!(told.lines().any(|line| line.starts_with("docs/c d.md: unchanged")), "{told}");
     assert!(!told.contains(['\u{7}', '\u{85}']), "{told}");
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_is_left_out_by_name() {
+    let Some(wrapper) = as_bound_user() else {
+        return skipped("root may read everything, and no other user can run the binary where it stands");
+    };
+    let scratch = Scratch::with_project();
+    scratch.file("repo/AGENTS.md", "Rules\n");
+    scratch.file("repo/closed/notes.md", "Notes\n");
+    std::os::unix::fs::symlink("closed/notes.md", scratch.path().join("repo/link.md")).expect("a link");
+    let closed = scratch.path().join("repo/closed");
+    set_mode(&closed, 0o000);
+    set_mode(scratch.path(), 0o755);
+    // Only looked at, so that the database need not be another user's.
+    set_mode(&scratch.db(), 0o644);
+    let import = |more: &[&str]| {
+        scratch.finish(scratch.command_under(wrapper).args(["import", "repo", "-v", "--dry-run"]).args(more))
+    };
+    let all = import(&[]);
+    let only = import(&["--only", "AGENTS.md"]);
+    set_mode(&closed, 0o755);
+    for ran in [&all, &only] {
+        assert!(ran.stdout.contains("create\tinstructions"), "{ran}");
+        assert!(ran.stderr.contains("closed/: left out: cannot be read by this user"), "{ran}");
+        assert!(ran.stderr.contains("link.md: left out: cannot be read by this user"), "{ran}");
+    }
+    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; it was let be"), "{all}");
+    assert!(!only.stderr.contains("warning"), "{only}");
+}
+
+#[test]
+fn patterns_that_name_no_file_are_refused() {
+    let scratch = Scratch::with_project();
+    scratch.file("repo/AGENTS.md", "Rules\n");
+    let ran = scratch.run(&["import", "repo", "--only", "*.mdc", "--only", "[bad"]);
+    assert_snapshot!(ran, @"
+    status: 1
+    --- stdout
+    --- stderr
+    error: `--only` names no file that can be imported: '*.mdc', '[bad'
+    hint: patterns are those of .gitignore, for paths such as `mcpkg import PATH --dry-run -v` lists them
+    ");
+    scratch.ok(&["import", "repo", "--only", "AGENTS.md"]);
 }

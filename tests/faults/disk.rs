@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{assert_refused, assert_sound, content_of, fails, prompts, under_strace};
-use crate::support::{BINARY, Client, Mount, Scratch, eventually, finds, is_root, skipped};
+use crate::support::{Client, Mount, Scratch, as_bound_user, eventually, skipped};
 
 /// A server under strace whose `nth` call of `fault` fails, and what it answers to eight creations: the texts of
 /// those that failed.
@@ -185,14 +185,9 @@ fn f07_a_read_only_file_system_refuses_writes_and_serves_reads() {
 #[test]
 fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
     use std::os::unix::fs::PermissionsExt;
-    let nobody = ["runuser", "-u", "nobody", "--"];
-    if !is_root() || finds("runuser").is_none() {
-        return skipped("another user needs root and runuser");
-    }
-    let reaches = std::process::Command::new("runuser").args(["-u", "nobody", "--", "test", "-x", BINARY]).status();
-    if !reaches.is_ok_and(|status| status.success()) {
-        return skipped("nobody cannot run the binary where it stands");
-    }
+    let Some(nobody) = as_bound_user().filter(|words| !words.is_empty()) else {
+        return skipped("another user needs root and runuser, and has to reach the binary");
+    };
     let scratch = Scratch::with_project();
     scratch.ok(&["prompt", "create", "before", "as it was"]);
     let mode = |path: &std::path::Path, mode| {
@@ -202,11 +197,11 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
     for (file, folder) in [(0o644, 0o755), (0o666, 0o755), (0o444, 0o555)] {
         mode(&scratch.db(), file);
         mode(scratch.path(), folder);
-        assert_read_only(&scratch, &nobody);
+        assert_read_only(&scratch, nobody);
     }
     // Who may write it does: a server that reads it as if nobody could says so, and serves no mixture of states.
     mode(&scratch.db(), 0o644);
-    let mut reader = Client::spawn(scratch.command_under(&nobody).arg("serve")).shake_hands("2025-06-18");
+    let mut reader = Client::spawn(scratch.command_under(nobody).arg("serve")).shake_hands("2025-06-18");
     assert!(reader.result("prompts/get", json!({ "name": "before" })).is_object());
     scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
     let error = eventually("the change is noticed", || {
@@ -215,7 +210,7 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
     assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}");
     reader.finish();
     mode(&scratch.db(), 0o600);
-    let unreadable = scratch.finish(scratch.command_under(&nobody).args(["--json", "prompt", "list"]));
+    let unreadable = scratch.finish(scratch.command_under(nobody).args(["--json", "prompt", "list"]));
     assert!(unreadable.status == 1 && fails(&unreadable, "E_DB_UNAVAILABLE"), "{unreadable}");
 }
 

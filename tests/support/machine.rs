@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::eventually;
+use super::{BINARY, eventually};
 
 /// Where `tool` stands, if the machine has it.
 pub fn finds(tool: &str) -> Option<PathBuf> {
@@ -37,6 +37,17 @@ pub fn is_root() -> bool {
         use std::os::unix::fs::MetadataExt;
         metadata.uid() == 0
     })
+}
+
+/// What starts a program as a user whom the modes of files bind, before its words: nothing, unless the tests run as root. `None`
+/// where root has no such user who may start the binary.
+pub fn as_bound_user() -> Option<&'static [&'static str]> {
+    const NOBODY: &[&str] = &["runuser", "-u", "nobody", "--"];
+    if !is_root() {
+        return Some(&[]);
+    }
+    let reaches = || Command::new("runuser").args(&NOBODY[1..]).args(["test", "-x", BINARY]).status();
+    (finds("runuser").is_some() && reaches().is_ok_and(|status| status.success())).then_some(NOBODY)
 }
 
 /// Sends a signal, such as `TERM`, to a process that the test started.

@@ -29,7 +29,7 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(End::None(Reason::LinkBroken)),
         // A link to itself, or to a file as if that were a folder.
         Err(error) if error.kind() != std::io::ErrorKind::PermissionDenied => return Ok(End::None(Reason::LinkBroken)),
-        Err(error) => return Err(Error::file("follow", link, error)),
+        Err(_) => return Ok(End::None(Reason::Unreadable)),
     };
     if !real.starts_with(root) {
         return Ok(End::None(Reason::LinkOut));
@@ -86,7 +86,7 @@ pub struct Behind {
 pub struct Reached {
     /// The files, those behind further links too.
     pub files: Vec<Behind>,
-    /// The links that lead to nothing that is taken, with the reason.
+    /// The links that lead to nothing that is taken, and the folders that cannot be read, with the reason.
     pub dead: Vec<(PathBuf, Reason)>,
 }
 
@@ -105,6 +105,8 @@ impl Reached {
         let walked = walk::walk(real, take)?;
         let shown = |path: &Path| link.join(path.strip_prefix(real).unwrap_or(path));
         self.files.extend(walked.files.into_iter().map(|path| Behind { shown: shown(&path), real: path }));
+        let unreadable = walked.left_out.into_iter().filter(|left| left.reason == Reason::Unreadable);
+        self.dead.extend(unreadable.map(|left| (shown(&left.path), left.reason)));
         for path in walked.links {
             match follow(&path, root)? {
                 End::File(end) => self.files.push(Behind { shown: shown(&path), real: end }),

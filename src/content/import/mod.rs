@@ -139,6 +139,9 @@ impl Operation for Import {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
         let scan::Scanned { files, same, mut links, left_out, servers, notes, .. } =
             scan::scan(&self.paths, &choice, context)?;
+        if files.is_empty() && same.is_empty() && !self.only.is_empty() {
+            return Err(self.nothing_named());
+        }
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
         servers.iter().try_for_each(manifest::check_server)?;
         kept.list(servers, manifest::FILE);
@@ -186,8 +189,14 @@ impl Operation for Import {
             reply.hints = account.hints();
             reply
         };
-        let unmerged = account.left_out.iter().filter(|left| left.reason == Reason::Unmerged);
-        reply.warnings.extend(unmerged.map(|left| format!("`{}` {}; it was let be", left.path, conflict::WHY)));
+        // With `--only`, nobody asked for all that lies there.
+        let why = |reason| match reason {
+            Reason::Unmerged => Some(conflict::WHY),
+            Reason::Unreadable if self.only.is_empty() => Some(Reason::Unreadable.text()),
+            _ => None,
+        };
+        let let_be = account.left_out.iter().filter_map(|left| Some((&left.path, why(left.reason)?)));
+        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; it was let be")));
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.hints.extend(among(&items));
         reply.details.extend(account.lines());
@@ -195,6 +204,16 @@ impl Operation for Import {
             reply.hints.push("no file was found to import".to_owned());
         }
         Ok(reply)
+    }
+}
+
+impl Import {
+    /// Returns the failure of patterns that name no file.
+    fn nothing_named(&self) -> Error {
+        let patterns: Vec<String> = self.only.iter().map(|pattern| format!("'{pattern}'")).collect();
+        let what = format!("`--only` names no file that can be imported: {}", patterns.join(", "));
+        Error::new(Code::NotFound, what)
+            .hint("patterns are those of .gitignore, for paths such as `mcpkg import PATH --dry-run -v` lists them")
     }
 }
 

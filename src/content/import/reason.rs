@@ -7,6 +7,8 @@ pub enum Reason {
     Malformed,
     /// An agent's file that may hold a secret.
     Secret,
+    /// A folder that this user may not read; nobody knows how many files it stands for.
+    Unreadable,
     /// In an agent's folder, and nothing that it reads from there.
     NoPlace,
     /// No UTF-8 text, where text is needed.
@@ -49,6 +51,7 @@ impl Reason {
         match self {
             Reason::Malformed => "cannot be read as its agent reads it",
             Reason::Secret => "holds what may be a secret",
+            Reason::Unreadable => "cannot be read by this user",
             Reason::NoPlace => "in an agent's folder, as no command, skill, rule or subagent",
             Reason::NotText => "no UTF-8 text",
             Reason::Empty => "no text",
@@ -69,9 +72,9 @@ impl Reason {
         }
     }
 
-    /// Whether mcpkg knows what the file is, and would take it otherwise.
+    /// Whether it would be taken otherwise, as far as is known.
     pub const fn is_known(self) -> bool {
-        matches!(self, Reason::Malformed | Reason::Secret)
+        matches!(self, Reason::Malformed | Reason::Secret | Reason::Unreadable)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The files of a folder that is a skill, taken by itself.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::links::{self, Reached};
@@ -34,6 +35,7 @@ pub fn folder(path: &Path, context: &Context) -> Result<Folder> {
     for (link, reason) in dead {
         match reason {
             Reason::LinkOut => stay_inside(&link, &root)?,
+            Reason::Unreadable => return Err(Error::file("read", &link, ErrorKind::PermissionDenied.into())),
             Reason::LinkLoop => {
                 found.hints.push(format!("`{}` leads back to a folder it lies in; it was not followed", link.display()))
             }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -66,7 +67,7 @@ pub struct Left {
     pub below: Option<u64>,
 }
 
-/// Returns what lies below the folder `top`.
+/// Returns what lies below the folder `top`. A folder below it that this user may not read is left out.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_FILE_FAILED`.
@@ -91,7 +92,15 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) if walked.pass_over(&error, None, None) => continue,
-            Err(error) => return Err(unreadable(top, &error)),
+            Err(error) => match refused_folder(&error).filter(|folder| *folder != top) {
+                Some(folder) => {
+                    walked.folders.remove(folder);
+                    let path = folder.to_path_buf();
+                    walked.left_out.push(Left { path, reason: Reason::Unreadable, below: Some(1) });
+                    continue;
+                }
+                None => return Err(unreadable(top, &error)),
+            },
         };
         if let Some(error) = entry.error() {
             walked.pass_over(error, None, None);
@@ -115,6 +124,17 @@ pub fn walk(top: &Path, take: Take) -> Result<Walked> {
 }
 
 impl Walked {
+    /// Returns it where every folder could be read.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED` that names the first which this user may not read.
+    pub fn whole(self) -> Result<Self> {
+        match self.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
+            Some(left) => Err(Error::file("read", &left.path, ErrorKind::PermissionDenied.into())),
+            None => Ok(self),
+        }
+    }
+
     /// Notes the malformed patterns that an error is about, in `file` at `line`; returns whether there are any.
     fn pass_over(&mut self, error: &ignore::Error, file: Option<&Path>, line: Option<u64>) -> bool {
         match error {
@@ -238,6 +258,17 @@ fn check_ignore_files(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the folder that an error is about, where this user may not read it.
+fn refused_folder(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithDepth { err, .. } => refused_folder(err),
+        ignore::Error::WithPath { path, err } => {
+            err.io_error().filter(|error| error.kind() == ErrorKind::PermissionDenied).map(|_| path.as_path())
+        }
+        _ => None,
+    }
 }
 
 /// Returns the failure of a folder at or below `top`.

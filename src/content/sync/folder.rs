@@ -191,7 +191,7 @@ impl Look {
 
     /// Returns the paths of the files that are read, and notes what else is there.
     fn paths(&mut self, top: &Path, known: &BTreeSet<String>, context: &Context) -> Result<BTreeSet<String>> {
-        let walked = walk::walk(top, Take::Project)?;
+        let walked = walk::walk(top, Take::Project)?.whole()?;
         for folder in &walked.folders {
             if let Some(relative) = relative(top, folder) {
                 self.note(top, &relative, true)?;

@@ -47,7 +47,7 @@ impl Operation for Sync {
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
         "Keep the selected project and a folder the same, both ways, such as one in a git repository";
-    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads, MCP servers among it: one that \
+    const HELP: &'static str = "The folder holds what `mcpkg export` writes and `mcpkg import` reads, MCP servers too, but no links: one that \
         others brought or changed is switched off until you switch it on. What one side changed since \
         the last sync, the other gets; where both changed an item, their changes are merged line by \
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::meanwhile::{assert_undone, deploy_with};
 use super::{Big, counts, deployed, summary};
-use crate::support::{BINARY, Ground, Mount, Scratch, finds, is_root, set_mode, skipped};
+use crate::support::{Ground, Mount, Scratch, as_bound_user, is_root, set_mode, skipped};
 
 /// Fills a file system to the last byte.
 fn fill(path: &Path) {
@@ -68,13 +68,9 @@ fn an_immutable_file_or_folder_in_the_middle_undoes_all() {
 
 #[test]
 fn a_folder_that_another_user_may_not_write_in_undoes_all() {
-    let wrapper: &[&str] = if is_root() { &["runuser", "-u", "nobody", "--"] } else { &[] };
-    if is_root() {
-        let reaches = Command::new("runuser").args(["-u", "nobody", "--", "test", "-x", BINARY]).status();
-        if finds("runuser").is_none() || !reaches.is_ok_and(|status| status.success()) {
-            return skipped("root may write everywhere, and nobody cannot run the binary where it stands");
-        }
-    }
+    let Some(wrapper) = as_bound_user() else {
+        return skipped("root may write everywhere, and no other user can run the binary where it stands");
+    };
     for folder in ["part0", "part3", "part5"] {
         let big = Big::new();
         let at = big.ground.root().join(".claude/skills/big").join(folder);
