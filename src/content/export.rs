@@ -1,13 +1,13 @@
 //! `mcpkg export`: the project as plain files that import back to the same content.
 
+pub(in crate::content) mod back;
 pub(in crate::content) mod layout;
 mod links;
 pub(in crate::content) mod servers;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
-use std::mem;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -15,10 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::GROUP;
-use super::import::item::{self, Understood};
-use super::import::kept::{Found, KeptFiles};
 use super::import::manifest::{self, Entry, Manifest};
-use super::import::place::Places;
 use super::import::scan::File;
 use super::import::walk::{self, Take};
 use super::stored;
@@ -109,7 +106,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let mut layout = layout::Layout::default();
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
-    let (mut files, read) = importable(files, &expected)?;
+    let (mut files, read) = back::importable(files, &expected)?;
     let links = links::fitting(links, &files, &expected)?;
     write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)), &links)?;
     list_ignored(folder, &mut files, &items)?;
@@ -197,70 +194,6 @@ pub(super) fn fetch<T>(
         (context.progress)("Exporting", done, total);
     }
     Ok(items)
-}
-
-/// What an import is to bring back of a file; of one without an expectation only its names count.
-type Expected<'e> = Option<&'e (Entry, NewContent)>;
-
-/// Returns the files so that an import brings back what is expected of each, and the MCP servers that are read from them. What the
-/// rules of import would not bring back as it is gets a line in the manifest; since that can free a name another file was given a
-/// substitute for, it is asked again.
-pub(in crate::content) fn importable(
-    mut files: Vec<File>,
-    expected: &[Expected<'_>],
-) -> Result<(Vec<File>, Vec<Found>)> {
-    loop {
-        let understood = understand(files.iter())?;
-        let back: Vec<bool> = comes_back(&understood, &files, expected).collect();
-        if !back.contains(&false) {
-            return Ok((files, understood.kept.servers));
-        }
-        for ((file, expected), _) in files.iter_mut().zip(expected).zip(back).filter(|(_, back)| !*back) {
-            let Some((entry, content)) = expected else { continue };
-            if file.listed.is_some() {
-                let what = format!("`{}` would not import back as '{}'", file.relative, entry.name);
-                return Err(Error::new(Code::ImportConflict, what)
-                    .hint("another file has this name or URI; rename one of the two"));
-            }
-            *file = layout::file(mem::take(&mut file.relative), entry, content, Some(entry.clone()))?;
-        }
-    }
-}
-
-/// Returns what an import makes of the files.
-///
-/// # Errors
-/// As [`item::understand`].
-fn understand<'f>(files: impl Iterator<Item = &'f File>) -> Result<Understood> {
-    let mut order: Vec<&File> = files.collect();
-    order.sort_by(|a, b| a.relative.cmp(&b.relative));
-    let places = Places::of_export(order.iter().map(|file| file.relative.as_str()));
-    let place = |file: &&File| places.of(&file.relative).ok().filter(|_| places.reaches(&file.relative));
-    let places: Vec<_> = order.iter().map(place).collect();
-    item::understand(order.into_iter().zip(places.iter().map(Option::as_ref)), KeptFiles::default())
-}
-
-/// Says of each file whether what was made of it is what is expected.
-fn comes_back<'a>(
-    understood: &'a Understood,
-    files: &'a [File],
-    expected: &'a [Expected<'_>],
-) -> impl Iterator<Item = bool> {
-    let back: BTreeMap<_, _> = understood.items.iter().map(|item| (item.path.as_str(), item)).collect();
-    files.iter().zip(expected).map(move |(file, expected)| {
-        expected.is_none_or(|(entry, content)| {
-            let item = back.get(file.relative.as_str());
-            item.is_some_and(|item| is_as_exported(&item.entry, entry) && item.content == *content)
-        })
-    })
-}
-
-/// Whether what an import would read is what was exported. Where an item has no file that it came from, that of the export
-/// is as good as any.
-fn is_as_exported(read: &Entry, entry: &Entry) -> bool {
-    let placed = entry.origin.path.is_none()
-        || (read.origin.path == entry.origin.path && read.origin.agent == entry.origin.agent);
-    placed && read.name == entry.name && read.what == entry.what && read.origin.applies == entry.origin.applies
 }
 
 /// Puts files, by path, content and whether they can be executed, and links and copies of them into a folder inside `folder`, and

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use super::back::{Expected, comes_back, understand};
 use super::layout::is_safe;
-use super::{Expected, comes_back, understand};
 use crate::content::import::links::end;
 use crate::content::import::place::Places;
 use crate::content::import::scan::File;
