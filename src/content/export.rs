@@ -163,8 +163,7 @@ pub(super) fn make(folder: &Path) -> Result<bool> {
 
 /// Returns what the project holds, each content in a file in `scratch`, with what its rows of modules say.
 fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> Result<Vec<(Entry, NewContent)>> {
-    let rows = stored::rows(db, project)?;
-    let all = stored::all(db, project, &rows)?.into_iter().filter_map(|stored| {
+    let all = stored::all(db, project)?.into_iter().filter_map(|stored| {
         let blob = stored.own_blob()?;
         Some((stored.entry, blob))
     });

@@ -3,7 +3,7 @@
 
 use super::import::manifest::Entry;
 use super::import::server_item;
-use super::stored::{self, Rows, Stored};
+use super::stored::{self, Stored};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
 use crate::store::projects::Project;
@@ -99,14 +99,13 @@ pub fn accept(
     proposal: &Proposal,
 ) -> Result<String> {
     let label = &proposal.module_id;
-    let mut rows = stored::rows(db, project)?;
-    let ours = current(db, project, &rows, proposal)?;
+    let ours = current(db, project, proposal)?;
     match (proposal.action, proposal.blob, ours) {
         (Action::Change, Some(blob), ours) => {
             let entry = entry(proposal)?;
             let content = blobs::content(db, blob)?;
             stored::check(&entry, &content)?;
-            stored::put(db, author, project, clock, &mut rows, ours, &entry, &content)?;
+            stored::put(db, author, project, clock, ours, &entry, &content)?;
             Ok(format!("{label} is as {} has it", place(proposal)))
         }
         (Action::Delete, _, Some(ours)) => {
@@ -122,8 +121,8 @@ pub fn accept(
 }
 
 /// Returns the item of a proposal, if it still is as it was when that was made.
-fn current(db: &Db<'_>, project: &Project, rows: &Rows, proposal: &Proposal) -> Result<Option<Stored>> {
-    let ours = stored::get(db, project, rows, &proposal.item)?;
+fn current(db: &Db<'_>, project: &Project, proposal: &Proposal) -> Result<Option<Stored>> {
+    let ours = stored::get(db, project, &proposal.item)?;
     let why = match (&ours, proposal.base) {
         (Some(ours), Some(base)) if ours.holds(db, base)? => return Ok(Some(ours.clone())),
         (None, None) => return Ok(None),

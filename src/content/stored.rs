@@ -99,6 +99,33 @@ impl Stored {
         }
     }
 
+    /// Returns an item as its own row has it.
+    fn bare(item: Item) -> Self {
+        let (name, what) = match &item {
+            Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
+            Item::Resource(resource) => (resource.name.clone(), What::Resource(resource.attributes.clone())),
+            Item::Server(server) => {
+                let servers::Origin { agent, path, .. } = server.origin.clone();
+                let origin = Origin { applies: Applies::Always, agent, path };
+                return Stored { entry: Entry { name: server.name.clone(), what: What::Server, origin }, item };
+            }
+            Item::AgentFile(file) => {
+                let what = What::AgentFile { holds: file.kind, executable: file.executable };
+                let path = Some(file.path.clone());
+                let origin = Origin { applies: Applies::Always, agent: Some(file.agent.clone()), path };
+                return Stored { entry: Entry { name: file.path.clone(), what, origin }, item };
+            }
+        };
+        Stored { item, entry: Entry { name, what, origin: Origin::default() } }
+    }
+
+    /// Returns it with what its row of modules says.
+    fn said(mut self, row: Row) -> Self {
+        let Row { applies, agent, path, .. } = row;
+        self.entry.origin = Origin { applies, agent, path };
+        self
+    }
+
     /// The key of its row of modules; files of one agent and servers have none.
     fn module(&self) -> Option<String> {
         match &self.item {
@@ -109,35 +136,33 @@ impl Stored {
     }
 }
 
-/// What the modules of a project say, by their key.
-pub type Rows = HashMap<String, Row>;
-
-/// Returns what a project's modules say.
-///
-/// # Errors
-/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn rows(db: &Db<'_>, project: &Project) -> Result<Rows> {
-    Ok(modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect())
-}
-
 /// Returns all prompts, then all resources of a project by name, then the files of one agent
 /// by path, then all MCP servers by name.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn all(db: &Db<'_>, project: &Project, rows: &Rows) -> Result<Vec<Stored>> {
+pub fn all(db: &Db<'_>, project: &Project) -> Result<Vec<Stored>> {
+    let rows: HashMap<String, Row> =
+        modules::all(db, project.id)?.into_iter().map(|row| (row.item.clone(), row)).collect();
     let prompts = prompts::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Prompt);
     let resources = resources::list(db, project.id, &Page::all())?.rows.into_iter().map(Item::Resource);
     let kept = agent_files::all(db, project.id)?.into_iter().map(Item::AgentFile);
     let servers = servers::all(db, project.id)?.into_iter().map(|server| Item::Server(Box::new(server)));
-    Ok(prompts.chain(resources).chain(kept).chain(servers).map(|item| stored(item, rows)).collect())
+    let all = prompts.chain(resources).chain(kept).chain(servers).map(Stored::bare);
+    // All files of a skill have one row.
+    Ok(all
+        .map(|stored| match stored.module().and_then(|module| rows.get(&module)) {
+            Some(row) => stored.said(row.clone()),
+            None => stored,
+        })
+        .collect())
 }
 
 /// Returns the item of a project that is known by `key`, if there is one.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn get(db: &Db<'_>, project: &Project, rows: &Rows, key: &str) -> Result<Option<Stored>> {
+pub fn get(db: &Db<'_>, project: &Project, key: &str) -> Result<Option<Stored>> {
     let Some((kind, id)) = key.split_once(':') else { return Ok(None) };
     let item = match (kind, Uuid::parse_str(id)) {
         ("prompt", Ok(uuid)) => prompts::by_uuid(db, project.id, uuid)?.map(Item::Prompt),
@@ -149,14 +174,14 @@ pub fn get(db: &Db<'_>, project: &Project, rows: &Rows, key: &str) -> Result<Opt
         ("agent_file", _) => agent_files::find(db, project.id, id)?.map(Item::AgentFile),
         _ => None,
     };
-    Ok(item.map(|item| stored(item, rows)))
+    item.map(|item| stored(db, project, item)).transpose()
 }
 
 /// Returns what has the URI or the name of `entry` in a project, if there is something.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn find(db: &Db<'_>, project: &Project, rows: &Rows, entry: &Entry) -> Result<Option<Stored>> {
+pub fn find(db: &Db<'_>, project: &Project, entry: &Entry) -> Result<Option<Stored>> {
     let item = match &entry.what {
         What::Prompt(_) => prompts::find(db, project.id, &entry.name)?.map(Item::Prompt),
         What::Resource(attributes) => {
@@ -170,31 +195,17 @@ pub fn find(db: &Db<'_>, project: &Project, rows: &Rows, entry: &Entry) -> Resul
         What::AgentFile { .. } => agent_files::find(db, project.id, &entry.name)?.map(Item::AgentFile),
         What::Server => servers::find(db, project.id, &entry.name)?.map(|server| Item::Server(Box::new(server))),
     };
-    Ok(item.map(|item| stored(item, rows)))
+    item.map(|item| stored(db, project, item)).transpose()
 }
 
-fn stored(item: Item, rows: &Rows) -> Stored {
-    let (name, what) = match &item {
-        Item::Prompt(prompt) => (prompt.name.clone(), What::Prompt(prompt.attributes.clone())),
-        Item::Resource(resource) => (resource.name.clone(), What::Resource(resource.attributes.clone())),
-        Item::Server(server) => {
-            let servers::Origin { agent, path, .. } = server.origin.clone();
-            let origin = Origin { applies: Applies::Always, agent, path };
-            return Stored { entry: Entry { name: server.name.clone(), what: What::Server, origin }, item };
-        }
-        Item::AgentFile(file) => {
-            let what = What::AgentFile { holds: file.kind, executable: file.executable };
-            let path = Some(file.path.clone());
-            let origin = Origin { applies: Applies::Always, agent: Some(file.agent.clone()), path };
-            return Stored { entry: Entry { name: file.path.clone(), what, origin }, item };
-        }
-    };
-    let mut stored = Stored { item, entry: Entry { name, what, origin: Origin::default() } };
-    if let Some(row) = stored.module().and_then(|module| rows.get(&module)) {
-        let Row { applies, agent, path, .. } = row.clone();
-        stored.entry.origin = Origin { applies, agent, path };
-    }
-    stored
+/// Returns an item with what its row of modules says.
+fn stored(db: &Db<'_>, project: &Project, item: Item) -> Result<Stored> {
+    let stored = Stored::bare(item);
+    let row = stored.module().map(|module| modules::get(db, project.id, &module)).transpose()?.flatten();
+    Ok(match row {
+        Some(row) => stored.said(row),
+        None => stored,
+    })
 }
 
 /// Checks that an item may be stored, where its content was put together of several.
@@ -211,13 +222,11 @@ pub fn check(entry: &Entry, content: &NewContent) -> Result<()> {
 /// # Errors
 /// `E_ALREADY_EXISTS` where the name or URI is taken; `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`,
 /// `E_STORAGE`.
-#[expect(clippy::too_many_arguments, reason = "what a write needs, and what it is of")]
 pub fn put(
     db: &Db<'_>,
     author: Author<'_>,
     project: &Project,
     clock: &Clock,
-    rows: &mut Rows,
     before: Option<Stored>,
     entry: &Entry,
     content: &NewContent,
@@ -259,7 +268,9 @@ pub fn put(
             return Ok(format!("agent_file:{name}"));
         }
     };
-    merge::say(db, project, merge::module(&entry.what, uuid), &entry.origin, rows)?;
+    let module = merge::module(&entry.what, uuid);
+    let known = modules::get(db, project.id, &module)?;
+    merge::say(db, project, module, &entry.origin, known.as_ref())?;
     Ok(format!("{}:{uuid}", entry.what.word()))
 }
 

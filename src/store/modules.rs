@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::engine::{params, sql};
+use super::engine::{self, params, sql};
 use super::{Db, agent_files, servers};
 use crate::error::Result;
 
@@ -46,26 +46,42 @@ pub struct Row {
     pub path: Option<String>,
 }
 
+macro_rules! module {
+    ($rest:literal) => {
+        sql!(
+            "SELECT item, type, tags, targets, enabled, applies, agent, path FROM module WHERE project_id = ?1 ",
+            $rest
+        )
+    };
+}
+
 /// Returns a project's rows by item.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
-    let sql = sql!(
-        "SELECT item, type, tags, targets, enabled, applies, agent, path FROM module WHERE project_id = ?1 ORDER BY item"
-    );
-    db.all(sql, params![project], |row| {
-        let applies: Option<&str> = row.get(5)?;
-        Ok(Row {
-            item: row.get(0)?,
-            kind: row.get(1)?,
-            tags: parsed(row.get(2)?)?,
-            targets: parsed(row.get(3)?)?,
-            enabled: row.get(4)?,
-            applies: applies.map(parsed).transpose()?.unwrap_or_default(),
-            agent: row.get(6)?,
-            path: row.get(7)?,
-        })
+    db.all(module!("ORDER BY item"), params![project], from_row)
+}
+
+/// Returns the row of an item.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn get(db: &Db<'_>, project: i64, item: &str) -> Result<Option<Row>> {
+    db.one(module!("AND item = ?2"), params![project, item], from_row)
+}
+
+fn from_row(row: &engine::Row<'_>) -> Result<Row> {
+    let applies: Option<&str> = row.get(5)?;
+    Ok(Row {
+        item: row.get(0)?,
+        kind: row.get(1)?,
+        tags: parsed(row.get(2)?)?,
+        targets: parsed(row.get(3)?)?,
+        enabled: row.get(4)?,
+        applies: applies.map(parsed).transpose()?.unwrap_or_default(),
+        agent: row.get(6)?,
+        path: row.get(7)?,
     })
 }
 

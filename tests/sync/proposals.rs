@@ -13,8 +13,7 @@ use crate::support::Scratch;
 fn propose(scratch: &Scratch, change: Option<(&str, &str)>) -> i64 {
     let context = scratch.context();
     let proposed = context.write("test", "a", |db, project, author| {
-        let rows = stored::rows(db, project)?;
-        let all = stored::all(db, project, &rows)?;
+        let all = stored::all(db, project)?;
         let ours = all.iter().find(|stored| stored.entry.name == "a").expect("the prompt");
         let mut entry = ours.entry.clone();
         let proposed = match change {

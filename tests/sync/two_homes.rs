@@ -82,8 +82,7 @@ type Items = BTreeMap<(String, String), String>;
 
 fn items(context: &Context) -> Items {
     let items = context.read(|db, project| {
-        let rows = stored::rows(db, project)?;
-        let all = stored::all(db, project, &rows)?.into_iter().map(|stored| {
+        let all = stored::all(db, project)?.into_iter().map(|stored| {
             let text = String::from_utf8(stored.content(db)?).expect("text");
             Ok(((stored.entry.what.word().to_owned(), stored.entry.name), text))
         });

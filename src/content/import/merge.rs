@@ -380,7 +380,11 @@ fn apply_one(
             return Err(Error::internal("a conflict came to be written"));
         }
     };
-    say(db, project, module(&item.entry.what, uuid), &item.entry.origin, rows)
+    let module = module(&item.entry.what, uuid);
+    if let Some(row) = say(db, project, module.clone(), &item.entry.origin, rows.get(&module))? {
+        rows.insert(module, row);
+    }
+    Ok(())
 }
 
 /// Returns the links and copies that a tree brings, and those that are forgotten since a file stands there now.
@@ -446,32 +450,25 @@ pub fn stays_on(before: &servers::Server, definition: &Definition) -> bool {
     before.enabled && described == before.definition
 }
 
-/// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `rows` are
-/// those of the project by item.
+/// Writes what a project says of an item as a module; tags, targets and whether it is deployed stay as they are. `known` is the
+/// row that it has. Returns the one that was written.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn say(
-    db: &Db<'_>,
-    project: &Project,
-    item: String,
-    origin: &Origin,
-    rows: &mut HashMap<String, Row>,
-) -> Result<()> {
-    let known = rows.get(&item);
+pub fn say(db: &Db<'_>, project: &Project, item: String, origin: &Origin, known: Option<&Row>) -> Result<Option<Row>> {
     if known.is_none() && origin.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let before = known.cloned().unwrap_or_else(|| Row { item: item.clone(), enabled: true, ..Row::default() });
+    let before = known.cloned().unwrap_or_else(|| Row { item, enabled: true, ..Row::default() });
     let Origin { applies, agent, path } = origin.clone();
     let row = match origin.is_empty() {
         // What was written here by hand has no file that it came from.
         true => Row { applies, ..before.clone() },
         false => Row { applies, agent, path, ..before.clone() },
     };
-    if known.is_none() || row != before {
-        modules::put(db, project.id, &row)?;
-        rows.insert(item, row);
+    if known.is_some() && row == before {
+        return Ok(None);
     }
-    Ok(())
+    modules::put(db, project.id, &row)?;
+    Ok(Some(row))
 }

@@ -12,7 +12,7 @@ use super::write;
 use crate::content::import::manifest::{Entry, What};
 use crate::content::merge::{self, Content, Merged, Outcome, Side, Version};
 use crate::content::proposals::{self, New, Proposed};
-use crate::content::stored::{self, Rows, Stored};
+use crate::content::stored::{self, Stored};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::modules;
@@ -140,17 +140,6 @@ pub fn plan(
     contents: &Contents,
     extent: Extent,
 ) -> Result<Vec<Step>> {
-    planned(db, project, &stored::rows(db, project)?, source, contents, extent)
-}
-
-fn planned(
-    db: &Db<'_>,
-    project: &Project,
-    modules: &Rows,
-    source: &SourceRow,
-    contents: &Contents,
-    extent: Extent,
-) -> Result<Vec<Step>> {
     let rows = match extent {
         Extent::Whole => sources::items(db, source.id)?,
         Extent::Changed => {
@@ -164,7 +153,7 @@ fn planned(
     let at: HashMap<&str, usize> =
         contents.items.iter().enumerate().map(|(at, taken)| (taken.path.as_str(), at)).collect();
     let skills = skill_names(&before, &contents.items);
-    let planning = Planning { db, project, contents, modules };
+    let planning = Planning { db, project, contents };
     let mut followed = HashSet::new();
     let mut steps = Vec::new();
     for (row, entry) in before {
@@ -195,13 +184,12 @@ struct Planning<'p> {
     db: &'p Db<'p>,
     project: &'p Project,
     contents: &'p Contents,
-    modules: &'p Rows,
 }
 
 impl Planning<'_> {
     /// Returns what happens to a file that was read before.
     fn known(&self, row: ItemRow, entry: Entry, taken: Option<usize>) -> Result<Option<Step>> {
-        let ours = stored::get(self.db, self.project, self.modules, &row.item)?;
+        let ours = stored::get(self.db, self.project, &row.item)?;
         let (base, open) = self.base(&row, entry)?;
         let theirs = taken.map(|at| {
             let taken = &self.contents.items[at];
@@ -244,7 +232,7 @@ impl Planning<'_> {
     fn first(&self, at: usize, skills: &HashMap<String, String>) -> Result<Option<Step>> {
         let taken = &self.contents.items[at];
         let entry = in_known_skill(&taken.item.entry, skills);
-        let ours = stored::find(self.db, self.project, self.modules, &entry)?;
+        let ours = stored::find(self.db, self.project, &entry)?;
         let done = match &ours {
             None => Done::Created,
             Some(ours) => {
@@ -360,8 +348,7 @@ pub fn apply(
     extent: Extent,
     context: &Context,
 ) -> Result<Vec<Step>> {
-    let mut modules = stored::rows(db, project)?;
-    let mut steps = planned(db, project, &modules, source, contents, extent)?;
+    let mut steps = plan(db, project, source, contents, extent)?;
     let total = steps.len() as u64;
     // What goes makes room for what comes.
     let (going, coming): (Vec<_>, Vec<_>) = steps.iter_mut().partition(|step| step.taken.is_none());
@@ -369,7 +356,7 @@ pub fn apply(
         if context.is_cancelled() {
             return Err(given_up());
         }
-        Applying { db, author, project, source, contents, context, modules: &mut modules }.step(step)?;
+        Applying { db, author, project, source, contents, context }.step(step)?;
         (context.progress)("Writing", done, total);
     }
     let mut files = BTreeMap::new();
@@ -390,11 +377,10 @@ struct Applying<'a> {
     source: &'a SourceRow,
     contents: &'a Contents,
     context: &'a Context,
-    modules: &'a mut Rows,
 }
 
 impl Applying<'_> {
-    fn step(&mut self, step: &mut Step) -> Result<()> {
+    fn step(&self, step: &mut Step) -> Result<()> {
         let Some(at) = step.taken else { return self.gone(step) };
         let taken = &self.contents.items[at];
         if matches!(step.done, Done::NameTaken(_)) {
@@ -454,14 +440,14 @@ impl Applying<'_> {
         sources::delete_item(self.db, self.source.id, &step.path)
     }
 
-    fn put(&mut self, step: &Step, entry: &Entry, content: &NewContent) -> Result<String> {
+    fn put(&self, step: &Step, entry: &Entry, content: &NewContent) -> Result<String> {
         self.follow_skill(step, entry)?;
         let (db, clock) = (self.db, &self.context.clock);
-        stored::put(db, self.author, self.project, clock, self.modules, step.ours.clone(), entry, content)
+        stored::put(db, self.author, self.project, clock, step.ours.clone(), entry, content)
     }
 
     /// Lets what the project says of a skill, such as its tags, go along to its new name.
-    fn follow_skill(&mut self, step: &Step, entry: &Entry) -> Result<()> {
+    fn follow_skill(&self, step: &Step, entry: &Entry) -> Result<()> {
         let skill = |entry: &Entry| {
             let (name, _) = entry.what.uri()?.strip_prefix("skill://")?.split_once('/')?;
             Some(format!("skill:{name}"))
@@ -469,13 +455,11 @@ impl Applying<'_> {
         let (Some(old), Some(new)) = (step.ours.as_ref().and_then(|ours| skill(&ours.entry)), skill(entry)) else {
             return Ok(());
         };
-        if old == new || self.modules.contains_key(&new) {
+        if old == new || modules::get(self.db, self.project.id, &new)?.is_some() {
             return Ok(());
         }
-        if let Some(row) = self.modules.get(&old).cloned() {
-            let row = modules::Row { item: new.clone(), ..row };
-            modules::put(self.db, self.project.id, &row)?;
-            self.modules.insert(new, row);
+        if let Some(row) = modules::get(self.db, self.project.id, &old)? {
+            modules::put(self.db, self.project.id, &modules::Row { item: new, ..row })?;
         }
         Ok(())
     }

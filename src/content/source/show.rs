@@ -10,7 +10,7 @@ use super::offer::described;
 use crate::content::GROUP;
 use crate::content::completions::SOURCES;
 use crate::content::import::manifest::Entry;
-use crate::content::stored::{self, Rows};
+use crate::content::stored;
 use crate::error::Result;
 use crate::hex;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Table};
@@ -45,8 +45,7 @@ impl Operation for Show {
         context.read(|db, project| {
             let row = sources::get(db, project, &self.name)?;
             let items = sources::items(db, row.id)?;
-            let modules = stored::rows(db, project)?;
-            let states = items.iter().map(|item| state(db, project, &modules, item)).collect::<Result<Vec<_>>>()?;
+            let states = items.iter().map(|item| state(db, project, item)).collect::<Result<Vec<_>>>()?;
             let rows = items
                 .iter()
                 .zip(&states)
@@ -78,9 +77,9 @@ fn told(item: &ItemRow, entry: &Entry, state: &str) -> Value {
 }
 
 /// Returns what a file became, and what became of that here.
-fn state(db: &Db<'_>, project: &Project, rows: &Rows, row: &ItemRow) -> Result<(Entry, &'static str)> {
+fn state(db: &Db<'_>, project: &Project, row: &ItemRow) -> Result<(Entry, &'static str)> {
     let entry = entry(row)?;
-    let Some(ours) = stored::get(db, project, rows, &row.item)? else { return Ok((entry, "deleted")) };
+    let Some(ours) = stored::get(db, project, &row.item)? else { return Ok((entry, "deleted")) };
     // What was accepted is what came, until the next update says so.
     let proposal = row.proposal.map(|id| proposals::get(db, project.id, id)).transpose()?.flatten();
     let came = match &proposal {

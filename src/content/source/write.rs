@@ -31,7 +31,6 @@ pub fn first(
     let id = sources::insert(db, project, origin, author.now)?;
     let offer = Offer::new(db, project, contents, id)?;
     offer.refuse_clashes(origin, contents)?;
-    let rows = stored::rows(db, project)?;
     let items: Vec<_> = contents.items.iter().map(|taken| &taken.item).collect();
     let total = items.len() as u64;
     let planned = (&items[..], &offer.actions[..]);
@@ -44,7 +43,7 @@ pub fn first(
         Ok(())
     })?;
     for taken in &contents.items {
-        let found = stored::find(db, project, &rows, &taken.item.entry)?;
+        let found = stored::find(db, project, &taken.item.entry)?;
         let found = found.ok_or_else(|| Error::internal("an item that was written is not there"))?;
         sources::put_item(db, id, &row(db, taken, found.key())?)?;
     }

@@ -54,7 +54,7 @@ impl Change<'_> {
         }
         for step in &plan.steps {
             let there = look.items.get(&step.path);
-            let (base, then) = self.step(&mut plan.rows, step, there)?;
+            let (base, then) = self.step(step, there)?;
             if let Some(base) = &base {
                 self.keep(step, base)?;
             }
@@ -86,12 +86,7 @@ impl Change<'_> {
     }
 
     /// Does a step here, and returns what both sides had of it from now on, and once its file is written.
-    fn step(
-        self,
-        rows: &mut stored::Rows,
-        step: &Step,
-        there: Option<&There>,
-    ) -> Result<(Option<Base>, Option<Option<Base>>)> {
+    fn step(self, step: &Step, there: Option<&There>) -> Result<(Option<Base>, Option<Option<Base>>)> {
         let ours = step.ours.as_ref();
         let key = || ours.map(Stored::key).or_else(|| step.kept.as_ref().map(|kept| kept.item.clone()));
         let known = || key().ok_or_else(|| Error::internal("a step is of no item"));
@@ -119,32 +114,19 @@ impl Change<'_> {
             (Act::Same, _) => (Some(theirs(known()?)?), None),
             (Act::Take, Some(there)) => {
                 let entry = taken(ours, &there.entry);
-                let put = |rows| {
-                    stored::put(
-                        self.db,
-                        self.author,
-                        self.project,
-                        self.clock,
-                        rows,
-                        ours.cloned(),
-                        &entry,
-                        &there.content,
-                    )
-                };
-                let item = put(rows)?;
+                let item = self.put(ours, &entry, &there.content)?;
                 self.withdraw(step)?;
                 (Some(theirs(item)?), None)
             }
             (Act::Give(entry, content), _) => {
                 let item = known()?;
-                self.say_as_given(rows, ours, entry, content)?;
+                self.say_as_given(ours, entry, content)?;
                 // A new item has nothing in common with the folder until its file is on the disk.
                 let base = if there.is_some() || step.kept.is_some() { Some(theirs(item.clone())?) } else { None };
                 (base, Some(Some(both(item, entry, content)?)))
             }
             (Act::Merge(entry, content), _) => {
-                let item =
-                    stored::put(self.db, self.author, self.project, self.clock, rows, ours.cloned(), entry, content)?;
+                let item = self.put(ours, entry, content)?;
                 (Some(theirs(item.clone())?), Some(Some(both(item, entry, content)?)))
             }
             (Act::DeleteFile, _) => (None, Some(None)),
@@ -164,21 +146,19 @@ impl Change<'_> {
 
     /// Has a file of servers, or a server, say here what the folder is given of it: a server may be changed in its row alone, and
     /// in the folder the file says it too.
-    fn say_as_given(
-        self,
-        rows: &mut stored::Rows,
-        ours: Option<&Stored>,
-        entry: &Entry,
-        content: &NewContent,
-    ) -> Result<()> {
+    fn say_as_given(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<()> {
         let Some(ours) = ours.filter(|_| matches!(entry.what, What::AgentFile { .. } | What::Server)) else {
             return Ok(());
         };
         if ours.entry == *entry && stored::sha256(self.db, ours)? == content.sha256() {
             return Ok(());
         }
-        let ours = Some(ours.clone());
-        stored::put(self.db, self.author, self.project, self.clock, rows, ours, entry, content).map(drop)
+        self.put(Some(ours), entry, content).map(drop)
+    }
+
+    /// Makes `ours`, or a new item, what an entry and a content say; returns what it is known by.
+    fn put(self, ours: Option<&Stored>, entry: &Entry, content: &NewContent) -> Result<String> {
+        stored::put(self.db, self.author, self.project, self.clock, ours.cloned(), entry, content)
     }
 
     /// Keeps a base, unless it is kept already.

@@ -188,7 +188,7 @@ impl Sync {
             None => Vec::new(),
         };
         let (servers, stored) = context.store.read(|db| {
-            let stored = stored::all(db, &project, &stored::rows(db, &project)?)?;
+            let stored = stored::all(db, &project)?;
             Ok((servers::keys(db, &project)?, stored))
         })?;
         let mut look = folder::look(top, &bases, &stored, context)?;

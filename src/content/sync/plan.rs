@@ -14,7 +14,7 @@ use crate::content::import::conflict;
 use crate::content::import::manifest::{Entry, Origin, What};
 use crate::content::import::server_item;
 use crate::content::merge::{self, Content, Outcome, Side, Version};
-use crate::content::stored::{self, Rows, Stored};
+use crate::content::stored::{self, Stored};
 use crate::error::{Error, Result};
 use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
@@ -27,8 +27,6 @@ use crate::store::{Db, blobs};
 pub(super) struct Plan {
     /// Each item once, by path.
     pub(super) steps: Vec<Step>,
-    /// What the project's modules say.
-    pub(super) rows: Rows,
     /// The files that are to be written.
     pub(super) writes: Vec<FileWrite>,
     /// What the manifest is to say of MCP servers.
@@ -48,8 +46,7 @@ impl Plan {
     /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
     /// `E_STORAGE`.
     pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base]) -> Result<Self> {
-        let rows = stored::rows(db, project)?;
-        let stored = stored::all(db, project, &rows)?;
+        let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);
         let (bases, left) = moves::followed(db, look, bases)?;
         let mut given_up = HashSet::new();
@@ -89,7 +86,7 @@ impl Plan {
         let switched_off = servers::switched_off(&steps, look)?;
         let moved = if left.is_empty() { Vec::new() } else { bases.clone() };
         let moved = (left, moved);
-        Ok(Self { steps, rows, writes, listings, switched_off, moved, first_manifest })
+        Ok(Self { steps, writes, listings, switched_off, moved, first_manifest })
     }
 
     /// Whether anything is to be written to the folder.

@@ -14,7 +14,8 @@ use crate::registry::backend::search::{Asked, Everything, State, search};
 use crate::registry::backend::{Hit, Query};
 use crate::registry::installed::schemas::Found;
 use crate::registry::installed::visible;
-use crate::registry::trust::{self, Subject};
+use crate::registry::trust::{self, Rules, Subject};
+use crate::store::Db;
 use crate::store::tools::packages;
 use crate::store::tools::registries::LOCAL;
 
@@ -106,8 +107,11 @@ impl Operation for Search {
         {
             return Err(error);
         }
-        let results = found.hits.iter().map(|(registry, hit)| result(context, registry, hit));
-        let results = results.collect::<Result<Vec<Value>>>()?;
+        let results = context.store.read(|db| {
+            let rules = trust::rules(db, context)?;
+            let results = found.hits.iter().map(|(registry, hit)| result(db, context, &rules, registry, hit));
+            results.collect::<Result<Vec<Value>>>()
+        })?;
         let stale = found.asked.iter().any(|asked| matches!(asked.state, State::Stale));
         let data = json!({
             "results": results,
@@ -145,19 +149,15 @@ fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
 }
 
 /// Returns a tool that was found, with what is known of it here.
-fn result(context: &Context, registry: &str, hit: &Hit) -> Result<Value> {
-    let (installed, status) = context.store.read(|db| {
-        let installed = visible::active(db, &context.audience(), &hit.name)?;
-        let status = match packages::get(db, registry, &hit.name, &hit.version)? {
-            Some(row) => {
-                let subject =
-                    Subject { name: hit.name.clone(), version: hit.version.clone(), sha256: row.release.sha256 };
-                trust::judge(db, context, &subject)?.status.word()
-            }
-            None => UNSEEN,
-        };
-        Ok((installed.map(|install| install.version), status))
-    })?;
+fn result(db: &Db<'_>, context: &Context, rules: &Rules, registry: &str, hit: &Hit) -> Result<Value> {
+    let installed = visible::active(db, &context.audience(), &hit.name)?.map(|install| install.version);
+    let status = match packages::get(db, registry, &hit.name, &hit.version)? {
+        Some(row) => {
+            let subject = Subject { name: hit.name.clone(), version: hit.version.clone(), sha256: row.release.sha256 };
+            trust::judge_by(rules, db, context, &subject)?.status.word()
+        }
+        None => UNSEEN,
+    };
     let mut result = json!({
         "name": hit.name,
         "version": hit.version,
