@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 
 use super::address::Address;
 use super::listing::Listed;
@@ -66,18 +66,26 @@ impl std::fmt::Debug for Laid {
 impl Contents {
     /// Returns the SHA-256 over mode, SHA-256 and path of each file.
     pub fn digest(&self) -> [u8; 32] {
-        digest(self.items.iter().map(|taken| (taken.path.as_str(), taken.executable, &taken.sha256)))
+        let mut digest = Digest::default();
+        self.items.iter().for_each(|taken| digest.add(&taken.path, taken.executable, &taken.sha256));
+        digest.finish()
     }
 }
 
-/// Returns the SHA-256 over the files of a source, by path: of each its mode, its SHA-256 and its path, as `git ls-tree`
-/// would have them.
-pub fn digest<'f>(files: impl Iterator<Item = (&'f str, bool, &'f [u8; 32])>) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for (path, executable, sha256) in files {
-        hash.update(format!("{} {}\t{path}\0", mode(executable), hex::encode(sha256)));
+/// The SHA-256 over the files of a source: of each its mode, its SHA-256 and its path, as `git ls-tree` would have them.
+#[derive(Default)]
+pub struct Digest(Sha256);
+
+impl Digest {
+    /// Adds a file; they come by path.
+    pub fn add(&mut self, path: &str, executable: bool, sha256: &[u8; 32]) {
+        self.0.update(format!("{} {}\t{path}\0", mode(executable), hex::encode(sha256)));
     }
-    hash.finalize().into()
+
+    /// Returns the SHA-256.
+    pub fn finish(self) -> [u8; 32] {
+        self.0.finalize().into()
+    }
 }
 
 /// Returns a file's mode as git writes it.
@@ -154,8 +162,8 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
 }
 
 /// Reads some of all files of a commit, where the others are as they were; `None` where one of them has to be seen
-/// beside the others to tell what it is, as an agent's file has that may hold MCP servers. `has_shared` says whether
-/// the source has files that stand for the same, or links.
+/// beside the others to tell what it is, as an agent's file has that may hold MCP servers. None of them stands for the same as
+/// another, or is reached through a link.
 ///
 /// # Errors
 /// As [`first`].
@@ -164,7 +172,6 @@ pub fn some(
     origin: &Origin,
     commit: &str,
     (changed, all): (&[Entry], &[Listed]),
-    has_shared: bool,
 ) -> Result<Option<Contents>> {
     let mut contents = vec![Vec::new(); changed.len()];
     let mut is_small = true;
@@ -175,9 +182,6 @@ pub fn some(
     })?;
     let below = |path: &'_ str| path.strip_prefix(&origin.path).unwrap_or(path).trim_start_matches('/').to_owned();
     let paths: Vec<String> = all.iter().map(|entry| below(&entry.path)).collect();
-    if has_shared && all.iter().any(|entry| entry.is_link) {
-        return Ok(None);
-    }
     if !is_small || paths.iter().any(|path| path == manifest::FILE) {
         return Ok(None);
     }
@@ -297,7 +301,11 @@ mod tests {
 
     #[test]
     fn a_digest_depends_on_path_mode_and_bytes() {
-        let of = |files: &[(&str, bool, [u8; 32])]| digest(files.iter().map(|(path, mode, sha)| (*path, *mode, sha)));
+        let of = |files: &[(&str, bool, [u8; 32])]| {
+            let mut digest = Digest::default();
+            files.iter().for_each(|(path, executable, sha256)| digest.add(path, *executable, sha256));
+            digest.finish()
+        };
         let one = of(&[("a", false, [1; 32]), ("b", false, [2; 32])]);
         assert_eq!(one, of(&[("a", false, [1; 32]), ("b", false, [2; 32])]));
         for other in [

@@ -1,10 +1,10 @@
 //! An update: what a source has now, merged with what the project made of what it had.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::contents::{self, Contents, Taken};
+use super::contents::{Contents, Digest, Taken};
 use super::given_up;
 use super::renames;
 use super::show;
@@ -359,14 +359,12 @@ pub fn apply(
         Applying { db, author, project, source, contents, context }.step(step)?;
         (context.progress)("Writing", done, total);
     }
-    let mut files = BTreeMap::new();
+    let mut digest = Digest::default();
     sources::each_file(db, source.id, |path, executable, sha256| {
-        files.insert(path.to_owned(), (executable, *sha256));
+        digest.add(path, executable, sha256);
         Ok(())
     })?;
-    let digest =
-        contents::digest(files.iter().map(|(path, (executable, sha256))| (path.as_str(), *executable, sha256)));
-    sources::set_read(db, source.id, contents.commit.as_deref(), &digest, author.now)?;
+    sources::set_read(db, source.id, contents.commit.as_deref(), &digest.finish(), author.now)?;
     Ok(steps)
 }
 

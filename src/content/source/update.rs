@@ -148,9 +148,10 @@ impl Update {
         if let Some(changes) = mirror.changes(commit, &now, &origin.path)?
             && let Some(entries) = alone(row, &changes, context)?
         {
-            let has_shared = context.store.read(|db| sources::has_shared(db, row.id))?;
             let all = mirror.listed_as(commit, &now, &origin.path)?;
-            if let Some(contents) = contents::some(&mirror, origin, &now, (&entries, &all), has_shared)? {
+            let is_shared =
+                all.iter().any(|entry| entry.is_link) && context.store.read(|db| sources::has_shared(db, row.id))?;
+            if !is_shared && let Some(contents) = contents::some(&mirror, origin, &now, (&entries, &all))? {
                 return Ok(Some(News { contents, extent: Extent::Changed, forced }));
             }
         }

@@ -209,7 +209,7 @@ fn over(run: &Run) -> Error {
 fn wrong_state(run: &Run, state: State, why: String) -> Error {
     Error::new(Code::RunState, why)
         .with_details(json!({ "run": run.uuid.to_string(), "state": state.word() }))
-        .hint("`mcpkg workflow runs` lists runs with their states")
+        .hint("`list_runs`, in the shell `mcpkg workflow runs`, lists runs with their states")
 }
 
 /// Returns the failure of a run of which a person has to decide.
@@ -225,5 +225,5 @@ pub fn uncertain(run: Uuid, step: &str) -> Error {
 pub fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no run '{}'", id.escape_debug()))
         .with_details(json!({ "run": id }))
-        .hint("`mcpkg workflow runs` lists those there are")
+        .hint("`list_runs`, in the shell `mcpkg workflow runs`, lists those there are")
 }
