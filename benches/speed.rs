@@ -48,6 +48,8 @@ mod hour;
 mod http;
 #[path = "speed/imports.rs"]
 mod imports;
+#[path = "speed/installed.rs"]
+mod installed;
 #[path = "speed/latency.rs"]
 mod latency;
 #[path = "load/mixed.rs"]

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 
 use crate::data::Data;
+use crate::installed;
 use crate::peer::{self, cpu, mcpkg};
 use crate::web::Web;
 
@@ -108,7 +109,7 @@ impl Cluster {
 
 /// Starts `mcpkg serve --http` on the database at an address.
 pub fn serve(address: &str, home: &Path) -> Web {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
+    let mut command = Command::new(installed::mcpkg());
     for name in ["MCPKG_DB", "MCPKG_PROJECT", "MCPKG_LOG"] {
         command.env_remove(name);
     }

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::installed;
+
 /// The handshake's first line.
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
 
@@ -20,7 +22,7 @@ pub struct Peer {
 
 /// Returns the command of the mcpkg under test on `database`, deaf to the user's environment.
 pub fn mcpkg(database: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpkg"));
+    let mut command = Command::new(installed::mcpkg());
     command.current_dir(database.parent().expect("the database stands in a folder"));
     for name in ["MCPKG_DB", "MCPKG_PROJECT", "MCPKG_LOG"] {
         command.env_remove(name);
@@ -31,7 +33,7 @@ pub fn mcpkg(database: &Path) -> Command {
 
 /// Returns this program's command as a reference process.
 pub fn reference(arguments: &[&str]) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    let mut command = Command::new(installed::this());
     command.args(arguments);
     command
 }

@@ -20,6 +20,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::Effort;
 use crate::data::{self, Data};
 use crate::hosting;
+use crate::installed;
 use crate::peer::mcpkg;
 use crate::process::in_turn;
 use crate::runs::keep;
@@ -47,7 +48,12 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
         ..Context::shell(store.clone(), Selection::default())
     };
     let database = data.usual();
-    let command = [env!("CARGO_BIN_EXE_mcpkg"), "--db", database.to_str().expect("a readable name"), "serve"];
+    let command = [
+        installed::mcpkg().to_str().expect("a readable name"),
+        "--db",
+        database.to_str().expect("a readable name"),
+        "serve",
+    ];
     run(&context, "add_plugin", json!({ "name": "second", "command": command }));
     let theirs = Client::start(&database);
     let arguments = json!({ "name": data::prompt(50) });

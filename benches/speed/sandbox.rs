@@ -21,6 +21,8 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
+use crate::installed;
+
 /// The packages that are verified.
 const PACKAGES: usize = 100;
 
@@ -40,7 +42,7 @@ pub fn run(plan: &Path, tree: &Path) {
         })
         .collect();
     // It is this very program else, which is no starter.
-    starter::set_program(env!("CARGO_BIN_EXE_mcpkg").into());
+    starter::set_program(installed::mcpkg().into());
     let limits = mcpkg::registry::run::Limits::default();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let token = CancellationToken::new();

@@ -2,7 +2,7 @@
 
 pub(in crate::content) mod back;
 pub(in crate::content) mod layout;
-mod links;
+pub(in crate::content) mod links;
 pub(in crate::content) mod servers;
 
 use std::collections::HashSet;

@@ -219,6 +219,18 @@ impl Folder {
         })
     }
 
+    /// Makes a symbolic link; returns whether nothing stood there.
+    ///
+    /// # Errors
+    /// As [`Folder::write_beside`].
+    pub fn make_link(&self, name: &OsStr, text: &str) -> Result<bool> {
+        match system::symlink(&self.handle, &self.path, text, name) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(self.failed("write", name, error)),
+        }
+    }
+
     /// Gives the file `name` the second name `other`; a disk without links leaves it at one, which is no failure.
     pub fn link_beside(&self, name: &OsStr, other: &OsStr) {
         let _ = system::link(&self.handle, &self.path, name, other);

@@ -1,6 +1,8 @@
 //! Folders that projects are kept the same as: what both had when they were last synced, what the files were on the disk, and
 //! which of them are being written.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest, Sha256};
 
 use super::Db;
@@ -27,7 +29,7 @@ pub struct Sync {
 pub struct Base {
     /// The file, below the folder; of an MCP server `mcp_server:NAME`.
     pub path: String,
-    /// What the item is known by, such as `prompt:<uuid>`.
+    /// What the item is known by, such as `prompt:<uuid>`; of a link `link:` and its text.
     pub item: String,
     /// Name and attributes as JSON, and the key of the content; `None` where both never had the same.
     pub version: Option<(String, i64)>,
@@ -107,13 +109,40 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync WHERE id = ?1"), params![id]).map(drop)
 }
 
+/// What stands before the text of a link in the column `item`.
+const LINK: &str = "link:";
+
+/// Returns the texts of the links that both sides had, by path.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn links(db: &Db<'_>, id: i64) -> Result<BTreeMap<String, String>> {
+    let sql = sql!("SELECT path, item FROM sync_item WHERE sync_id = ?1 AND item LIKE 'link:%'");
+    let all = db.all(sql, params![id], |row| {
+        let text = row.get::<&str>(1)?.strip_prefix(LINK).unwrap_or_default();
+        Ok((row.get(0)?, text.to_owned()))
+    })?;
+    Ok(all.into_iter().collect())
+}
+
+/// Keeps a link that both sides have, with its text.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
+    let (path, item) = (path.to_owned(), format!("{LINK}{text}"));
+    put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
+}
+
 /// Returns what both sides had of each item, by path.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn bases(db: &Db<'_>, id: i64) -> Result<Vec<Base>> {
-    let sql =
-        sql!("SELECT path, item, entry, blob_id, listed, proposal_id FROM sync_item WHERE sync_id = ?1 ORDER BY path");
+    let sql = sql!(
+        "SELECT path, item, entry, blob_id, listed, proposal_id FROM sync_item
+          WHERE sync_id = ?1 AND item NOT LIKE 'link:%' ORDER BY path"
+    );
     db.all(sql, params![id], |row| {
         let (entry, blob): (Option<String>, Option<i64>) = (row.get(2)?, row.get(3)?);
         let version = entry.zip(blob);
@@ -227,7 +256,7 @@ pub fn end_writes(db: &Db<'_>, id: i64) -> Result<()> {
 }
 
 /// Returns the SHA-256 of all that a sync asks a project: the revision of each prompt, resource, agent's file and MCP server,
-/// what its modules say of them, and what was decided about proposals. No content is read.
+/// what its modules say of them, its links, and what was decided about proposals. No content is read.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -266,6 +295,12 @@ pub fn state(db: &Db<'_>, project: i64) -> Result<[u8; 32]> {
             let text: Option<&str> = row.get(column)?;
             field(text.unwrap_or("\0").as_bytes());
         }
+        Ok(())
+    })?;
+    field(b"links");
+    db.each(sql!("SELECT path, target FROM link WHERE project_id = ?1 ORDER BY path"), params![project], |row| {
+        field(row.get::<&str>(0)?.as_bytes());
+        field(row.get::<&str>(1)?.as_bytes());
         Ok(())
     })?;
     field(b"proposals");

@@ -1,6 +1,8 @@
 //! What stands here and what stands elsewhere: merged, or proposed to a person.
 
 mod both_ways;
+#[cfg(unix)]
+mod links;
 mod lost;
 mod proposals;
 mod servers;

@@ -21,9 +21,13 @@ pub fn fitting(links: Vec<Link>, files: &[File], expected: &[Expected<'_>]) -> R
     let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
     let mut made = fitting_copies(free(copies, &paths), files, expected)?;
     paths.extend(made.iter().map(|copy| copy.path.as_str()));
-    let links: Vec<Link> = free(links, &paths).into_iter().filter(|link| is_one_thing(link, &paths)).collect();
-    made.extend(links);
+    made.extend(fitting_links(links, &paths, &paths));
     Ok(made)
+}
+
+/// Returns those of the links that lead to one of these files, or to a folder of some, where none of the paths is `taken`.
+pub(in crate::content) fn fitting_links(links: Vec<Link>, taken: &[&str], files: &[&str]) -> Vec<Link> {
+    free(links, taken).into_iter().filter(|link| is_one_thing(link, files)).collect()
 }
 
 /// Returns those at a path that no file has or lies below, and no folder of files.
@@ -68,8 +72,8 @@ fn fitting_copies(copies: Vec<Link>, files: &[File], expected: &[Expected<'_>]) 
     Ok(copies.into_iter().map(|(link, _)| link).collect())
 }
 
-/// Whether each file is the same to an agent behind the link as where it lies.
-fn is_one_thing(link: &Link, files: &[&str]) -> bool {
+/// Whether a link leads to files, and each is the same to an agent behind it as where it lies.
+pub(in crate::content) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
     let Target::Link(text) = &link.target else { return false };
     let Some(end) = end(&link.path, text) else { return false };
     let folder = format!("{end}/");

@@ -45,6 +45,7 @@ impl Change<'_> {
         let paths: HashSet<&str> = plan.writes.iter().map(|write| write.path.as_str()).collect();
         let listed: BTreeMap<&str, bool> =
             plan.writes.iter().map(|write| (write.path.as_str(), write.listed.is_some())).collect();
+        plan.links.begin(self.db, self.project, self.sync)?;
         let (left, bases) = &plan.moved;
         for path in left {
             syncs::delete_base(self.db, self.sync, path)?;

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::links::Texts;
 use crate::clock::Millis;
 use crate::content::export::layout;
 use crate::content::import::conflict;
 use crate::content::import::item::{self, Understood};
 use crate::content::import::kept::{Found, KeptFiles};
+use crate::content::import::links;
 use crate::content::import::manifest::{self, Entry, Manifest, Origin, Server, What};
 use crate::content::import::place::Places;
 use crate::content::import::reading::{Look as Read, Reading};
@@ -68,6 +70,8 @@ pub(super) struct Look {
     pub(super) let_be: BTreeMap<String, (String, File)>,
     /// Paths of all that lies there and is no item.
     pub(super) others: BTreeSet<String>,
+    /// Those of them that are links which lead to somewhere in the folder, by path, with their texts.
+    pub(super) links: Texts,
     /// Names of files that could be items under another name, as they are shown.
     pub(super) unnamed: Vec<String>,
     /// Paths of files that git has no single version of.
@@ -97,8 +101,7 @@ pub(super) struct Look {
 /// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced, and `stored` the
 /// project's items.
 ///
-/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Links and special files are
-/// let be. What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
+/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are let be. What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
 ///
 /// # Errors
 /// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
@@ -221,6 +224,9 @@ impl Look {
         for link in walked.links {
             if let Some(relative) = relative(top, &link) {
                 self.note(top, &relative, false)?;
+                if let Some(text) = links::text(&link, &relative) {
+                    self.links.insert(relative.clone(), text);
+                }
                 self.others.insert(relative);
             }
         }

@@ -3,7 +3,7 @@
 //! The folder is what `export` writes and `import` reads. [`unchanged`] tells by the disk's description of the files alone
 //! that there is nothing to do; else [`folder`] reads them, and [`plan`] merges each item ([`crate::content::merge`]) into a
 //! [`step`], with an eye on [`names`] that are taken, on
-//! files that [`moves`] of prompts leave, on the [`files`] that result and on the MCP [`servers`] in them. [`apply`] changes the project in one
+//! files that [`moves`] of prompts leave, on the [`files`] that result, on the MCP [`servers`] in them and on [`links`]. [`apply`] changes the project in one
 //! transaction, [`write`] the folder.
 //!
 //! What makes it safe to be killed at any moment: before the first file is written, the transaction that changes the project
@@ -14,6 +14,7 @@ mod apply;
 mod approval;
 mod files;
 mod folder;
+mod links;
 mod listing;
 mod moves;
 mod names;

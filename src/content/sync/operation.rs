@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::apply::{Change, Written};
 use super::folder::{self, Look};
+use super::links::Texts;
 use super::plan::Plan;
 use super::report::Report;
 use super::servers;
@@ -47,13 +48,15 @@ impl Operation for Sync {
     const TITLE: &'static str = "Sync the project with a folder";
     const ABOUT: &'static str =
         "Keep the selected project and a folder the same, both ways, such as one in a git repository";
-    const HELP: &'static str = "The folder holds what `mcpkg export` writes and `mcpkg import` reads, MCP servers too, but no links: one that \
+    const HELP: &'static str = "The folder is what `mcpkg export` writes and `mcpkg import` reads, MCP servers among it: one that \
         others brought or changed is switched off until you switch it on. What one side changed since \
         the last sync, the other gets; where both changed an item, their changes are merged line by \
         line. What cannot be merged, and what one side deleted, is proposed: both sides keep what they \
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
-        1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), links, files that git has not \
-        merged or that hold conflict markers, and what is no item are let be. To share a project, \
+        1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), files that git has not \
+        merged or that hold conflict markers, and what is no item are let be. The folder is given the \
+        project's links once; then the project follows the folder's. Copies of a file are no items, and \
+        are not written. To share a project, \
         commit the folder, and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",
@@ -147,8 +150,8 @@ impl Sync {
     fn first_look(&self, context: &Context) -> Result<Reply> {
         let look = Look::default();
         let folder = self.folder.clone().unwrap_or_default();
-        let (plan, project) =
-            context.read(|db, project| Ok((Plan::new(db, project, &look, &[])?, project.name.clone())))?;
+        let (plan, project) = context
+            .read(|db, project| Ok((Plan::new(db, project, &look, &[], &Texts::new())?, project.name.clone())))?;
         let mut reply =
             Report { project: &project, folder: &folder, dry: true }.of(&plan, &look, &Outcome::default(), 0);
         reply.differs = true;
@@ -183,9 +186,9 @@ impl Sync {
                 context.store.write(|db| syncs::end_writes(db, known.id))?;
             }
         }
-        let bases = match &known {
-            Some(known) => context.store.read(|db| syncs::bases(db, known.id))?,
-            None => Vec::new(),
+        let (bases, links) = match &known {
+            Some(known) => context.store.read(|db| Ok((syncs::bases(db, known.id)?, syncs::links(db, known.id)?)))?,
+            None => (Vec::new(), Texts::new()),
         };
         let (servers, stored) = context.store.read(|db| {
             let stored = stored::all(db, &project)?;
@@ -194,7 +197,7 @@ impl Sync {
         let mut look = folder::look(top, &bases, &stored, context)?;
         servers::take(&mut look, &bases, &servers)?;
         if dry {
-            let plan = context.read(|db, project| Plan::new(db, project, &look, &bases))?;
+            let plan = context.read(|db, project| Plan::new(db, project, &look, &bases, &links))?;
             let waiting = match &known {
                 Some(known) => context.store.read(|db| syncs::waiting(db, known.id))?,
                 None => 0,
@@ -235,7 +238,7 @@ fn begin(
             Some(id) => id,
             None => syncs::insert(db, project.id, &folder, look.looked_at)?,
         };
-        let mut plan = Plan::new(db, &project, look, &syncs::bases(db, id)?)?;
+        let mut plan = Plan::new(db, &project, look, &syncs::bases(db, id)?, &syncs::links(db, id)?)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
         let written = change.begin(&mut plan, look)?;
         if plan.does_anything() {
@@ -267,7 +270,9 @@ fn end(
             "what the folder brought is in the project already; the next `mcpkg sync` writes the rest of the files",
         )
     })?;
+    let links = plan.links.make(top)?;
     let waiting = context.store.write(|db| {
+        links.iter().try_for_each(|(path, text)| syncs::put_link(db, id, path, text))?;
         let change = Change { db, author: context.author(), project, clock: &context.clock, sync: id };
         change.end(written, &outcome)?;
         syncs::waiting(db, id)

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of, plain};
+use super::links::{Links, Texts};
 use super::listing::Listing;
 use super::moves;
 use super::names::{self, Names};
@@ -27,6 +28,8 @@ use crate::store::{Db, blobs};
 pub(super) struct Plan {
     /// Each item once, by path.
     pub(super) steps: Vec<Step>,
+    /// The links.
+    pub(super) links: Links,
     /// The files that are to be written.
     pub(super) writes: Vec<FileWrite>,
     /// What the manifest is to say of MCP servers.
@@ -45,7 +48,7 @@ impl Plan {
     /// # Errors
     /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
     /// `E_STORAGE`.
-    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base]) -> Result<Self> {
+    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base], links: &Texts) -> Result<Self> {
         let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);
         let (bases, left) = moves::followed(db, look, bases)?;
@@ -81,22 +84,23 @@ impl Plan {
         }
         names::hold_back(&mut steps, look);
         servers::lay(&mut steps, look)?;
+        let links = Links::new(db, project, look, links, &steps)?;
         let first_manifest = !look.has_manifest;
         let Folder { writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
         let switched_off = servers::switched_off(&steps, look)?;
         let moved = if left.is_empty() { Vec::new() } else { bases.clone() };
         let moved = (left, moved);
-        Ok(Self { steps, writes, listings, switched_off, moved, first_manifest })
+        Ok(Self { steps, links, writes, listings, switched_off, moved, first_manifest })
     }
 
     /// Whether anything is to be written to the folder.
     pub(super) fn writes_anything(&self) -> bool {
-        self.first_manifest || !self.writes.is_empty() || !self.listings.is_empty()
+        self.first_manifest || !self.writes.is_empty() || !self.listings.is_empty() || !self.links.make.is_empty()
     }
 
     /// Whether anything would be changed here or in the folder, or proposed.
     pub(super) fn does_anything(&self) -> bool {
-        self.writes_anything() || self.steps.iter().any(|step| step.act.does_something())
+        self.writes_anything() || self.links.does_anything() || self.steps.iter().any(|step| step.act.does_something())
     }
 
     /// Whether something is let be, for a reason that may go away by itself.

@@ -66,7 +66,8 @@ impl Report<'_> {
 
     /// Returns the reply of a sync; `outcome` is what became of the files, `waiting` how many proposals are open.
     pub(super) fn of(&self, plan: &Plan, look: &Look, outcome: &Outcome, waiting: i64) -> Reply {
-        let rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
+        let mut rows: Vec<[String; 4]> = plan.steps.iter().filter_map(|step| row(step, look)).collect();
+        rows.extend(plan.links.rows());
         if rows.is_empty() && !plan.does_anything() {
             return self.unchanged(waiting);
         }

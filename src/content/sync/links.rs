@@ -1,0 +1,159 @@
+//! Links of a synced folder that are one thing with what they lead to, such as CLAUDE.md -> AGENTS.md. The folder is given those of
+//! the project that it never had; else the project follows the folder. None is ever deleted or replaced there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::folder::Look;
+use super::step::{Act, Step};
+use crate::content::export::links::{fitting_links, is_one_thing};
+use crate::content::import::server_item;
+use crate::disk::folders::Folders;
+use crate::error::Result;
+use crate::store::Db;
+use crate::store::links::{self, Link, Target};
+use crate::store::projects::Project;
+use crate::store::syncs;
+
+/// The texts of links by path.
+pub(super) type Texts = BTreeMap<String, String>;
+
+/// What a sync does with links.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// Those that the folder is given.
+    pub(super) make: Texts,
+    /// Those that the project takes; of one that is gone there is no text.
+    pub(super) take: BTreeMap<String, Option<String>>,
+    /// Those that both have, and those that were known and are gone.
+    bases: BTreeMap<String, Option<String>>,
+}
+
+impl Links {
+    /// Compares the links of the project with those of the folder, and with those that both had when they were last synced.
+    ///
+    /// # Errors
+    /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
+    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &Texts, steps: &[Step]) -> Result<Self> {
+        let all: Texts = links::all(db, project.id)?.into_iter().filter_map(text_of).collect();
+        if all.is_empty() && bases.is_empty() && look.links.is_empty() {
+            return Ok(Self::default());
+        }
+        let files: Vec<&str> = files_after(look, steps).into_iter().collect();
+        let others = look.others.iter().filter(|path| !look.links.contains_key(*path)).chain(look.let_be.keys());
+        let taken: Vec<&str> = files.iter().copied().chain(others.map(String::as_str)).collect();
+        let own = all.iter().map(|(path, text)| link(path, text)).collect();
+        let ours: Texts = fitting_links(own, &taken, &files).into_iter().filter_map(text_of).collect();
+        let is_one = |path: &str, text: &str| is_one_thing(&link(path, text), &files);
+        let theirs: BTreeMap<&String, &String> = look.links.iter().filter(|(path, text)| is_one(path, text)).collect();
+        let mut found = Self::default();
+        let paths: BTreeSet<&String> = ours.keys().chain(theirs.keys().copied()).chain(bases.keys()).collect();
+        for path in paths {
+            let (base, there) = (bases.get(path), theirs.get(path).copied());
+            match there {
+                Some(text) => {
+                    if all.get(path) != Some(text) {
+                        found.take.insert(path.clone(), Some(text.clone()));
+                    }
+                    if base != Some(text) {
+                        found.bases.insert(path.clone(), Some(text.clone()));
+                    }
+                }
+                // What it leads to is no item any more: the two differ in nothing.
+                None if look.links.contains_key(path) => {}
+                None if base.is_some() => {
+                    if all.contains_key(path) {
+                        found.take.insert(path.clone(), None);
+                    }
+                    found.bases.insert(path.clone(), None);
+                }
+                None => found.make.extend(ours.get(path).map(|text| (path.clone(), text.clone()))),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether they change anything, here or in the folder.
+    pub(super) fn does_anything(&self) -> bool {
+        !self.make.is_empty() || !self.take.is_empty()
+    }
+
+    /// Returns a row for each that changes: what happens, the link, its path, and why.
+    pub(super) fn rows(&self) -> impl Iterator<Item = [String; 4]> {
+        let row = |action: &str, item: String, path: &str, why: &str| {
+            [action.to_owned(), item, path.to_owned(), why.to_owned()]
+        };
+        let take = self.take.iter().map(move |(path, text)| match text {
+            Some(text) => row("import", format!("link to {text}"), path, ""),
+            None => row("update", "link".to_owned(), path, "was deleted in the folder"),
+        });
+        take.chain(self.make.iter().map(move |(path, text)| row("write", format!("link to {text}"), path, "")))
+    }
+
+    /// Changes the project, and keeps what both have.
+    ///
+    /// # Errors
+    /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
+    pub(super) fn begin(&self, db: &Db<'_>, project: &Project, sync: i64) -> Result<()> {
+        for (path, text) in &self.take {
+            match text {
+                Some(text) => links::put(db, project.id, &link(path, text))?,
+                None => links::delete(db, project.id, path)?,
+            }
+        }
+        for (path, text) in &self.bases {
+            match text {
+                Some(text) => syncs::put_link(db, sync, path, text)?,
+                None => syncs::delete_base(db, sync, path)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes those that the folder is given below `top`, a real path, where nothing stands by now; returns them.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_IO_INVALID_PATH` where a link leads out of the folder, `E_DISK_FULL`, `E_FILE_FAILED`.
+    pub(super) fn make(&self, top: &Path) -> Result<Vec<(&str, &str)>> {
+        let mut folders = Folders::below(vec![top.to_path_buf()]);
+        let mut made = Vec::new();
+        for (path, text) in &self.make {
+            let at = top.join(path);
+            if let Some(folder) = at.parent() {
+                folders.make_all(folder)?;
+            }
+            if let Some((folder, name)) = folders.holding(&at)?
+                && folder.make_link(name, text)?
+            {
+                made.push((path.as_str(), text.as_str()));
+            }
+        }
+        Ok(made)
+    }
+}
+
+fn link(path: &str, text: &str) -> Link {
+    Link { path: path.to_owned(), target: Target::Link(text.to_owned()) }
+}
+
+fn text_of(link: Link) -> Option<(String, String)> {
+    match link.target {
+        Target::Link(text) => Some((link.path, text)),
+        // A copy that is edited by itself would be an item of its own.
+        Target::Copy(_) => None,
+    }
+}
+
+/// Returns the paths of the items' files as they are once the folder is written.
+fn files_after<'a>(look: &'a Look, steps: &'a [Step]) -> BTreeSet<&'a str> {
+    let mut files: BTreeSet<&str> = look.items.keys().map(String::as_str).collect();
+    for step in steps {
+        match step.act {
+            Act::Give(..) => drop(files.insert(&step.path)),
+            Act::DeleteFile => drop(files.remove(step.path.as_str())),
+            _ => {}
+        }
+    }
+    files.retain(|path| !server_item::is_path(path));
+    files
+}

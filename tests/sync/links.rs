@@ -1,0 +1,97 @@
+//! Links of the folder: given once, then the folder's are the project's.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::Scratch;
+
+/// A project whose tree has a link, synced with `team`.
+fn linked() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.file("tree/AGENTS.md", "Rules\n");
+    symlink("AGENTS.md", scratch.path().join("tree/CLAUDE.md")).expect("a link");
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["sync", "team"]);
+    scratch
+}
+
+fn leads_to(scratch: &Scratch, path: &str) -> Option<String> {
+    fs::read_link(scratch.path().join(path)).ok().map(|to| to.display().to_string())
+}
+
+fn is_same(scratch: &Scratch) {
+    let told = scratch.ok(&["sync"]);
+    assert!(told.contains("are the same"), "{told}");
+    assert_eq!(scratch.run(&["sync", "--check"]).status, 0);
+}
+
+#[test]
+fn a_folder_is_given_the_links_of_the_project() {
+    let scratch = linked();
+    assert_eq!(leads_to(&scratch, "team/CLAUDE.md").as_deref(), Some("AGENTS.md"));
+    is_same(&scratch);
+    // One that comes later is given as well, and told before.
+    scratch.file("tree/web/AGENTS.md", "Rules of the web\n");
+    symlink("AGENTS.md", scratch.path().join("tree/web/CLAUDE.md")).expect("a link");
+    scratch.ok(&["import", "tree"]);
+    let check = scratch.run(&["sync", "--check"]);
+    assert!(check.status == 3 && check.stdout.contains("write\tlink to AGENTS.md\tweb/CLAUDE.md"), "{check}");
+    scratch.ok(&["sync"]);
+    assert_eq!(leads_to(&scratch, "team/web/CLAUDE.md").as_deref(), Some("AGENTS.md"));
+    is_same(&scratch);
+}
+
+#[test]
+fn the_project_follows_the_folder() {
+    let scratch = linked();
+    // A colleague's comes to the project, and goes out with an export.
+    symlink("AGENTS.md", scratch.path().join("team/GEMINI.md")).expect("a link");
+    assert_eq!(scratch.run(&["sync", "--check"]).status, 3);
+    scratch.ok(&["sync"]);
+    scratch.ok(&["export", "with"]);
+    assert_eq!(leads_to(&scratch, "with/GEMINI.md").as_deref(), Some("AGENTS.md"));
+    // What was deleted there does not come back, here or there.
+    fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
+    scratch.ok(&["sync"]);
+    is_same(&scratch);
+    scratch.ok(&["export", "without"]);
+    assert_eq!([leads_to(&scratch, "without/CLAUDE.md"), leads_to(&scratch, "team/CLAUDE.md")], [None, None]);
+    // A file in the place of a link is an item.
+    fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
+    scratch.file("team/GEMINI.md", "Rules for Gemini\n");
+    scratch.ok(&["sync"]);
+    is_same(&scratch);
+    scratch.ok(&["export", "file"]);
+    assert_eq!(fs::read_to_string(scratch.path().join("file/GEMINI.md")).expect("a file"), "Rules for Gemini\n");
+}
+
+#[test]
+fn a_link_is_made_where_nothing_stands_and_leads_nowhere_else() {
+    let scratch = Scratch::with_project();
+    scratch.file("tree/AGENTS.md", "Rules\n");
+    symlink("AGENTS.md", scratch.path().join("tree/CLAUDE.md")).expect("a link");
+    scratch.ok(&["import", "tree"]);
+    // The user's own, in one way or another.
+    scratch.file("team/notes/x", "");
+    symlink("notes", scratch.path().join("team/CLAUDE.md")).expect("a link");
+    for (path, text) in
+        [("evil", "/etc/passwd"), ("evil2", "../AGENTS.md"), ("../evil3", "AGENTS.md"), ("AGENTS.md/x", "x")]
+    {
+        let target = mcpkg::store::links::Target::Link(text.to_owned());
+        let link = mcpkg::store::links::Link { path: path.to_owned(), target };
+        let put =
+            |db: &mcpkg::store::Db<'_>,
+             project: &mcpkg::store::projects::Project,
+             _: mcpkg::store::revisions::Author<'_>| { mcpkg::store::links::put(db, project.id, &link) };
+        scratch.context().write("import", "x", put).expect("a row");
+    }
+    scratch.ok(&["sync", "team"]);
+    assert_eq!(leads_to(&scratch, "team/CLAUDE.md").as_deref(), Some("notes"));
+    let mut names: Vec<String> = fs::read_dir(scratch.path().join("team"))
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"))
+        .collect();
+    names.sort();
+    assert_eq!(names, ["AGENTS.md", "CLAUDE.md", "mcpkg.export.json", "notes"]);
+    assert!(!scratch.path().join("evil3").exists());
+}
