@@ -58,7 +58,7 @@ impl Operation for Export {
             // Empty again, or the error says more than this one would.
             let _ = fs::remove_dir(&self.folder);
         }
-        let (Counts { prompts, resources, servers, kept }, project) = exported?;
+        let (Counts { prompts, resources, servers, kept, left }, project) = exported?;
         let folder = self.folder.display().to_string();
         let mut told = vec![plural::count(prompts, "prompt"), plural::count(resources, "resource")];
         if servers > 0 {
@@ -73,7 +73,14 @@ impl Operation for Export {
             "project": project, "folder": folder, "prompts": prompts, "resources": resources,
             "servers": servers, "agent_files": kept,
         });
-        Ok(Reply::sentence(sentence, data))
+        let reply = Reply::sentence(sentence, data);
+        if left == 0 {
+            return Ok(reply);
+        }
+        let told = plural::count(left, "second place");
+        Ok(reply.hint(format!(
+            "not made: {told} at which a file of the imported tree was a link or copy, and would be something else by now"
+        )))
     }
 }
 
@@ -83,6 +90,8 @@ struct Counts {
     resources: usize,
     servers: usize,
     kept: usize,
+    /// Links and copies that are not made.
+    left: usize,
 }
 
 /// Writes the project into the folder; returns how many items it has, and its name.
@@ -102,18 +111,49 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         resources: count("resource"),
         servers: all.len(),
         kept: count("agent_file"),
+        left: 0,
     };
     let mut layout = layout::Layout::default();
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
     let (mut files, read) = back::importable(files, &expected)?;
-    let links = links::fitting(links, &files, &expected)?;
-    write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)), &links)?;
+    let wanted = links.len();
+    let (links, copies): (Vec<Link>, Vec<Link>) =
+        links.into_iter().partition(|link| matches!(link.target, Target::Link(_)));
+    let copies = links::fitting_copies(copies, &mut layout, &files, &expected)?;
+    write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
     list_ignored(folder, &mut files, &items)?;
+    let made = write_again(folder, copies, links, &mut layout, &files)?;
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let listing = Manifest::new(listed, servers::not_said(&all, &read));
-    write(folder, [(manifest::FILE, &NewContent::from(listing.bytes()?), false)], &[])?;
-    Ok((counts, project))
+    write(folder, [(manifest::FILE, &NewContent::from(listing.bytes()?), false)])?;
+    Ok((Counts { left: wanted - made, ..counts }, project))
+}
+
+/// Makes copies and links beside the files that are there, and returns how many.
+fn write_again(
+    folder: &Path,
+    mut copies: Vec<Vec<Link>>,
+    links: Vec<Link>,
+    layout: &mut layout::Layout,
+    files: &[File],
+) -> Result<usize> {
+    // An import takes what the manifest lists for that alone, and knows no copies of it.
+    let listed: HashSet<&str> =
+        files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
+    let is_listed = |copy: &Link| matches!(&copy.target, Target::Copy(original) if listed.contains(original.as_str()));
+    copies.retain(|group| !group.iter().any(is_listed));
+    let copies: Vec<Link> = copies.into_iter().flatten().collect();
+    let paths = files.iter().map(|file| file.relative.as_str()).chain(copies.iter().map(|copy| copy.path.as_str()));
+    let links = links::fitting_links(links, layout, &paths.collect::<Vec<_>>());
+    for link in copies.iter().chain(&links) {
+        let path = folder.join(&link.path);
+        match &link.target {
+            Target::Link(text) => write_link(&path, text)?,
+            Target::Copy(original) => write_copy(&path, &folder.join(original))?,
+        }
+    }
+    Ok(copies.len() + links.len())
 }
 
 /// Has the manifest list what an ignore file names, of the project's own or of a folder above: an import takes that for this alone.
@@ -195,24 +235,13 @@ pub(super) fn fetch<T>(
     Ok(items)
 }
 
-/// Puts files, by path, content and whether they can be executed, and links and copies of them into a folder inside `folder`, and
-/// moves them up once all are there.
-pub(super) fn write<'f>(
-    folder: &Path,
-    files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>,
-    links: &[Link],
-) -> Result<()> {
+/// Puts files, by path, content and whether they can be executed, into a folder inside `folder`, and moves them up once all are
+/// there.
+pub(super) fn write<'f>(folder: &Path, files: impl IntoIterator<Item = (&'f str, &'f NewContent, bool)>) -> Result<()> {
     let failed = |error| Error::file("write", folder, error);
     let staging = scratch(folder)?;
     for (relative, content, executable) in files {
         write_file(&staging.path().join(relative), content, executable)?;
-    }
-    for link in links {
-        let path = staging.path().join(&link.path);
-        match &link.target {
-            Target::Link(text) => write_link(&path, text)?,
-            Target::Copy(original) => write_copy(&path, &staging.path().join(original))?,
-        }
     }
     for entry in fs::read_dir(staging.path()).map_err(failed)? {
         let entry = entry.map_err(failed)?;

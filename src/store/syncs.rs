@@ -109,6 +109,9 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sql!("DELETE FROM sync WHERE id = ?1"), params![id]).map(drop)
 }
 
+/// The texts of links by path.
+pub type Texts = BTreeMap<String, String>;
+
 /// What stands before the text of a link in the column `item`.
 const LINK: &str = "link:";
 
@@ -116,7 +119,7 @@ const LINK: &str = "link:";
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn links(db: &Db<'_>, id: i64) -> Result<BTreeMap<String, String>> {
+pub fn links(db: &Db<'_>, id: i64) -> Result<Texts> {
     let sql = sql!("SELECT path, item FROM sync_item WHERE sync_id = ?1 AND item LIKE 'link:%'");
     let all = db.all(sql, params![id], |row| {
         let text = row.get::<&str>(1)?.strip_prefix(LINK).unwrap_or_default();

@@ -162,6 +162,7 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
     scratch.file("repo/AGENTS.md", "Rules\n");
     scratch.file("repo/closed/notes.md", "Notes\n");
     std::os::unix::fs::symlink("closed/notes.md", scratch.path().join("repo/link.md")).expect("a link");
+    std::os::unix::fs::symlink("closed", scratch.path().join("repo/folder")).expect("a link");
     let closed = scratch.path().join("repo/closed");
     set_mode(&closed, 0o000);
     set_mode(scratch.path(), 0o755);
@@ -172,7 +173,18 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
     };
     let all = import(&[]);
     let only = import(&["--only", "AGENTS.md"]);
+    let named = import(&["--only", "closed/**"]);
+    // What a source or a synced folder cannot read would count as deleted there.
+    let refused = [&["source", "add", "repo", "--yes"][..], &["sync", "repo", "--dry-run"]]
+        .map(|words| scratch.finish(scratch.command_under(wrapper).args(words)));
     set_mode(&closed, 0o755);
+    for ran in refused {
+        assert!(
+            ran.status == 1 && ran.stderr.contains("permission denied") && ran.stderr.contains("repo/closed"),
+            "{ran}"
+        );
+    }
+    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; it was let be"), "{named}");
     for ran in [&all, &only] {
         assert!(ran.stdout.contains("create\tinstructions"), "{ran}");
         assert!(ran.stderr.contains("closed/: left out: cannot be read by this user"), "{ran}");

@@ -86,6 +86,12 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
         ("evil7", copy("../outside")),
         ("evil8", copy("AGENTS.md")),
         ("../CLAUDE.md", copy("AGENTS.md")),
+        // One through another, out by its depth behind that.
+        (".agents/skills/pdf/x", link("../../../web")),
+        (".agents/skills/pdf/x/evil9", link("../../../../web")),
+        (".agents/skills/pdf/x/evil9/evil10", link("../../../../../AGENTS.md")),
+        ("mcpkg.export.json/evil11", link("../AGENTS.md")),
+        ("MCPKG.export.json", link("AGENTS.md")),
         ("evil", link("/etc")),
         ("evil2", link("../../outside")),
         ("../evil3", link("AGENTS.md")),
@@ -149,4 +155,49 @@ fn a_copy_follows_the_item_and_goes_where_it_is_none_any_more() {
     scratch.ok(&["skill", "delete", "pdf", "--yes"]);
     scratch.ok(&["export", "without"]);
     assert!(!scratch.path().join("without/.agents").exists() && !scratch.path().join("without/.claude").exists());
+}
+
+#[test]
+fn a_copy_that_is_none_any_more_takes_no_other_one_along() {
+    let scratch = copied();
+    scratch.ok(&["import", "tree"]);
+    // One skill lost a file: the two are no copies any more, and the command still is one.
+    std::fs::remove_file(scratch.path().join("tree/.claude/skills/pdf/run.sh")).expect("the file");
+    scratch.ok(&["import", "tree", "--update"]);
+    let out = exported(&scratch, "out");
+    Tree::of(&scratch.path().join("tree")).assert_is(&out, "exported");
+    // A row that fits nothing by now: what it would change is left out, and told.
+    let link =
+        Link { path: ".claude/skills/pdf/run.sh".into(), target: Target::Copy(".agents/skills/pdf/run.sh".into()) };
+    scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");
+    let told = scratch.run(&["export", "again"]);
+    assert!(told.stderr.contains("hint: not made: 1 second place at which"), "{told}");
+    assert!(scratch.path().join("again/plugins/y/commands/go.md").exists());
+}
+
+#[test]
+fn a_copy_of_a_file_that_is_ignored_where_the_export_lies_is_left_out() {
+    let scratch = copied();
+    scratch.ok(&["import", "tree"]);
+    scratch.file("git/.gitignore", ".agents/\n");
+    std::fs::create_dir(scratch.path().join("git/.git")).expect("a folder");
+    scratch.ok(&["export", "git/out"]);
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["project", "select", "q"]);
+    let told = scratch.json(&["import", "git/out"]);
+    assert_eq!((&told["files"]["imported"], &told["files"]["same"]), (&4.into(), &2.into()), "{told:#}");
+    assert!(!scratch.path().join("git/out/.claude").exists());
+}
+
+#[test]
+fn copies_do_not_clash_with_one_another() {
+    let scratch = copied();
+    scratch.ok(&["import", "tree"]);
+    for path in ["plugins/Y/commands/go.md", "plugins/y/commands/go.md/x/commands/go.md"] {
+        let link = Link { path: path.into(), target: Target::Copy("plugins/x/commands/go.md".into()) };
+        scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");
+    }
+    scratch.ok(&["export", "out"]);
+    let there = ["plugins/Y", "plugins/y"].map(|path| scratch.path().join("out").join(path).join("commands").exists());
+    assert!(there.iter().filter(|there| **there).count() <= 1, "{there:?}");
 }

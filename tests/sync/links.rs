@@ -66,6 +66,28 @@ fn the_project_follows_the_folder() {
 }
 
 #[test]
+fn a_copy_follows_the_file_that_it_is_one_of() {
+    let scratch = Scratch::with_project();
+    for plugin in ["x", "y"] {
+        scratch.file(&format!("team/plugins/{plugin}/commands/go.md"), "---\ndescription: Go\n---\nGo to $1\n");
+    }
+    scratch.ok(&["sync", "team"]);
+    is_same(&scratch);
+    scratch.ok(&["prompt", "update", "go", "--content", "Go home by $1\n"]);
+    scratch.ok(&["sync"]);
+    let text = |plugin: &str| fs::read_to_string(scratch.path().join(format!("team/plugins/{plugin}/commands/go.md")));
+    assert!(text("y").expect("a file").ends_with("Go home by $1\n"));
+    assert_eq!(text("x").expect("a file"), text("y").expect("a file"));
+    is_same(&scratch);
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().map(Vec::len), Some(1));
+    // One of the two says something else: it is an item by then.
+    scratch.file("team/plugins/y/commands/go.md", "---\ndescription: Go\n---\nGo away, $1\n");
+    scratch.ok(&["sync"]);
+    is_same(&scratch);
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
 fn a_link_is_made_where_nothing_stands_and_leads_nowhere_else() {
     let scratch = Scratch::with_project();
     scratch.file("tree/AGENTS.md", "Rules\n");

@@ -1,75 +1,103 @@
-//! Which links and copies an export makes: those that an import takes for the same thing as what they lead to, or are copies of.
+//! Which links and copies an export makes: those that an import takes for the same thing as what they lead to, or are copies of. None
+//! lies below another.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::back::{Expected, comes_back, understand};
-use super::layout::is_safe;
+use super::layout::{Layout, is_safe};
 use crate::content::import::links::end;
 use crate::content::import::place::Places;
 use crate::content::import::scan::File;
 use crate::error::Result;
 use crate::store::links::{Link, Target};
 
-/// Returns those of the links that lead to one of these files or copies, or to a folder of some, and those of the copies that are
-/// of one of these files, by path; none of them is a second file of the project when the export is imported.
+/// Returns those of the links that lead to one of these files, or to a folder of some, and whose paths are free.
+pub(in crate::content) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
+    free(links.into_iter().filter(|link| is_one_thing(link, files)).collect(), layout)
+}
+
+/// Returns those whose path no other one has or lies below or above, and has it taken by them.
+fn free(links: Vec<Link>, layout: &mut Layout) -> Vec<Link> {
+    links.into_iter().filter(|link| is_safe(&link.path) && layout.claim(&link.path)).collect()
+}
+
+/// Copies that an import takes for the same as their files together or not at all: those of one skill, or a single one.
+type Group = Vec<(Link, File)>;
+
+/// Returns those of the copies that an import takes for the same as their files, and beside which it brings back all else. Those
+/// that belong together stand together. `layout` has the paths of the files.
 ///
 /// # Errors
 /// As [`understand`].
-pub fn fitting(links: Vec<Link>, files: &[File], expected: &[Expected<'_>]) -> Result<Vec<Link>> {
-    let (links, copies): (Vec<Link>, Vec<Link>) =
-        links.into_iter().partition(|link| matches!(link.target, Target::Link(_)));
-    let mut paths: Vec<&str> = files.iter().map(|file| file.relative.as_str()).collect();
-    let mut made = fitting_copies(free(copies, &paths), files, expected)?;
-    paths.extend(made.iter().map(|copy| copy.path.as_str()));
-    made.extend(fitting_links(links, &paths, &paths));
-    Ok(made)
+pub fn fitting_copies(
+    copies: Vec<Link>,
+    layout: &mut Layout,
+    files: &[File],
+    expected: &[Expected<'_>],
+) -> Result<Vec<Vec<Link>>> {
+    let mut groups = grouped(free(copies, layout), files);
+    let mut fitting = Vec::new();
+    while !groups.is_empty() {
+        let understood = understand(files.iter().chain(groups.iter().flatten().map(|(_, file)| file)))?;
+        let same: HashSet<(&str, &str)> =
+            understood.same.iter().map(|(path, original)| (path.as_str(), original.as_str())).collect();
+        let is_same = |(link, _): &(Link, File)| match &link.target {
+            Target::Copy(original) => same.contains(&(link.path.as_str(), original.as_str())),
+            Target::Link(_) => false,
+        };
+        let before = groups.len();
+        groups.retain(|group| group.iter().all(is_same));
+        if groups.len() == before {
+            add_fitting(groups, &mut fitting, files, expected)?;
+            break;
+        }
+    }
+    Ok(fitting.into_iter().map(|group| group.into_iter().map(|(link, _)| link).collect()).collect())
 }
 
-/// Returns those of the links that lead to one of these files, or to a folder of some, where none of the paths is `taken`.
-pub(in crate::content) fn fitting_links(links: Vec<Link>, taken: &[&str], files: &[&str]) -> Vec<Link> {
-    free(links, taken).into_iter().filter(|link| is_one_thing(link, files)).collect()
+/// Adds those of the groups beside which all files come back: a copy may also change what another file is taken for. Where not all
+/// do, each half is tried by itself.
+fn add_fitting(
+    mut groups: Vec<Group>,
+    fitting: &mut Vec<Group>,
+    files: &[File],
+    expected: &[Expected<'_>],
+) -> Result<()> {
+    if groups.is_empty() {
+        return Ok(());
+    }
+    let copies = fitting.iter().chain(&groups).flatten().map(|(_, file)| file);
+    let understood = understand(files.iter().chain(copies))?;
+    if comes_back(&understood, files, expected).all(|back| back) {
+        fitting.append(&mut groups);
+    } else if groups.len() > 1 {
+        let others = groups.split_off(groups.len() / 2);
+        add_fitting(groups, fitting, files, expected)?;
+        add_fitting(others, fitting, files, expected)?;
+    }
+    Ok(())
 }
 
-/// Returns those at a path that no file has or lies below, and no folder of files.
-fn free(links: Vec<Link>, files: &[&str]) -> Vec<Link> {
-    let taken: BTreeSet<String> = files.iter().map(|file| file.to_lowercase()).collect();
-    let is_free = |path: &str| {
-        let (lower, folder) = (path.to_lowercase(), format!("{}/", path.to_lowercase()));
-        let above = lower.match_indices('/').any(|(at, _)| taken.contains(&lower[..at]));
-        !taken.contains(&lower)
-            && !above
-            && !taken.range(folder.clone()..).next().is_some_and(|it| it.starts_with(&folder))
-    };
-    links.into_iter().filter(|link| is_safe(&link.path) && is_free(&link.path)).collect()
-}
-
-/// Returns those of the copies that an import takes for the same as their files, and beside which it brings back all else.
-fn fitting_copies(copies: Vec<Link>, files: &[File], expected: &[Expected<'_>]) -> Result<Vec<Link>> {
+/// Returns the copies of these files, by the skill that they are of.
+fn grouped(copies: Vec<Link>, files: &[File]) -> Vec<Group> {
     let originals: BTreeMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let copy = |link: Link| {
         let Target::Copy(original) = &link.target else { return None };
         let file = File { relative: link.path.clone(), listed: None, ..(*originals.get(original.as_str())?).clone() };
         Some((link, file))
     };
-    let mut copies: Vec<(Link, File)> = copies.into_iter().filter_map(copy).collect();
-    while !copies.is_empty() {
-        let understood = understand(files.iter().chain(copies.iter().map(|(_, file)| file)))?;
-        let same: HashSet<(&str, &str)> =
-            understood.same.iter().map(|(path, original)| (path.as_str(), original.as_str())).collect();
-        let before = copies.len();
-        copies.retain(
-            |(link, _)| matches!(&link.target, Target::Copy(original) if same.contains(&(&link.path, original))),
-        );
-        if copies.len() < before {
-            continue;
-        }
-        // A copy may also change what other files are taken for.
-        if !comes_back(&understood, files, expected).all(|back| back) {
-            copies.clear();
-        }
-        break;
+    let copies: Vec<(Link, File)> = copies.into_iter().filter_map(copy).collect();
+    let mut paths: Vec<&str> =
+        originals.keys().copied().chain(copies.iter().map(|(link, _)| link.path.as_str())).collect();
+    paths.sort_unstable();
+    let places = Places::of_export(paths.into_iter());
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for (link, file) in copies {
+        let skill = places.of(&link.path).ok().and_then(|place| place.skill);
+        let key = skill.map_or_else(|| link.path.clone(), |skill| skill.folder);
+        groups.entry(key).or_default().push((link, file));
     }
-    Ok(copies.into_iter().map(|(link, _)| link).collect())
+    groups.into_values().collect()
 }
 
 /// Whether a link leads to files, and each is the same to an agent behind it as where it lies.

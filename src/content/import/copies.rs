@@ -15,7 +15,7 @@ pub fn among<'f>(
     };
     same.iter().filter_map(move |(path, original)| {
         let (copy, file) = (find(path)?, find(original)?);
-        let is_copy = copy.content == file.content && copy.executable == file.executable;
+        let is_copy = path != original && copy.content == file.content && copy.executable == file.executable;
         is_copy.then(|| Link { path: path.clone(), target: Target::Copy(original.clone()) })
     })
 }

@@ -44,6 +44,9 @@ pub fn follow(link: &Path, root: &Path) -> Result<End> {
     if !metadata.is_dir() {
         return Ok(End::None(Reason::Special));
     }
+    if std::fs::read_dir(&real).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
+        return Ok(End::None(Reason::Unreadable));
+    }
     let lies_in = link.parent().and_then(|folder| folder.canonicalize().ok());
     if lies_in.is_some_and(|folder| folder.starts_with(&real)) {
         return Ok(End::None(Reason::LinkLoop));

@@ -17,7 +17,7 @@ use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
 use crate::store::agent_files::{self, New};
 use crate::store::items::Ids;
-use crate::store::links::{self, Link};
+use crate::store::links::{self as stored_links, Link, Target};
 use crate::store::modules::{self, Applies, Row};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -387,8 +387,22 @@ fn apply_one(
     Ok(())
 }
 
-/// Returns the links and copies that a tree brings, and those that are forgotten since a file stands there now.
-fn links_of<'l>(known: &'l [Link], found: &'l [Link], items: &'l [Item]) -> (Vec<&'l Link>, Vec<&'l Link>) {
+/// The links and copies of a tree.
+#[derive(Clone, Copy)]
+pub struct Links<'l> {
+    /// Those that were found.
+    pub found: &'l [Link],
+    /// Whether the tree was looked at as a whole: a copy of one of its files that was not found is none any more.
+    pub is_whole: bool,
+}
+
+/// Returns the links and copies that a tree brings, and those that are forgotten, since a file stands there now, or what was a copy
+/// of a file of the tree is none any more.
+fn links_of<'l>(
+    known: &'l [Link],
+    Links { found, is_whole }: Links<'l>,
+    items: &'l [Item],
+) -> (Vec<&'l Link>, Vec<&'l Link>) {
     let is_new = |link: &&Link| {
         known.binary_search_by(|other| other.path.cmp(&link.path)).map_or(true, |at| known[at] != **link)
     };
@@ -397,27 +411,33 @@ fn links_of<'l>(known: &'l [Link], found: &'l [Link], items: &'l [Item]) -> (Vec
         return (new, Vec::new());
     }
     let files: HashSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
-    (new, known.iter().filter(|link| files.contains(link.path.as_str())).collect())
+    let there: HashSet<&str> = found.iter().map(|link| link.path.as_str()).collect();
+    let is_gone = |link: &&Link| match &link.target {
+        _ if files.contains(link.path.as_str()) => true,
+        Target::Copy(original) => is_whole && files.contains(original.as_str()) && !there.contains(link.path.as_str()),
+        Target::Link(_) => false,
+    };
+    (new, known.iter().filter(is_gone).collect())
 }
 
-/// Whether a tree brings links or copies, or has a file where one stood. `known` are sorted by path.
-pub fn changes_links(known: &[Link], found: &[Link], items: &[Item]) -> bool {
-    let (new, gone) = links_of(known, found, items);
+/// Whether a tree brings links or copies, or has others no longer. `known` are sorted by path.
+pub fn changes_links(known: &[Link], links: Links<'_>, items: &[Item]) -> bool {
+    let (new, gone) = links_of(known, links, items);
     !new.is_empty() || !gone.is_empty()
 }
 
-/// Keeps the links and copies of the tree, and forgets those where a file stands now.
+/// Keeps the links and copies of the tree, and forgets those that are none any more.
 ///
 /// # Errors
 /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn keep_links(db: &Db<'_>, project: &Project, found: &[Link], items: &[Item]) -> Result<()> {
-    let known = links::all(db, project.id)?;
-    let (new, gone) = links_of(&known, found, items);
+pub fn keep_links(db: &Db<'_>, project: &Project, links: Links<'_>, items: &[Item]) -> Result<()> {
+    let known = stored_links::all(db, project.id)?;
+    let (new, gone) = links_of(&known, links, items);
     for link in new {
-        links::put(db, project.id, link)?;
+        stored_links::put(db, project.id, link)?;
     }
     for link in gone {
-        links::delete(db, project.id, &link.path)?;
+        stored_links::delete(db, project.id, &link.path)?;
     }
     Ok(())
 }

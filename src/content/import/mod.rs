@@ -139,7 +139,8 @@ impl Operation for Import {
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
         let scan::Scanned { files, same, mut links, left_out, servers, notes, .. } =
             scan::scan(&self.paths, &choice, context)?;
-        if files.is_empty() && same.is_empty() && !self.only.is_empty() {
+        let is_unreadable = |left: &reason::LeftOut| left.reason == Reason::Unreadable && self.may_name(&left.path);
+        if files.is_empty() && same.is_empty() && !self.only.is_empty() && !left_out.iter().any(is_unreadable) {
             return Err(self.nothing_named());
         }
         let mut kept = KeptFiles::with(Secrets::keeping(&self.keep_env));
@@ -160,7 +161,8 @@ impl Operation for Import {
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, &items)?;
         }
-        let content = Content { items: &items, servers: &servers, links: &links, update: self.update };
+        let links = merge::Links { found: &links, is_whole: self.only.is_empty() };
+        let content = Content { items: &items, servers: &servers, links, update: self.update };
         let data = |project: &str, actions: &[Action], of_servers: &[servers::Action]| {
             if !context.shows_data {
                 return Value::Null;
@@ -189,13 +191,12 @@ impl Operation for Import {
             reply.hints = account.hints();
             reply
         };
-        // With `--only`, nobody asked for all that lies there.
-        let why = |reason| match reason {
+        let why = |left: &reason::LeftOut| match left.reason {
             Reason::Unmerged => Some(conflict::WHY),
-            Reason::Unreadable if self.only.is_empty() => Some(Reason::Unreadable.text()),
+            Reason::Unreadable if self.may_name(&left.path) => Some(Reason::Unreadable.text()),
             _ => None,
         };
-        let let_be = account.left_out.iter().filter_map(|left| Some((&left.path, why(left.reason)?)));
+        let let_be = account.left_out.iter().filter_map(|left| Some((&left.path, why(left)?)));
         reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; it was let be")));
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
         reply.hints.extend(among(&items));
@@ -208,6 +209,12 @@ impl Operation for Import {
 }
 
 impl Import {
+    /// Whether the user asked for a file below a folder that cannot be read, or for that itself, as far as its path tells.
+    fn may_name(&self, path: &str) -> bool {
+        let folder = path.trim_end_matches('/');
+        only::Only::new(&self.only).is_ok_and(|only| only.takes(&format!("{folder}/any")) || only.takes(folder))
+    }
+
     /// Returns the failure of patterns that name no file.
     fn nothing_named(&self) -> Error {
         let patterns: Vec<String> = self.only.iter().map(|pattern| format!("'{pattern}'")).collect();

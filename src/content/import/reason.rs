@@ -7,7 +7,7 @@ pub enum Reason {
     Malformed,
     /// An agent's file that may hold a secret.
     Secret,
-    /// A folder that this user may not read; nobody knows how many files it stands for.
+    /// A folder that this user may not read. It counts as one file, since nobody knows how many it holds.
     Unreadable,
     /// In an agent's folder, and nothing that it reads from there.
     NoPlace,

@@ -3,11 +3,10 @@
 use super::ahead::Ahead;
 use super::item::Item;
 use super::kept::Found;
-use super::merge::{self, Action};
+use super::merge::{self, Action, Links};
 use super::{scan, servers};
 use crate::error::Result;
 use crate::op::Context;
-use crate::store::links::Link;
 use crate::store::projects::Project;
 use crate::store::{Db, events, links};
 
@@ -16,7 +15,7 @@ use crate::store::{Db, events, links};
 pub(super) struct Content<'c> {
     pub(super) items: &'c [Item],
     pub(super) servers: &'c [Found],
-    pub(super) links: &'c [Link],
+    pub(super) links: Links<'c>,
     /// Whether what differs is updated.
     pub(super) update: bool,
 }

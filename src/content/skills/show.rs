@@ -240,11 +240,7 @@ impl Show {
             });
             export::fetch(db, placed.collect::<Result<_>>()?, scratch.path(), context)
         })?;
-        export::write(
-            folder,
-            files.iter().map(|((path, executable), content)| (path.as_str(), content, *executable)),
-            &[],
-        )?;
+        export::write(folder, files.iter().map(|((path, executable), content)| (path.as_str(), content, *executable)))?;
         Ok(files.len())
     }
 }

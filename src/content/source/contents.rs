@@ -1,7 +1,7 @@
 //! What a source holds: its files at a commit, or as they lie in a folder, read by the rules of import.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -16,6 +16,7 @@ use crate::content::import::account::Account;
 use crate::content::import::item::{self, Item};
 use crate::content::import::kept::KeptFiles;
 use crate::content::import::place::Kind as As;
+use crate::content::import::reason::Reason;
 use crate::content::import::{manifest, scan, server_item};
 use crate::disk::fetching::Fetching;
 use crate::error::{Code, Error, Result};
@@ -234,6 +235,10 @@ fn scan(named: &Path, top: &Path, origin: &Origin, committed: bool, context: &Co
     let Choice { only, prefix, .. } = &origin.choice;
     let kind = kind_of(origin)?;
     let found = scan::scan(&[named.to_owned()], &scan::Choice { only, kind, all: committed, resources: 0 }, context)?;
+    // What cannot be read would count as deleted.
+    if let Some(left) = found.left_out.iter().find(|left| left.reason == Reason::Unreadable) {
+        return Err(Error::file("read", &top.join(&left.path), ErrorKind::PermissionDenied.into()));
+    }
     let files: HashMap<&str, &scan::File> =
         found.files.iter().map(|(file, _)| (file.relative.as_str(), file)).collect();
     let mut kept = KeptFiles::default();

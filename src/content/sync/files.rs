@@ -83,6 +83,18 @@ pub(super) fn missing(
     }
 }
 
+/// Has the copies of files that are written, or deleted, become the same: one that stayed behind would be an item of its own.
+pub(super) fn have_copies_follow(writes: &mut Vec<FileWrite>, look: &Look) {
+    let follow = |(path, original): (&String, &String)| {
+        let write = writes.iter().find(|write| write.path == *original && write.listed.is_none())?;
+        let FileWrite { before, bytes, executable, .. } = write;
+        let (before, bytes) = (Some((*before)?), bytes.clone());
+        Some(FileWrite { path: path.clone(), before, bytes, executable: *executable, listed: None })
+    };
+    let copies: Vec<FileWrite> = look.copies.iter().filter_map(follow).collect();
+    writes.extend(copies);
+}
+
 /// Returns the files that the folder is to have and has not; `complete` are all that it is to have.
 fn writes(steps: &[Step], look: &Look, complete: Vec<File>) -> Vec<FileWrite> {
     let mut writes: Vec<FileWrite> = Vec::new();

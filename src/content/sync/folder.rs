@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::links::Texts;
 use crate::clock::Millis;
 use crate::content::export::layout;
 use crate::content::import::conflict;
@@ -25,7 +24,7 @@ use crate::op::Context;
 use crate::process::Limits;
 use crate::store::blobs;
 use crate::store::new_content::NewContent;
-use crate::store::syncs::{Base, Seen};
+use crate::store::syncs::{Base, Seen, Texts};
 
 /// What the names of files begin with that are being written.
 pub(super) const TEMPORARY: &str = ".mcpkg-";
@@ -72,6 +71,8 @@ pub(super) struct Look {
     pub(super) others: BTreeSet<String>,
     /// Those of them that are links which lead to somewhere in the folder, by path, with their texts.
     pub(super) links: Texts,
+    /// Those of them that are copies of an item's file, byte for byte, with that.
+    pub(super) copies: Texts,
     /// Names of files that could be items under another name, as they are shown.
     pub(super) unnamed: Vec<String>,
     /// Paths of files that git has no single version of.
@@ -275,6 +276,14 @@ impl Look {
         let mut found: HashMap<String, (Entry, NewContent)> =
             items.into_iter().map(|item| (item.path, (item.entry, item.content))).collect();
         let same: HashMap<String, String> = same.into_iter().collect();
+        let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
+        let is_copy = |(path, original): &(&String, &String)| {
+            let (copy, file) = (by_path.get(path.as_str()), by_path.get(original.as_str()));
+            copy.zip(file)
+                .is_some_and(|(copy, file)| copy.content == file.content && copy.executable == file.executable)
+                && !bases.contains_key(path.as_str())
+        };
+        self.copies = same.iter().filter(is_copy).map(|(path, original)| (path.clone(), original.clone())).collect();
         let why: HashMap<String, String> = left_out
             .into_iter()
             .map(|left| match left.reason.is_known() {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::folder::Look;
 use super::step::{Act, Step};
+use crate::content::export::layout::Layout;
 use crate::content::export::links::{fitting_links, is_one_thing};
 use crate::content::import::server_item;
 use crate::disk::folders::Folders;
@@ -13,10 +14,7 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::links::{self, Link, Target};
 use crate::store::projects::Project;
-use crate::store::syncs;
-
-/// The texts of links by path.
-pub(super) type Texts = BTreeMap<String, String>;
+use crate::store::syncs::{self, Texts};
 
 /// What a sync does with links.
 #[derive(Debug, Default)]
@@ -40,10 +38,12 @@ impl Links {
             return Ok(Self::default());
         }
         let files: Vec<&str> = files_after(look, steps).into_iter().collect();
-        let others = look.others.iter().filter(|path| !look.links.contains_key(*path)).chain(look.let_be.keys());
-        let taken: Vec<&str> = files.iter().copied().chain(others.map(String::as_str)).collect();
+        let mut layout = Layout::default();
+        for path in files.iter().copied().chain(look.others.iter().chain(look.let_be.keys()).map(String::as_str)) {
+            layout.claim(path.trim_end_matches('/'));
+        }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();
-        let ours: Texts = fitting_links(own, &taken, &files).into_iter().filter_map(text_of).collect();
+        let ours: Texts = fitting_links(own, &mut layout, &files).into_iter().filter_map(text_of).collect();
         let is_one = |path: &str, text: &str| is_one_thing(&link(path, text), &files);
         let theirs: BTreeMap<&String, &String> = look.links.iter().filter(|(path, text)| is_one(path, text)).collect();
         let mut found = Self::default();

@@ -9,7 +9,6 @@ use serde::Deserialize;
 
 use super::apply::{Change, Written};
 use super::folder::{self, Look};
-use super::links::Texts;
 use super::plan::Plan;
 use super::report::Report;
 use super::servers;
@@ -20,7 +19,7 @@ use crate::disk::{self, FolderLock};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects::{self, Project};
-use crate::store::syncs;
+use crate::store::syncs::{self, Texts};
 
 /// Keep the project and a folder the same
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -55,8 +54,8 @@ impl Operation for Sync {
         have until `mcpkg evolve accept` or `reject` decides. While a proposal waits, the exit status is \
         1.\n\nWhat `mcpkg import` leaves out (hidden files, node_modules, what ignore files name), files that git has not \
         merged or that hold conflict markers, and what is no item are let be. The folder is given the \
-        project's links once; then the project follows the folder's. Copies of a file are no items, and \
-        are not written. To share a project, \
+        project's links once; then the project follows the folder's. A copy of an item's file follows \
+        that, and none is made. To share a project, \
         commit the folder, and run `mcpkg sync` after each pull.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg sync team/prompts",

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of, plain};
-use super::links::{Links, Texts};
+use super::links::Links;
 use super::listing::Listing;
 use super::moves;
 use super::names::{self, Names};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::{self, Action, Proposal, State};
-use crate::store::syncs::Base;
+use crate::store::syncs::{Base, Texts};
 use crate::store::{Db, blobs};
 
 /// What a sync would do.
@@ -86,7 +86,8 @@ impl Plan {
         servers::lay(&mut steps, look)?;
         let links = Links::new(db, project, look, links, &steps)?;
         let first_manifest = !look.has_manifest;
-        let Folder { writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
+        let Folder { mut writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
+        files::have_copies_follow(&mut writes, look);
         let switched_off = servers::switched_off(&steps, look)?;
         let moved = if left.is_empty() { Vec::new() } else { bases.clone() };
         let moved = (left, moved);
