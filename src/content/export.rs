@@ -77,10 +77,11 @@ impl Operation for Export {
         if left == 0 {
             return Ok(reply);
         }
-        let told = plural::count(left, "second place");
-        Ok(reply.hint(format!(
-            "not made: {told} at which a file of the imported tree was a link or copy, and would be something else by now"
-        )))
+        let told = match left {
+            1 => "1 link or copy".to_owned(),
+            _ => format!("{left} links or copies"),
+        };
+        Ok(reply.hint(format!("not made: {told} of the imported tree, which would be something else by now")))
     }
 }
 

@@ -171,7 +171,7 @@ fn a_copy_that_is_none_any_more_takes_no_other_one_along() {
         Link { path: ".claude/skills/pdf/run.sh".into(), target: Target::Copy(".agents/skills/pdf/run.sh".into()) };
     scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");
     let told = scratch.run(&["export", "again"]);
-    assert!(told.stderr.contains("hint: not made: 1 second place at which"), "{told}");
+    assert!(told.stderr.contains("hint: not made: 1 link or copy of the imported tree"), "{told}");
     assert!(scratch.path().join("again/plugins/y/commands/go.md").exists());
 }
 

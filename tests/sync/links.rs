@@ -66,6 +66,18 @@ fn the_project_follows_the_folder() {
 }
 
 #[test]
+fn what_goes_from_one_folder_does_not_come_back_by_another() {
+    let scratch = linked();
+    scratch.ok(&["sync", "other"]);
+    fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
+    for folder in ["team", "other", "team", "other"] {
+        scratch.ok(&["sync", folder]);
+    }
+    assert_eq!(leads_to(&scratch, "team/CLAUDE.md"), None);
+    assert_eq!(leads_to(&scratch, "other/CLAUDE.md").as_deref(), Some("AGENTS.md"));
+}
+
+#[test]
 fn a_copy_follows_the_file_that_it_is_one_of() {
     let scratch = Scratch::with_project();
     for plugin in ["x", "y"] {

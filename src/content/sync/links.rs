@@ -51,13 +51,13 @@ impl Links {
         for path in paths {
             let (base, there) = (bases.get(path), theirs.get(path).copied());
             match there {
+                // Where the project has it no longer, as it went from another folder, it stays so.
+                Some(text) if base == Some(text) => {}
                 Some(text) => {
                     if all.get(path) != Some(text) {
                         found.take.insert(path.clone(), Some(text.clone()));
                     }
-                    if base != Some(text) {
-                        found.bases.insert(path.clone(), Some(text.clone()));
-                    }
+                    found.bases.insert(path.clone(), Some(text.clone()));
                 }
                 // What it leads to is no item any more: the two differ in nothing.
                 None if look.links.contains_key(path) => {}
