@@ -201,3 +201,23 @@ fn copies_do_not_clash_with_one_another() {
     let there = ["plugins/Y", "plugins/y"].map(|path| scratch.path().join("out").join(path).join("commands").exists());
     assert!(there.iter().filter(|there| **there).count() <= 1, "{there:?}");
 }
+
+#[test]
+fn a_copy_that_comes_before_the_others_takes_none_of_them_away() {
+    let scratch = copied();
+    scratch.ok(&["import", "tree"]);
+    // One more, at a path before those of the item and its copy.
+    let text = std::fs::read(scratch.path().join("tree/plugins/x/commands/go.md")).expect("the command");
+    scratch.file("tree/plugins/a/commands/go.md", text);
+    scratch.ok(&["import", "tree"]);
+    let told = scratch.run(&["export", "out"]);
+    assert!(told.stderr.contains("hint: not made: 1 link or copy"), "{told}");
+    let there =
+        ["a", "x", "y"].map(|plugin| scratch.path().join(format!("out/plugins/{plugin}/commands/go.md")).exists());
+    assert_eq!(there, [false, true, true]);
+    // A project that is new has all of them.
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["project", "select", "q"]);
+    scratch.ok(&["import", "tree"]);
+    Tree::of(&scratch.path().join("tree")).assert_is(&exported(&scratch, "all"), "exported");
+}

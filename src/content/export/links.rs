@@ -1,7 +1,7 @@
 //! Which links and copies an export makes: those that an import takes for the same thing as what they lead to, or are copies of. None
 //! lies below another.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::back::{Expected, comes_back, understand};
 use super::layout::{Layout, is_safe};
@@ -35,14 +35,16 @@ pub fn fitting_copies(
     files: &[File],
     expected: &[Expected<'_>],
 ) -> Result<Vec<Vec<Link>>> {
+    let copies = of_files(&copies, files);
     let mut groups = grouped(free(copies, layout), files);
     let mut fitting = Vec::new();
     while !groups.is_empty() {
         let understood = understand(files.iter().chain(groups.iter().flatten().map(|(_, file)| file)))?;
-        let same: HashSet<(&str, &str)> =
-            understood.same.iter().map(|(path, original)| (path.as_str(), original.as_str())).collect();
+        let same: HashMap<&str, &str> =
+            understood.same.iter().map(|(path, other)| (path.as_str(), other.as_str())).collect();
+        let taken_for = |path: &str| same.get(path).copied().unwrap_or(path).to_owned();
         let is_same = |(link, _): &(Link, File)| match &link.target {
-            Target::Copy(original) => same.contains(&(link.path.as_str(), original.as_str())),
+            Target::Copy(original) => taken_for(&link.path) == taken_for(original),
             Target::Link(_) => false,
         };
         let before = groups.len();
@@ -53,6 +55,31 @@ pub fn fitting_copies(
         }
     }
     Ok(fitting.into_iter().map(|group| group.into_iter().map(|(link, _)| link).collect()).collect())
+}
+
+/// Returns the copies of these files, each of a file itself: an import finds copies of the first of several, and the item may lie at
+/// another one.
+fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
+    let mut beside: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for link in copies {
+        if let Target::Copy(original) = &link.target {
+            beside.entry(&link.path).or_default().push(original);
+            beside.entry(original).or_default().push(&link.path);
+        }
+    }
+    let mut known: HashSet<&str> = files.iter().map(|file| file.relative.as_str()).collect();
+    let mut found = Vec::new();
+    for file in files {
+        let mut next = vec![file.relative.as_str()];
+        while let Some(path) = next.pop() {
+            for other in beside.get(path).into_iter().flatten().filter(|other| known.insert(other)) {
+                found.push(Link { path: (*other).to_owned(), target: Target::Copy(file.relative.clone()) });
+                next.push(other);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
 }
 
 /// Adds those of the groups beside which all files come back: a copy may also change what another file is taken for. Where not all
