@@ -78,6 +78,23 @@ fn what_goes_from_one_folder_does_not_come_back_by_another() {
 }
 
 #[test]
+fn a_link_in_the_place_of_a_file_is_let_be_and_said() {
+    let scratch = linked();
+    scratch.file("tree/web/AGENTS.md", "Rules of the web\n");
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["sync"]);
+    fs::remove_file(scratch.path().join("team/web/AGENTS.md")).expect("the file");
+    symlink("../AGENTS.md", scratch.path().join("team/web/AGENTS.md")).expect("a link");
+    for _ in 0..2 {
+        let told = scratch.run(&["sync"]);
+        assert!(told.status == 1 && told.stderr.contains("`web/AGENTS.md` is no regular file any more"), "{told}");
+    }
+    let kept = scratch.json(&["resource", "list"]);
+    assert_eq!(kept["resources"].as_array().map(Vec::len), Some(2), "{kept:#}");
+    assert!(!scratch.path().join("team/.claude").exists());
+}
+
+#[test]
 fn a_copy_follows_the_file_that_it_is_one_of() {
     let scratch = Scratch::with_project();
     for plugin in ["x", "y"] {

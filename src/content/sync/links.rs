@@ -1,7 +1,7 @@
 //! Links of a synced folder that are one thing with what they lead to, such as CLAUDE.md -> AGENTS.md. The folder is given those of
 //! the project that it never had; else the project follows the folder. None is ever deleted or replaced there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 
 use super::folder::Look;
@@ -44,7 +44,9 @@ impl Links {
         }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();
         let ours: Texts = fitting_links(own, &mut layout, &files).into_iter().filter_map(text_of).collect();
-        let is_one = |path: &str, text: &str| is_one_thing(&link(path, text), &files);
+        // What came to stand in the place of an item's file is that item's matter.
+        let of_items: HashSet<&str> = steps.iter().map(|step| step.path.as_str()).collect();
+        let is_one = |path: &str, text: &str| !of_items.contains(path) && is_one_thing(&link(path, text), &files);
         let theirs: BTreeMap<&String, &String> = look.links.iter().filter(|(path, text)| is_one(path, text)).collect();
         let mut found = Self::default();
         let paths: BTreeSet<&String> = ours.keys().chain(theirs.keys().copied()).chain(bases.keys()).collect();
