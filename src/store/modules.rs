@@ -47,11 +47,8 @@ pub struct Row {
 }
 
 macro_rules! module {
-    ($rest:literal) => {
-        sql!(
-            "SELECT item, type, tags, targets, enabled, applies, agent, path FROM module WHERE project_id = ?1 ",
-            $rest
-        )
+    () => {
+        "SELECT item, type, tags, targets, enabled, applies, agent, path FROM module WHERE project_id = ?1"
     };
 }
 
@@ -60,7 +57,7 @@ macro_rules! module {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
-    db.all(module!("ORDER BY item"), params![project], from_row)
+    db.all(sql!(module!(), " ORDER BY item"), params![project], from_row)
 }
 
 /// Returns the row of an item.
@@ -68,7 +65,7 @@ pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Row>> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn get(db: &Db<'_>, project: i64, item: &str) -> Result<Option<Row>> {
-    db.one(module!("AND item = ?2"), params![project, item], from_row)
+    db.one(sql!(module!(), " AND item = ?2"), params![project, item], from_row)
 }
 
 fn from_row(row: &engine::Row<'_>) -> Result<Row> {
