@@ -56,6 +56,13 @@ fn the_project_follows_the_folder() {
     is_same(&scratch);
     scratch.ok(&["export", "without"]);
     assert_eq!([leads_to(&scratch, "without/CLAUDE.md"), leads_to(&scratch, "team/CLAUDE.md")], [None, None]);
+    // One that leads to no item any more is none of the project's.
+    fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
+    symlink("/etc/hostname", scratch.path().join("team/GEMINI.md")).expect("a link");
+    scratch.ok(&["sync"]);
+    is_same(&scratch);
+    scratch.ok(&["export", "elsewhere"]);
+    assert!(!scratch.path().join("elsewhere/GEMINI.md").exists());
     // A file in the place of a link is an item.
     fs::remove_file(scratch.path().join("team/GEMINI.md")).expect("the link");
     scratch.file("team/GEMINI.md", "Rules for Gemini\n");

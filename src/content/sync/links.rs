@@ -61,8 +61,8 @@ impl Links {
                     }
                     found.bases.insert(path.clone(), Some(text.clone()));
                 }
-                // What it leads to is no item any more: the two differ in nothing.
-                None if look.links.contains_key(path) => {}
+                // It is as it was, and what it leads to is no item any more.
+                None if base.is_some() && look.links.get(path) == base => {}
                 None if base.is_some() => {
                     if all.contains_key(path) {
                         found.take.insert(path.clone(), None);
@@ -87,7 +87,7 @@ impl Links {
         };
         let take = self.take.iter().map(move |(path, text)| match text {
             Some(text) => row("import", format!("link to {text}"), path, ""),
-            None => row("update", "link".to_owned(), path, "was deleted in the folder"),
+            None => row("update", "link".to_owned(), path, "is gone from the folder"),
         });
         take.chain(self.make.iter().map(move |(path, text)| row("write", format!("link to {text}"), path, "")))
     }
