@@ -102,7 +102,8 @@ pub(super) struct Look {
 /// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced, and `stored` the
 /// project's items.
 ///
-/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are let be. What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
+/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are let be.
+/// What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
 ///
 /// # Errors
 /// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
