@@ -5,12 +5,16 @@ pub(in crate::content) mod layout;
 pub(in crate::content) mod links;
 pub(in crate::content) mod servers;
 
-use std::collections::HashSet;
+mod second_places;
+
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use links::Own;
 use schemars::JsonSchema;
+use second_places::{Group, Second};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -23,7 +27,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
 use crate::store::blobs::{self, Verify};
-use crate::store::links::{self as stored_links, Link, Target};
+use crate::store::links::{self as stored_links, Form, Link, Target};
 use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::{self, Db};
@@ -41,9 +45,10 @@ impl Operation for Export {
     const CLI: &'static [&'static str] = &["export"];
     const TITLE: &'static str = "Export the project";
     const ABOUT: &'static str = "Write the selected project as plain files that import back to the same content";
-    const HELP: &'static str = "What was imported goes back to the place that it had, with its links and copies. Other prompts become \
-        .claude/commands/NAME.md, skills .claude/skills/NAME/PATH, resources files by their URI. What paths and \
-        front matter cannot say stands in mcpkg.export.json, which `mcpkg import DIR` reads.";
+    const HELP: &'static str = "What was imported goes back to the place that it had, byte for byte, with its links and \
+        copies, and the files that say the same to other agents. Other prompts become .claude/commands/NAME.md, skills \
+        .claude/skills/NAME/PATH, resources files by their URI. What paths and front matter cannot say stands in \
+        mcpkg.export.json, which `mcpkg import DIR` reads.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg export ./out", "mcpkg import ./out --project other"];
     const EFFECT: Effect = Effect::Read;
     const LONG: bool = true;
@@ -78,8 +83,8 @@ impl Operation for Export {
             return Ok(reply);
         }
         let told = match left {
-            1 => "1 link or copy".to_owned(),
-            _ => format!("{left} links or copies"),
+            1 => "1 link, copy or form".to_owned(),
+            _ => format!("{left} links, copies or forms"),
         };
         Ok(reply.hint(format!("not made: {told} of the imported tree, which would be something else by now")))
     }
@@ -91,18 +96,19 @@ struct Counts {
     resources: usize,
     servers: usize,
     kept: usize,
-    /// Links and copies that are not made.
+    /// Links, copies and forms that are not made.
     left: usize,
 }
 
 /// Writes the project into the folder; returns how many items it has, and its name.
 fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let scratch = scratch(folder)?;
-    let (items, all, links, project) = context.read(|db, project| {
+    let (items, all, links, forms, project) = context.read(|db, project| {
         let items = stored(db, project, scratch.path(), context)?;
         let links = stored_links::all(db, project.id)?;
+        let forms = forms(db, &links)?;
         let all = store::servers::all(db, project.id)?.into_iter().map(manifest::Server::from);
-        Ok((items, all.collect::<Vec<_>>(), links, project.name.clone()))
+        Ok((items, all.collect::<Vec<_>>(), links, forms, project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, NewContent)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
     let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
@@ -117,24 +123,65 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let mut layout = layout::Layout::default();
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
-    let (mut files, read) = back::importable(files, &expected)?;
     let wanted = links.len();
     let (links, copies): (Vec<Link>, Vec<Link>) =
         links.into_iter().partition(|link| matches!(link.target, Target::Link(_)));
-    let copies = links::fitting_copies(copies, &mut layout, &files, &expected)?;
+    let mut seconds = links::seconds(&copies, forms, &mut layout, &files);
+    let (files, read) = loop {
+        let (complete, read) = back::importable(files.clone(), &seconds, &expected)?;
+        let before = seconds.len();
+        seconds = links::fitting(seconds, Own { files: &complete, expected: &expected })?;
+        // What is not made may have said what the manifest has to say then.
+        if seconds.len() == before {
+            break (complete, read);
+        }
+    };
+    let said = links::said_elsewhere(&seconds, Own { files: &files, expected: &expected })?;
+    let (said, files): (Vec<_>, Vec<_>) =
+        files.into_iter().zip(&items).partition(|(file, _)| said.contains(&file.relative));
+    let (mut files, mut items): (Vec<File>, Vec<&(Entry, NewContent)>) = files.into_iter().unzip();
+    let is_form = |(link, _): &&Second| matches!(link.target, Target::Form(_));
+    let forms: Vec<String> = seconds.iter().flatten().filter(is_form).map(|(link, _)| link.path.clone()).collect();
+    let (in_place, seconds) = put_in_place(&mut files, seconds);
     write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
     list_ignored(folder, &mut files, &items)?;
-    let made = write_again(folder, copies, links, &mut layout, &files)?;
+    let made = in_place + write_again(folder, seconds, links, &mut layout, &files)?;
+    if !said.is_empty() && !found(folder)?.is_superset(&forms.iter().map(|path| folder.join(path)).collect()) {
+        // What is ignored where the export lies says nothing to an import.
+        for (file, item) in said {
+            write_file(&folder.join(&file.relative), &file.content, file.executable)?;
+            files.push(file);
+            items.push(item);
+        }
+        list_ignored(folder, &mut files, &items)?;
+    }
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let listing = Manifest::new(listed, servers::not_said(&all, &read));
     write(folder, [(manifest::FILE, &NewContent::from(listing.bytes()?), false)])?;
     Ok((Counts { left: wanted - made, ..counts }, project))
 }
 
-/// Makes copies and links beside the files that are there, and returns how many.
+/// Puts the forms that stand in the place of a file there. Returns how many these are, and all else.
+fn put_in_place(files: &mut [File], seconds: Vec<Group>) -> (usize, Vec<Group>) {
+    let mut by_path: HashMap<String, &mut File> = files.iter_mut().map(|file| (file.relative.clone(), file)).collect();
+    let mut count = 0;
+    let mut put = |(_, second): &mut Second| match by_path.get_mut(&second.relative) {
+        Some(file) => {
+            (file.content, file.executable) = (second.content.clone(), second.executable);
+            count += 1;
+            false
+        }
+        None => true,
+    };
+    let mut seconds = seconds;
+    seconds.iter_mut().for_each(|group| group.retain_mut(&mut put));
+    (count, seconds)
+}
+
+/// Makes copies, forms and links beside the files that are there, and returns how many.
 fn write_again(
     folder: &Path,
-    mut copies: Vec<Vec<Link>>,
+    mut seconds: Vec<Group>,
     links: Vec<Link>,
     layout: &mut layout::Layout,
     files: &[File],
@@ -142,24 +189,32 @@ fn write_again(
     // An import takes what the manifest lists for that alone, and knows no copies of it.
     let listed: HashSet<&str> =
         files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
-    let is_listed = |copy: &Link| matches!(&copy.target, Target::Copy(original) if listed.contains(original.as_str()));
-    copies.retain(|group| !group.iter().any(is_listed));
-    let copies: Vec<Link> = copies.into_iter().flatten().collect();
-    let paths = files.iter().map(|file| file.relative.as_str()).chain(copies.iter().map(|copy| copy.path.as_str()));
+    let is_listed = |(link, _): &Second| match &link.target {
+        Target::Copy(of) | Target::Form(Form { of, .. }) => listed.contains(of.as_str()),
+        Target::Link(_) => false,
+    };
+    seconds.retain(|group| !group.iter().any(is_listed));
+    let seconds: Vec<Second> = seconds.into_iter().flatten().collect();
+    let paths = files.iter().chain(seconds.iter().map(|(_, file)| file)).map(|file| file.relative.as_str());
     let links = links::fitting_links(links, layout, &paths.collect::<Vec<_>>());
-    for link in copies.iter().chain(&links) {
+    for (link, file) in &seconds {
         let path = folder.join(&link.path);
         match &link.target {
-            Target::Link(text) => write_link(&path, text)?,
             Target::Copy(original) => write_copy(&path, &folder.join(original))?,
+            _ => write_file(&path, &file.content, file.executable)?,
         }
     }
-    Ok(copies.len() + links.len())
+    for link in &links {
+        if let Target::Link(text) = &link.target {
+            write_link(&folder.join(&link.path), text)?;
+        }
+    }
+    Ok(seconds.len() + links.len())
 }
 
 /// Has the manifest list what an ignore file names, of the project's own or of a folder above: an import takes that for this alone.
-fn list_ignored(folder: &Path, files: &mut [File], items: &[(Entry, NewContent)]) -> Result<()> {
-    let found: HashSet<PathBuf> = walk::walk(folder, Take::Project)?.files.into_iter().collect();
+fn list_ignored(folder: &Path, files: &mut [File], items: &[&(Entry, NewContent)]) -> Result<()> {
+    let found = found(folder)?;
     for (file, (entry, content)) in files.iter_mut().zip(items) {
         let path = folder.join(&file.relative);
         if file.listed.is_some() || found.contains(&path) {
@@ -183,6 +238,11 @@ fn list_ignored(folder: &Path, files: &mut [File], items: &[(Entry, NewContent)]
 pub(super) fn scratch(folder: &Path) -> Result<tempfile::TempDir> {
     let made = tempfile::Builder::new().prefix(".mcpkg-").tempdir_in(folder);
     made.map_err(|error| Error::file("write", folder, error))
+}
+
+/// Returns the files of the folder that an import looks at whatever the manifest lists.
+fn found(folder: &Path) -> Result<HashSet<PathBuf>> {
+    Ok(walk::walk(folder, Take::Project)?.files.into_iter().collect())
 }
 
 /// Makes the folder, or takes an empty one; returns whether it is new.
@@ -209,6 +269,20 @@ fn stored(db: &Db<'_>, project: &Project, scratch: &Path, context: &Context) -> 
         Some((stored.entry, blob))
     });
     fetch(db, all.collect(), scratch, context)
+}
+
+/// Returns the forms among the links with their files.
+fn forms(db: &Db<'_>, links: &[Link]) -> Result<Vec<Second>> {
+    let mut forms = Vec::new();
+    for link in links {
+        if let Target::Form(form) = &link.target
+            && let Some(blob) = blobs::by_hash(db, &form.sha256)?
+        {
+            let (relative, content) = (link.path.clone(), blobs::content(db, blob)?);
+            forms.push((link.clone(), File { relative, content, executable: form.executable, listed: None }));
+        }
+    }
+    Ok(forms)
 }
 
 /// Writes each content to a file in `scratch`, from where it moves to its place.

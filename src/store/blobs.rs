@@ -373,6 +373,7 @@ macro_rules! unreferenced {
                             AND NOT EXISTS (SELECT 1 FROM resource WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM revision WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM agent_file WHERE blob_id = blob.id)
+                            AND NOT EXISTS (SELECT 1 FROM link WHERE blob_id = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE before_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM snapshot_file WHERE after_blob = blob.id)
                             AND NOT EXISTS (SELECT 1 FROM deployed WHERE applied_blob = blob.id)

@@ -1,8 +1,8 @@
-//! Second places of files of an imported tree, links and copies, which an export makes again.
+//! Second places of an imported tree, which an export makes again: links, copies, and files that say the same in other bytes.
 
-use super::Db;
 use super::engine::{params, sql};
-use crate::error::Result;
+use super::{Db, blobs};
+use crate::error::{Error, Result};
 
 /// A place at which a file, or a folder of files, stood once more.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,43 +21,66 @@ pub enum Target {
     Link(String),
     /// A file with the bytes and the mode of the one at this path below what was imported.
     Copy(String),
+    /// A file that says what the one at another path says, in other bytes or with another mode.
+    Form(Form),
 }
 
-/// What the column `target` of a copy begins with; the text of no link does.
-const COPY: char = '/';
+/// A file that says what another one says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The path of that one below what was imported. It is the file's own where an item has its path and not all of its bytes and mode.
+    pub of: String,
+    /// The SHA-256 of what stood there, which is stored.
+    pub sha256: [u8; 32],
+    /// Whether it could be executed.
+    pub executable: bool,
+}
 
-/// Returns a project's links and copies by path.
+/// What the column `target` of a copy or form begins with; the text of no link does.
+const ABOVE: char = '/';
+
+/// Returns a project's second places by path.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn all(db: &Db<'_>, project: i64) -> Result<Vec<Link>> {
-    db.all(sql!("SELECT path, target FROM link WHERE project_id = ?1 ORDER BY path"), params![project], |row| {
+    let sql = sql!(
+        "SELECT link.path, link.target, blob.sha256, link.executable FROM link LEFT JOIN blob ON blob.id = link.blob_id
+          WHERE link.project_id = ?1 ORDER BY link.path"
+    );
+    db.all(sql, params![project], |row| {
         let text: String = row.get(1)?;
-        let target = match text.strip_prefix(COPY) {
-            Some(original) => Target::Copy(original.to_owned()),
-            None => Target::Link(text),
+        let target = match (text.strip_prefix(ABOVE), row.get(2)?) {
+            (Some(of), Some(sha256)) => Target::Form(Form { of: of.to_owned(), sha256, executable: row.get(3)? }),
+            (Some(original), None) => Target::Copy(original.to_owned()),
+            (None, _) => Target::Link(text),
         };
         Ok(Link { path: row.get(0)?, target })
     })
 }
 
-/// Keeps a link or copy, in place of the one that stood there.
+/// Keeps a second place, instead of the one that stood there. What a form says is stored before.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn put(db: &Db<'_>, project: i64, link: &Link) -> Result<()> {
-    let target = match &link.target {
-        Target::Link(text) => text.clone(),
-        Target::Copy(original) => format!("{COPY}{original}"),
+    let (target, blob, executable) = match &link.target {
+        Target::Link(text) => (text.clone(), None, false),
+        Target::Copy(original) => (format!("{ABOVE}{original}"), None, false),
+        Target::Form(form) => {
+            let blob = blobs::by_hash(db, &form.sha256)?.ok_or_else(|| Error::internal("a form is not stored"))?;
+            (format!("{ABOVE}{}", form.of), Some(blob), form.executable)
+        }
     };
     let sql = sql!(
-        "INSERT INTO link (project_id, path, target) VALUES (?1, ?2, ?3)
-         ON CONFLICT (project_id, path) DO UPDATE SET target = excluded.target"
+        "INSERT INTO link (project_id, path, target, blob_id, executable) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT (project_id, path) DO UPDATE
+         SET target = excluded.target, blob_id = excluded.blob_id, executable = excluded.executable"
     );
-    db.run(sql, params![project, link.path, target]).map(drop)
+    db.run(sql, params![project, link.path, target, blob, executable]).map(drop)
 }
 
-/// Forgets the link or copy at a path.
+/// Forgets the second place at a path.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

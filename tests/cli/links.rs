@@ -3,9 +3,10 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use mcpkg::store::links::{Link, Target, put};
+use mcpkg::store::links::{Form, Link, Target, put};
 
 use crate::support::{Scratch, Tree, set_mode};
+use sha2::Digest;
 
 /// A tree whose links lead to a file, to a folder, and from below a folder.
 fn linked() -> Scratch {
@@ -81,7 +82,15 @@ fn a_link_of_a_strangers_database_leads_nowhere_else() {
     scratch.ok(&["import", "tree"]);
     let link = |text: &str| Target::Link(text.to_owned());
     let copy = |path: &str| Target::Copy(path.to_owned());
+    // Forms hold what the database has stored, here of the rules.
+    let sha256 = sha2::Sha256::digest(b"Rules\n").into();
+    let form = |of: &str| Target::Form(Form { of: of.to_owned(), sha256, executable: true });
     for (path, target) in [
+        ("evil12", form("AGENTS.md")),
+        ("../evil13", form("AGENTS.md")),
+        (".git/hooks/evil14", form("AGENTS.md")),
+        ("web/AGENTS.md", form("web/AGENTS.md")),
+        ("AGENTS.md/evil15", form("AGENTS.md")),
         ("evil6", copy("etc/passwd")),
         ("evil7", copy("../outside")),
         ("evil8", copy("AGENTS.md")),
@@ -171,7 +180,7 @@ fn a_copy_that_is_none_any_more_takes_no_other_one_along() {
         Link { path: ".claude/skills/pdf/run.sh".into(), target: Target::Copy(".agents/skills/pdf/run.sh".into()) };
     scratch.context().write("import", "x", |db, project, _| put(db, project.id, &link)).expect("a row");
     let told = scratch.run(&["export", "again"]);
-    assert!(told.stderr.contains("hint: not made: 1 link or copy of the imported tree"), "{told}");
+    assert!(told.stderr.contains("hint: not made: 1 link, copy or form of the imported tree"), "{told}");
     assert!(scratch.path().join("again/plugins/y/commands/go.md").exists());
 }
 
@@ -203,21 +212,105 @@ fn copies_do_not_clash_with_one_another() {
 }
 
 #[test]
-fn a_copy_that_comes_before_the_others_takes_none_of_them_away() {
+fn a_copy_that_comes_before_the_others_is_the_item_from_then_on() {
     let scratch = copied();
+    let at = |path: &str| scratch.path().join("tree").join(path);
+    std::fs::rename(at(".agents"), at("../agents")).expect("a folder");
     scratch.ok(&["import", "tree"]);
-    // One more, at a path before those of the item and its copy.
-    let text = std::fs::read(scratch.path().join("tree/plugins/x/commands/go.md")).expect("the command");
-    scratch.file("tree/plugins/a/commands/go.md", text);
+    // One more command, at a path before those of the item and its copy, and the skill in the folder of another agent.
+    scratch.file("tree/plugins/a/commands/go.md", std::fs::read(at("plugins/x/commands/go.md")).expect("a command"));
+    std::fs::rename(at("../agents"), at(".agents")).expect("a folder");
+    let told = scratch.json(&["import", "tree"]);
+    assert_eq!(told["unchanged"].as_array().map(Vec::len), Some(4), "{told:#}");
+    let out = exported(&scratch, "out");
+    Tree::of(&at("")).assert_is(&out, "exported");
+    // What is so by then did not happen again.
+    let events = |scratch: &Scratch| scratch.json(&["events"])["events"].as_array().map_or(0, Vec::len);
+    let before = events(&scratch);
     scratch.ok(&["import", "tree"]);
-    let told = scratch.run(&["export", "out"]);
-    assert!(told.stderr.contains("hint: not made: 1 link or copy"), "{told}");
-    let there =
-        ["a", "x", "y"].map(|plugin| scratch.path().join(format!("out/plugins/{plugin}/commands/go.md")).exists());
-    assert_eq!(there, [false, true, true]);
-    // A project that is new has all of them.
+    assert_eq!(events(&scratch), before);
+}
+
+/// A tree that was deployed to: a command in the forms of several agents, and a block in a file with a text of its own.
+fn deployed() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.file("own/.claude/commands/go.md", "---\ndescription: Go\n---\nGo to $ARGUMENTS\n");
+    scratch.file("own/.claude/commands/stay.md", "Stay here\n");
+    scratch.ok(&["import", "own"]);
+    scratch.ok(&["resource", "create", "style", "instructions://style", "Be brief.\n"]);
+    scratch.file("tree/AGENTS.md", "My own rules.\n");
+    scratch.ok(&["target", "enable", "gemini"]);
+    scratch.ok(&["deploy", "--root", "tree", "--apply", "--adopt", "--yes"]);
+    set_mode(&scratch.path().join("tree/.claude/commands/stay.md"), 0o755);
     scratch.ok(&["project", "create", "q"]);
     scratch.ok(&["project", "select", "q"]);
+    scratch
+}
+
+#[test]
+fn forms_of_other_agents_come_back() {
+    let scratch = deployed();
+    let told = scratch.json(&["import", "tree"]);
+    let tree = Tree::of(&scratch.path().join("tree"));
+    for path in [".cursor/commands/go.md", ".gemini/commands/go.toml", "AGENTS.md"] {
+        assert!(scratch.path().join("tree").join(path).exists(), "{path}");
+    }
+    assert_eq!(told["files"]["left_out"], 0, "{told:#}");
+    let out = exported(&scratch, "out");
+    tree.assert_is(&out, "exported");
+    scratch.ok(&["project", "create", "r"]);
+    scratch.ok(&["project", "select", "r"]);
+    scratch.ok(&["import", "out"]);
+    tree.assert_is(&exported(&scratch, "again"), "exported again");
+}
+
+#[test]
+fn a_form_of_what_was_edited_is_left_out_and_what_is_gone_is_forgotten() {
+    let scratch = deployed();
     scratch.ok(&["import", "tree"]);
-    Tree::of(&scratch.path().join("tree")).assert_is(&exported(&scratch, "all"), "exported");
+    scratch.ok(&["prompt", "update", "go", "--content", "Go home by $ARGUMENTS\n"]);
+    let told = scratch.run(&["export", "edited"]);
+    assert!(told.stderr.contains("links, copies or forms of the imported tree"), "{told}");
+    let there = |path: &str| scratch.path().join(path).exists();
+    assert!(there("edited/.claude/commands/go.md") && there("edited/.cursor/commands/stay.md"));
+    assert!(!there("edited/.cursor/commands/go.md") && !there("edited/.gemini/commands/go.toml"));
+    // The project is the same where that is imported, with nothing that was not there.
+    scratch.ok(&["project", "create", "r"]);
+    scratch.ok(&["-p", "r", "import", "edited"]);
+    let names = |project: &str| scratch.json(&["-p", project, "prompt", "list"])["prompts"].clone();
+    assert_eq!(names("r").as_array().map(Vec::len), names("q").as_array().map(Vec::len));
+    // The user took the forms of one agent away, and the mode of a command.
+    scratch.ok(&["prompt", "restore", "go", "1"]);
+    std::fs::remove_dir_all(scratch.path().join("tree/.gemini")).expect("the folder");
+    set_mode(&scratch.path().join("tree/.claude/commands/stay.md"), 0o644);
+    scratch.ok(&["import", "tree"]);
+    Tree::of(&scratch.path().join("tree")).assert_is(&exported(&scratch, "out"), "exported");
+}
+
+#[test]
+fn what_only_an_ignored_block_says_is_exported_by_itself() {
+    let scratch = deployed();
+    scratch.ok(&["import", "tree"]);
+    scratch.file("git/.gitignore", "AGENTS.md\n");
+    std::fs::create_dir(scratch.path().join("git/.git")).expect("a folder");
+    scratch.ok(&["export", "git/out"]);
+    scratch.ok(&["project", "create", "r"]);
+    scratch.ok(&["-p", "r", "import", "git/out"]);
+    let uris = |project: &str| {
+        let listed = scratch.json(&["-p", project, "resource", "list"]);
+        let uris = listed["resources"].as_array().expect("resources").iter();
+        uris.filter_map(|it| it["uri"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    assert_eq!(uris("r"), uris("q"));
+    assert!(uris("q").contains(&"instructions://style".to_owned()));
+}
+
+#[test]
+fn what_a_form_holds_stays_while_it_is_known() {
+    let (made, scratch) = (deployed(), Scratch::with_project());
+    let tree = made.path().join("tree");
+    scratch.ok(&["import", &tree.to_string_lossy()]);
+    scratch.ok(&["compact"]);
+    scratch.ok(&["check", "--deep"]);
+    Tree::of(&tree).assert_is(&exported(&scratch, "out"), "exported");
 }

@@ -1,7 +1,6 @@
 //! What was deployed is imported as what it was made of: into the project itself nothing new comes, and a fresh project
 //! has each thing once.
 
-use crate::support::cases;
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcpkg::deploy::targets::Target;
@@ -11,6 +10,7 @@ use serde_json::Value;
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
+use crate::support::{Tree, cases};
 
 /// How instructions are said to apply.
 const SAYS: &[&[&str]] = &[
@@ -176,6 +176,14 @@ fn comes_back(wanted: &Wanted) -> Result<(), TestCaseError> {
     expected.sort();
     found.sort();
     prop_assert_eq!(found, expected, "{:?}: {:?}", wanted, planned);
+
+    // Its export is the tree that was imported, each agent's form of it too.
+    let out = place.scratch.path().join("out");
+    import(&["-p", "q", "export", &out.to_string_lossy()]);
+    std::fs::remove_file(out.join("mcpkg.export.json")).expect("the manifest");
+    let mut root = Tree::of(&place.root());
+    root.0.retain(|path, _| !path.starts_with(".git"));
+    prop_assert_eq!(root.differences(&Tree::of(&out)), [""; 0], "{:?}", wanted);
 
     // And deploys as the first one did.
     let first = place.tree();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use super::layout;
+use super::second_places::{Group, beside, files_of};
 use crate::content::import::item::{self, Understood};
 use crate::content::import::kept::{Found, KeptFiles};
 use crate::content::import::manifest::Entry;
@@ -15,15 +16,16 @@ use crate::store::new_content::NewContent;
 /// What an import is to bring back of a file; of one without an expectation only its names count.
 pub(in crate::content) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
-/// Returns the files so that an import brings back what is expected of each, and the MCP servers that are read from them. What the
-/// rules of import would not bring back as it is gets a line in the manifest; since that can free a name another file was given a
+/// Returns the files so that an import brings back what is expected of each, with `others` beside them or in their places, and the
+/// MCP servers that are read from them. What the rules of import would not bring back as it is gets a line in the manifest; since that can free a name another file was given a
 /// substitute for, it is asked again.
 pub(in crate::content) fn importable(
     mut files: Vec<File>,
+    others: &[Group],
     expected: &[Expected<'_>],
 ) -> Result<(Vec<File>, Vec<Found>)> {
     loop {
-        let understood = understand(files.iter())?;
+        let understood = understand(beside(&files, files_of(others)))?;
         let back: Vec<bool> = comes_back(&understood, &files, expected).collect();
         if !back.contains(&false) {
             return Ok((files, understood.kept.servers));
@@ -66,6 +68,12 @@ pub(super) fn comes_back<'a>(
             item.is_some_and(|item| is_as_exported(&item.entry, entry) && item.content == *content)
         })
     })
+}
+
+/// Whether an item of what was made is what is expected, wherever it was found.
+pub(super) fn is_said(understood: &Understood, expected: &Expected<'_>) -> bool {
+    let Some((entry, content)) = expected else { return true };
+    understood.items.iter().any(|item| is_as_exported(&item.entry, entry) && item.content == *content)
 }
 
 /// Whether what an import would read is what was exported. Where an item has no file that it came from, that of the export

@@ -1,60 +1,98 @@
-//! Which links and copies an export makes: those that an import takes for the same thing as what they lead to, or are copies of. None
-//! lies below another.
+//! Which links, copies and forms an export makes: those that an import takes for the same thing as what they lead to or are copies or
+//! forms of. None lies below another.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::back::{Expected, comes_back, understand};
+use super::back::{Expected, comes_back, is_said, understand};
 use super::layout::{Layout, is_safe};
+use super::second_places::{Group, Second, beside, files_of};
+use crate::content::import::item::Understood;
 use crate::content::import::links::end;
 use crate::content::import::place::Places;
-use crate::content::import::scan::File;
+use crate::content::import::scan::{File, lies_in_agents_folder};
 use crate::error::Result;
 use crate::store::links::{Link, Target};
 
 /// Returns those of the links that lead to one of these files, or to a folder of some, and whose paths are free.
 pub(in crate::content) fn fitting_links(links: Vec<Link>, layout: &mut Layout, files: &[&str]) -> Vec<Link> {
-    free(links.into_iter().filter(|link| is_one_thing(link, files)).collect(), layout)
+    links.into_iter().filter(|link| is_one_thing(link, files) && claim(layout, &link.path)).collect()
 }
 
-/// Returns those whose path no other one has or lies below or above, and has it taken by them.
-fn free(links: Vec<Link>, layout: &mut Layout) -> Vec<Link> {
-    links.into_iter().filter(|link| is_safe(&link.path) && layout.claim(&link.path)).collect()
+/// Takes a path that no other one has or lies below or above.
+fn claim(layout: &mut Layout, path: &str) -> bool {
+    is_safe(path) && layout.claim(path)
 }
 
-/// Copies that an import takes for the same as their files together or not at all: those of one skill, or a single one.
-type Group = Vec<(Link, File)>;
+/// The files of an export: those of its items, with what each is to bring back.
+#[derive(Clone, Copy)]
+pub struct Own<'o> {
+    /// The files.
+    pub files: &'o [File],
+    /// What each is to bring back.
+    pub expected: &'o [Expected<'o>],
+}
 
-/// Returns those of the copies that an import takes for the same as their files, and beside which it brings back all else. Those
-/// that belong together stand together. `layout` has the paths of the files.
+impl<'o> Own<'o> {
+    /// Returns what an import makes of the files with others beside them, or in the place of those that have their paths.
+    fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Understood>
+    where
+        'o: 'a,
+    {
+        understand(beside(self.files, others))
+    }
+
+    /// Says of each file whether what was made of it is what is expected; `None` where something was made that is not.
+    fn come_back(self, understood: &Understood) -> Option<Vec<bool>> {
+        let has_no_more = understood.items.len() <= self.files.len();
+        has_no_more.then(|| comes_back(understood, self.files, self.expected).collect())
+    }
+}
+
+/// Returns the copies and forms that could be made beside the files, or in their places. `layout` has the paths of the files.
+pub fn seconds(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
+    let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
+    let copy = |link: Link| {
+        let Target::Copy(original) = &link.target else { return None };
+        let file = File { relative: link.path.clone(), listed: None, ..(*by_path.get(original.as_str())?).clone() };
+        Some((link, file))
+    };
+    let mut all: Vec<Second> = of_files(copies, files).into_iter().filter_map(copy).chain(forms).collect();
+    all.retain(|(link, _)| by_path.contains_key(link.path.as_str()) || claim(layout, &link.path));
+    grouped(all, &by_path)
+}
+
+/// Returns those of the groups that an import takes for the same as their files, and beside which it brings back all that it does
+/// without them, and no more.
 ///
 /// # Errors
 /// As [`understand`].
-pub fn fitting_copies(
-    copies: Vec<Link>,
-    layout: &mut Layout,
-    files: &[File],
-    expected: &[Expected<'_>],
-) -> Result<Vec<Vec<Link>>> {
-    let copies = of_files(&copies, files);
-    let mut groups = grouped(free(copies, layout), files);
+pub fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
+    let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();
     while !groups.is_empty() {
-        let understood = understand(files.iter().chain(groups.iter().flatten().map(|(_, file)| file)))?;
+        let understood = own.with(files_of(&groups))?;
         let same: HashMap<&str, &str> =
             understood.same.iter().map(|(path, other)| (path.as_str(), other.as_str())).collect();
+        let partial: HashSet<&str> = understood.partial.iter().map(String::as_str).collect();
         let taken_for = |path: &str| same.get(path).copied().unwrap_or(path).to_owned();
-        let is_same = |(link, _): &(Link, File)| match &link.target {
-            Target::Copy(original) => taken_for(&link.path) == taken_for(original),
-            Target::Link(_) => false,
+        let is_same = |(link, form): &Second| {
+            let path = link.path.as_str();
+            match (&link.target, by_path.get(path)) {
+                (Target::Copy(original), _) => taken_for(path) == taken_for(original),
+                (Target::Form(_), Some(file)) => file.listed.is_none() || file.content == form.content,
+                (Target::Form(_), None) => same.contains_key(path) || partial.contains(path),
+                (Target::Link(_), _) => false,
+            }
         };
         let before = groups.len();
         groups.retain(|group| group.iter().all(is_same));
         if groups.len() == before {
-            add_fitting(groups, &mut fitting, files, expected)?;
+            let mut back = own.come_back(&understand(own.files.iter())?).unwrap_or_default();
+            add_fitting(groups, &mut fitting, &mut back, own)?;
             break;
         }
     }
-    Ok(fitting.into_iter().map(|group| group.into_iter().map(|(link, _)| link).collect()).collect())
+    Ok(fitting)
 }
 
 /// Returns the copies of these files, each of a file itself: an import finds copies of the first of several, and the item may lie at
@@ -82,49 +120,73 @@ fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     found
 }
 
-/// Adds those of the groups beside which all files come back: a copy may also change what another file is taken for. Where not all
-/// do, each half is tried by itself.
-fn add_fitting(
-    mut groups: Vec<Group>,
-    fitting: &mut Vec<Group>,
-    files: &[File],
-    expected: &[Expected<'_>],
-) -> Result<()> {
+/// Adds those of the groups beside which every file comes back that is `back` without them: a copy may also change what another file is
+/// taken for. Where not all fit, each half is tried by itself.
+fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<bool>, own: Own<'_>) -> Result<()> {
     if groups.is_empty() {
         return Ok(());
     }
-    let copies = fitting.iter().chain(&groups).flatten().map(|(_, file)| file);
-    let understood = understand(files.iter().chain(copies))?;
-    if comes_back(&understood, files, expected).all(|back| back) {
-        fitting.append(&mut groups);
-    } else if groups.len() > 1 {
-        let others = groups.split_off(groups.len() / 2);
-        add_fitting(groups, fitting, files, expected)?;
-        add_fitting(others, fitting, files, expected)?;
+    let understood = own.with(files_of(fitting).chain(files_of(&groups)))?;
+    match own.come_back(&understood) {
+        Some(now) if now.iter().zip(&*back).all(|(now, before)| now >= before) => {
+            *back = now;
+            fitting.append(&mut groups);
+        }
+        _ if groups.len() > 1 => {
+            let others = groups.split_off(groups.len() / 2);
+            add_fitting(groups, fitting, back, own)?;
+            add_fitting(others, fitting, back, own)?;
+        }
+        _ => {}
     }
     Ok(())
 }
 
-/// Returns the copies of these files, by the skill that they are of.
-fn grouped(copies: Vec<Link>, files: &[File]) -> Vec<Group> {
-    let originals: BTreeMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
-    let copy = |link: Link| {
-        let Target::Copy(original) = &link.target else { return None };
-        let file = File { relative: link.path.clone(), listed: None, ..(*originals.get(original.as_str())?).clone() };
-        Some((link, file))
-    };
-    let copies: Vec<(Link, File)> = copies.into_iter().filter_map(copy).collect();
-    let mut paths: Vec<&str> =
-        originals.keys().copied().chain(copies.iter().map(|(link, _)| link.path.as_str())).collect();
+/// Puts those together that are of one skill.
+fn grouped(all: Vec<Second>, by_path: &HashMap<&str, &File>) -> Vec<Group> {
+    let mut paths: Vec<&str> = by_path.keys().copied().chain(all.iter().map(|(link, _)| link.path.as_str())).collect();
     paths.sort_unstable();
+    paths.dedup();
     let places = Places::of_export(paths.into_iter());
+    let skill_of = |path: &str| places.of(path).ok().and_then(|place| place.skill);
+    let keys: Vec<String> = all
+        .iter()
+        .map(|(link, _)| skill_of(&link.path).map_or_else(|| link.path.clone(), |skill| skill.folder))
+        .collect();
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-    for (link, file) in copies {
-        let skill = places.of(&link.path).ok().and_then(|place| place.skill);
-        let key = skill.map_or_else(|| link.path.clone(), |skill| skill.folder);
-        groups.entry(key).or_default().push((link, file));
+    for (key, second) in keys.into_iter().zip(all) {
+        groups.entry(key).or_default().push(second);
     }
     groups.into_values().collect()
+}
+
+/// Returns the paths of those of the files that need not be written, since `groups` say what they do: instructions that came out of a
+/// file that gathers several. It is all of them or none.
+///
+/// # Errors
+/// As [`understand`].
+pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>> {
+    let is_gathered = |expected: &Expected<'_>| {
+        expected.is_some_and(|(entry, _)| {
+            let is_loaded = entry.what.uri().is_some_and(|uri| uri.starts_with("instructions://"));
+            is_loaded && entry.origin.path.is_none()
+        })
+    };
+    let (said, written): (Vec<_>, Vec<_>) =
+        own.files.iter().zip(own.expected).partition(|(_, expected)| is_gathered(expected));
+    let has_forms = groups.iter().flatten().any(|(link, _)| matches!(link.target, Target::Form(_)));
+    if said.is_empty() || !has_forms {
+        return Ok(HashSet::new());
+    }
+    let (files, expected): (Vec<File>, Vec<Expected<'_>>) =
+        written.into_iter().map(|(file, expected)| (file.clone(), *expected)).unzip();
+    let rest = Own { files: &files, expected: &expected };
+    let understood = rest.with(files_of(groups))?;
+    let all_back = understood.items.len() == own.files.len()
+        && comes_back(&understood, &files, &expected).all(|back| back)
+        && said.iter().all(|(_, expected)| is_said(&understood, expected));
+    let paths = said.into_iter().map(|(file, _)| file.relative.clone());
+    Ok(if all_back { paths.collect() } else { HashSet::new() })
 }
 
 /// Whether a link leads to files, and each is the same to an agent behind it as where it lies.
@@ -139,12 +201,16 @@ pub(in crate::content) fn is_one_thing(link: &Link, files: &[&str]) -> bool {
             None => (*file == end).then(|| (link.path.clone(), *file)),
         })
         .collect();
+    if shown.iter().any(|(_, file)| *file != end) && !lies_in_agents_folder(&link.path) {
+        return true;
+    }
     let mut all: Vec<&str> = files.iter().copied().chain(shown.iter().map(|(shown, _)| shown.as_str())).collect();
     all.sort_unstable();
     let places = Places::of_export(all.into_iter());
-    let same = |(shown, file): &(String, &str)| match (places.of(shown), places.of(file)) {
-        (Ok(shown), Ok(file)) => shown.role == file.role,
-        _ => false,
+    let same = |(shown, file): &(String, &str)| match places.of(shown) {
+        Ok(shown) => places.of(file).is_ok_and(|file| file.role == shown.role),
+        // What is nothing to an agent behind a link to a folder is no other thing there.
+        Err(_) => *file != end,
     };
     !shown.is_empty() && shown.iter().all(same)
 }

@@ -29,9 +29,43 @@ impl Understood {
         let found = deployed::gathered(&file.content.bytes()?);
         let Some(Gathered { users, instructions }) = found else { return Ok(false) };
         let twin = self.gathered(file, place, instructions)?;
-        match users {
-            Some(users) => self.loaded(&File { content: users.into(), ..file.clone() }, place)?,
-            None => self.same.extend(twin.map(|twin| (file.relative.clone(), twin))),
+        match (users, twin) {
+            (None, Some(twin)) => self.same.push((file.relative.clone(), twin)),
+            (users, _) => {
+                self.partial.push(file.relative.clone());
+                if let Some(users) = users {
+                    self.loaded(&File { content: users.into(), ..file.clone() }, place)?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a plain file is what instructions were written from that stand in a block which was read before; then it takes their
+    /// place.
+    pub(super) fn is_written_from(&mut self, file: &File, place: &Destination, applies: &Applies) -> Result<bool> {
+        if place.role != Role::Instructions || place.form != Form::Plain {
+            return Ok(false);
+        }
+        let wanted = place.wanted_name();
+        let Some(at) = self.uris.get(&place.uri(&wanted)).copied() else { return Ok(false) };
+        let item = &mut self.items[at];
+        let is_of_block = item.entry.origin.path.is_none() && item.path != file.relative;
+        if !is_of_block
+            || item.entry.origin.applies != *applies
+            || with_newline(&item.content.bytes()?) != with_newline(&file.content.bytes()?)
+        {
+            return Ok(false);
+        }
+        let before = std::mem::replace(&mut item.path, file.relative.clone());
+        item.content = file.content.clone();
+        item.entry.origin.agent = place.agent.map(str::to_owned);
+        item.entry.origin.path = Some(file.relative.clone());
+        self.wanted.entry((place.role, wanted)).or_default().push(at);
+        // A file of which nothing is left is the same as this one.
+        if !self.items.iter().any(|item| item.path == before) {
+            self.partial.retain(|path| *path != before);
+            self.same.push((before, file.relative.clone()));
         }
         Ok(true)
     }

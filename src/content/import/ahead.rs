@@ -24,8 +24,8 @@ pub struct Ahead<'c> {
 }
 
 impl<'c> Ahead<'c> {
-    /// Stores the contents that a plan for the project that applies needs, and indexes the words of what is new, where
-    /// they are many.
+    /// Stores the contents that a plan for the project that applies needs, those of `forms` too, and indexes the words of what is
+    /// new, where they are many.
     ///
     /// # Errors
     /// As [`Store::store_ahead`](store::Store::store_ahead) and [`Store::index_ahead`](store::Store::index_ahead);
@@ -33,6 +33,7 @@ impl<'c> Ahead<'c> {
     pub fn store<'i>(
         context: &'c Context,
         planned: impl Iterator<Item = (&'i Item, &'i Action)> + Clone,
+        forms: impl IntoIterator<Item = &'i NewContent>,
         cancelled: fn() -> Error,
     ) -> Result<Self> {
         let between = |doing: &'static str| {
@@ -44,7 +45,8 @@ impl<'c> Ahead<'c> {
                 Ok(())
             }
         };
-        let contents = context.store.store_ahead(planned.clone().filter_map(content), between("Storing"))?;
+        let contents = planned.clone().filter_map(content).chain(forms);
+        let contents = context.store.store_ahead(contents, between("Storing"))?;
         let (indexed, words): (Vec<_>, Vec<_>) =
             planned.enumerate().filter_map(|(at, planned)| Some((at, words(planned)?))).unzip();
         let project = context.read(|_, project| Ok(project.id))?;

@@ -77,6 +77,8 @@ pub struct Understood {
     pub items: Vec<Item>,
     /// Files that are the same as another, with that.
     pub same: Vec<(String, String)>,
+    /// Files whose items have not all of their bytes and mode.
+    pub partial: Vec<String>,
     /// Files that could not be taken.
     pub left_out: Vec<LeftOut>,
     /// Files that want a URI that another, different one has.
@@ -255,6 +257,8 @@ impl Understood {
         }
         let origin = origin(file, place, Applies::Always);
         self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
+        // A prompt has no mode.
+        self.partial.extend(file.executable.then(|| file.relative.clone()));
         self.add(file, Entry { name, what: What::Prompt(attributes), origin }, content);
         Ok(())
     }
@@ -276,6 +280,9 @@ impl Understood {
         let Scope { applies, description, notes, .. } = scope.within(&place.scope);
         for (line, note) in notes {
             self.note(file, line, note);
+        }
+        if is_small && self.is_written_from(file, place, &applies)? {
+            return Ok(());
         }
         let wanted = place.wanted_name();
         let is_same = |item: &Item| match &item.entry.what {

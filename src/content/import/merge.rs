@@ -17,7 +17,6 @@ use crate::content::uri::decode;
 use crate::error::{Code, Error, Result};
 use crate::store::agent_files::{self, New};
 use crate::store::items::Ids;
-use crate::store::links::{self as stored_links, Link, Target};
 use crate::store::modules::{self, Applies, Row};
 use crate::store::projects::Project;
 use crate::store::prompts::{self, Prompt};
@@ -35,6 +34,8 @@ pub enum Action {
     Update(Existing),
     /// It is there already.
     Unchanged,
+    /// It is there already, and lies at another place now: what lay where it did is the same as this.
+    Moved(Uuid),
     /// Something else is there, for this reason.
     Conflict(&'static str),
 }
@@ -60,7 +61,7 @@ impl Action {
         match self {
             Action::Create => "create",
             Action::Update(_) => "update",
-            Action::Unchanged => "unchanged",
+            Action::Unchanged | Action::Moved(_) => "unchanged",
             Action::Conflict(_) => "conflict",
         }
     }
@@ -71,18 +72,29 @@ struct Known<'p> {
     project: &'p Project,
     /// When its modules apply, where that is not always.
     applies: HashMap<String, Applies>,
+    /// Where its modules lay that the import finds to be the same as others, with those.
+    moved: HashMap<String, &'p str>,
     /// The rows that an item of the import is.
     claimed: HashSet<(bool, i64)>,
 }
 
 impl Known<'_> {
-    /// Whether an item is a resource that the project has just so, and no item before was. This is what most of a folder is that
-    /// is imported again, and is found out by its row alone.
-    fn has(&mut self, db: &Db<'_>, item: &Item) -> Result<bool> {
-        let What::Resource(attributes) = &item.entry.what else { return Ok(false) };
+    /// Returns the id of the resource that an item is, where the project has it just so, and no item before was it. This is what most
+    /// of a folder is that is imported again, and is found out by its row alone.
+    fn has(&mut self, db: &Db<'_>, item: &Item) -> Result<Option<Uuid>> {
+        let What::Resource(attributes) = &item.entry.what else { return Ok(None) };
         let (name, sha256) = (&item.entry.name, item.content.sha256());
         let found = resources::unchanged(db, self.project.id, name, attributes, &sha256)?;
-        Ok(found.is_some_and(|(id, uuid)| self.applies_alike(item, uuid) && self.claimed.insert((false, id))))
+        let is_same = |(id, uuid): &(i64, Uuid)| self.applies_alike(item, *uuid) && self.claimed.insert((false, *id));
+        Ok(found.filter(is_same).map(|(_, uuid)| uuid))
+    }
+
+    /// Returns what happens to an item that is there as it is, under this id.
+    fn is_there(&self, item: &Item, uuid: Uuid) -> Action {
+        let moved = || self.moved.get(&module(&item.entry.what, uuid)).copied();
+        let is_moved =
+            !self.moved.is_empty() && item.entry.origin.path.is_some() && item.entry.origin.path.as_deref() == moved();
+        if is_moved { Action::Moved(uuid) } else { Action::Unchanged }
     }
 
     /// Whether an item applies when what is there does, which has this id.
@@ -99,18 +111,28 @@ impl Known<'_> {
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn plan(db: &Db<'_>, project: &Project, items: &[Item], update: bool) -> Result<Vec<Action>> {
-    let rows = modules::all(db, project.id)?.into_iter();
-    let applies = rows.filter(|row| row.applies != Applies::Always).map(|row| (row.item, row.applies)).collect();
-    let mut known = Known { project, applies, claimed: HashSet::new() };
+pub fn plan(
+    db: &Db<'_>,
+    project: &Project,
+    items: &[Item],
+    same: &[(String, String)],
+    update: bool,
+) -> Result<Vec<Action>> {
+    let rows = modules::all(db, project.id)?;
+    let same: HashMap<&str, &str> = same.iter().map(|(path, other)| (path.as_str(), other.as_str())).collect();
+    let moved = |row: &Row| Some((row.item.clone(), *same.get(row.path.as_deref()?)?));
+    let moved = if same.is_empty() { HashMap::new() } else { rows.iter().filter_map(moved).collect() };
+    let of_some = rows.into_iter().filter(|row| row.applies != Applies::Always);
+    let applies = of_some.map(|row| (row.item, row.applies)).collect();
+    let mut known = Known { project, applies, moved, claimed: HashSet::new() };
     items.iter().map(|item| action(db, item, update, &mut known)).collect()
 }
 
 fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Result<Action> {
     let name = &item.entry.name;
     let project = known.project.id;
-    if known.has(db, item)? {
-        return Ok(Action::Unchanged);
+    if let Some(uuid) = known.has(db, item)? {
+        return Ok(known.is_there(item, uuid));
     }
     let (existing, uuid, id, content, same) = match &item.entry.what {
         What::Prompt(attributes) => {
@@ -168,9 +190,10 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     }
     let (blob, sha256) = content;
     let equal = item.content.sha256() == sha256;
-    let is_same = (same && equal) || is_written_for_agents(db, item, &existing, blob, equal)?;
+    let is_whole = same && equal;
+    let is_same = is_whole || is_written_for_agents(db, item, &existing, blob, equal)?;
     if is_same && known.applies_alike(item, uuid) {
-        return Ok(Action::Unchanged);
+        return Ok(if is_whole { known.is_there(item, uuid) } else { Action::Unchanged });
     }
     Ok(match (update, is_same) {
         (true, true) => Action::Update(Existing::Same(uuid)),
@@ -374,7 +397,7 @@ fn apply_one(
             let resource = Resource { name, attributes, ..*resource };
             resources::update(db, author, project, resource, "update", Some(&item.content))?.uuid
         }
-        (_, Action::Update(Existing::Same(uuid))) => uuid,
+        (_, Action::Update(Existing::Same(uuid)) | Action::Moved(uuid)) => uuid,
         (_, Action::Unchanged) => return Ok(()),
         (_, Action::Conflict(_) | Action::Update(_)) => {
             return Err(Error::internal("a conflict came to be written"));
@@ -383,61 +406,6 @@ fn apply_one(
     let module = module(&item.entry.what, uuid);
     if let Some(row) = say(db, project, module.clone(), &item.entry.origin, rows.get(&module))? {
         rows.insert(module, row);
-    }
-    Ok(())
-}
-
-/// The links and copies of a tree.
-#[derive(Clone, Copy)]
-pub struct Links<'l> {
-    /// Those that were found.
-    pub found: &'l [Link],
-    /// Whether the tree was looked at as a whole: a copy of one of its files that was not found is none any more.
-    pub is_whole: bool,
-}
-
-/// Returns the links and copies that a tree brings, and those that are forgotten, since a file stands there now, or what was a copy
-/// of a file of the tree is none any more.
-fn links_of<'l>(
-    known: &'l [Link],
-    Links { found, is_whole }: Links<'l>,
-    items: &'l [Item],
-) -> (Vec<&'l Link>, Vec<&'l Link>) {
-    let is_new = |link: &&Link| {
-        known.binary_search_by(|other| other.path.cmp(&link.path)).map_or(true, |at| known[at] != **link)
-    };
-    let new = found.iter().filter(is_new).collect();
-    if known.is_empty() {
-        return (new, Vec::new());
-    }
-    let files: HashSet<&str> = items.iter().map(|item| item.path.as_str()).collect();
-    let there: HashSet<&str> = found.iter().map(|link| link.path.as_str()).collect();
-    let is_gone = |link: &&Link| match &link.target {
-        _ if files.contains(link.path.as_str()) => true,
-        Target::Copy(original) => is_whole && files.contains(original.as_str()) && !there.contains(link.path.as_str()),
-        Target::Link(_) => false,
-    };
-    (new, known.iter().filter(is_gone).collect())
-}
-
-/// Whether a tree brings links or copies, or has others no longer. `known` are sorted by path.
-pub fn changes_links(known: &[Link], links: Links<'_>, items: &[Item]) -> bool {
-    let (new, gone) = links_of(known, links, items);
-    !new.is_empty() || !gone.is_empty()
-}
-
-/// Keeps the links and copies of the tree, and forgets those that are none any more.
-///
-/// # Errors
-/// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.
-pub fn keep_links(db: &Db<'_>, project: &Project, links: Links<'_>, items: &[Item]) -> Result<()> {
-    let known = stored_links::all(db, project.id)?;
-    let (new, gone) = links_of(&known, links, items);
-    for link in new {
-        stored_links::put(db, project.id, link)?;
-    }
-    for link in gone {
-        stored_links::delete(db, project.id, &link.path)?;
     }
     Ok(())
 }

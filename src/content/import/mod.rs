@@ -4,7 +4,7 @@
 //! tables of [`agents`] and the skills and plugins among the [`folders`]). Files become items ([`item`], by [`matter`],
 //! [`applies`], [`crate::content::command`] and an export's [`manifest`]), and items are merged into the project
 //! ([`merge`]), and the MCP servers of agents' files ([`kept`]) with them ([`servers`]): their content and its words
-//! first ([`ahead`]), then all else in one transaction ([`write`]). What became of each file stands in the [`account`];
+//! first ([`ahead`]), then all else in one transaction ([`write`]), with the [`second_places`] of files. What became of each file stands in the [`account`];
 //! a name that is taken becomes a [`free_name`], and [`skill_folder`] takes one skill by itself. What holds an unfinished
 //! merge ([`conflict`]) is left out.
 
@@ -27,12 +27,12 @@ pub mod servers;
 pub mod skill_folder;
 
 mod again;
-mod copies;
 mod deployed;
 mod folders;
 pub(super) mod links;
 mod note;
 mod only;
+mod second_places;
 mod skills;
 mod twins;
 pub(in crate::content) mod walk;
@@ -61,6 +61,7 @@ use kept::KeptFiles;
 use merge::Action;
 use place::Kind;
 use reason::Reason;
+use second_places::SecondPlaces;
 use write::{Content, Plan};
 
 /// Import files and folders
@@ -150,7 +151,8 @@ impl Operation for Import {
         if !understood.clashes.is_empty() {
             return Err(item::clashing(&understood.clashes));
         }
-        links.extend(copies::among(&understood.same, &files));
+        let (others, contents) = second_places::among(&understood, &files);
+        links.extend(others);
         let (items, servers) = (understood.items, understood.kept.servers);
         let account = Account {
             same: [same, understood.same].concat(),
@@ -161,8 +163,9 @@ impl Operation for Import {
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, &items)?;
         }
-        let links = merge::Links { found: &links, is_whole: self.only.is_empty() };
-        let content = Content { items: &items, servers: &servers, links, update: self.update };
+        let (same, is_whole) = (account.same.as_slice(), self.only.is_empty());
+        let second_places = SecondPlaces { found: &links, contents: &contents, same, is_whole };
+        let content = Content { items: &items, servers: &servers, second_places, update: self.update };
         let data = |project: &str, actions: &[Action], of_servers: &[servers::Action]| {
             if !context.shows_data {
                 return Value::Null;
@@ -291,7 +294,7 @@ fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: Optio
         Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
     };
     let updated = of(|action| matches!(action, Action::Update(_)), "updated");
-    let unchanged = of(|action| matches!(action, Action::Unchanged), "unchanged");
+    let unchanged = of(|action| matches!(action, Action::Unchanged | Action::Moved(_)), "unchanged");
     let notes: Vec<_> = updated.into_iter().chain(unchanged).collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
     format!("Imported {kinds} into project '{project}'{notes}")

@@ -145,9 +145,9 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
         let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
         match end {
             Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
-                found.links.extend(
-                    links::text(path, relative).map(|text| Link { path: relative.clone(), target: Target::Link(text) }),
-                );
+                // Behind a link to a folder that is taken apart lies no link, and one by an absolute path is none elsewhere.
+                let target = links::text(path, relative).map_or_else(|| Target::Copy(end.clone()), Target::Link);
+                found.links.push(Link { path: relative.clone(), target });
                 found.same.push((relative.clone(), end));
             }
             _ => taken.push((path, candidate, Some(place))),
@@ -395,8 +395,8 @@ impl Gathered {
             };
             if link.is_known && !link.behind.iter().any(differs) {
                 let path = here.prefix.clone() + &link.relative;
+                found.same.push((path.clone(), path_of(&link.real)));
                 found.links.extend(links::text(&at, &path).map(|text| Link { path, target: Target::Link(text) }));
-                found.same.push((link.relative, relative(&link.real, base)));
                 continue;
             }
             for links::Behind { shown, real } in link.behind {
@@ -452,7 +452,8 @@ impl Listing {
     }
 }
 
-fn lies_in_agents_folder(relative: &str) -> bool {
+/// Whether agents may find something at this path. What is found behind a link to a folder elsewhere is the same as where it lies.
+pub fn lies_in_agents_folder(relative: &str) -> bool {
     relative.split('/').any(agents::is_folder)
 }
 

@@ -3,7 +3,8 @@
 use super::ahead::Ahead;
 use super::item::Item;
 use super::kept::Found;
-use super::merge::{self, Action, Links};
+use super::merge::{self, Action};
+use super::second_places::{self, SecondPlaces};
 use super::{scan, servers};
 use crate::error::Result;
 use crate::op::Context;
@@ -15,7 +16,7 @@ use crate::store::{Db, events, links};
 pub(super) struct Content<'c> {
     pub(super) items: &'c [Item],
     pub(super) servers: &'c [Found],
-    pub(super) links: Links<'c>,
+    pub(super) second_places: SecondPlaces<'c>,
     /// Whether what differs is updated.
     pub(super) update: bool,
 }
@@ -25,7 +26,7 @@ pub(super) struct Plan {
     pub(super) actions: Vec<Action>,
     pub(super) of_servers: Vec<servers::Action>,
     pub(super) project: Project,
-    changes_links: bool,
+    changes_second_places: bool,
     /// The newest event by then: while there is no newer one, nothing was changed.
     newest: i64,
 }
@@ -42,10 +43,10 @@ impl Content<'_> {
     fn plan_in(self, db: &Db<'_>, project: &Project) -> Result<Plan> {
         let known = links::all(db, project.id)?;
         Ok(Plan {
-            actions: merge::plan(db, project, self.items, self.update)?,
+            actions: merge::plan(db, project, self.items, self.second_places.same, self.update)?,
             of_servers: servers::plan(db, project, self.servers, self.update)?,
             project: project.clone(),
-            changes_links: merge::changes_links(&known, self.links, self.items),
+            changes_second_places: second_places::changes(&known, self.second_places, self.items),
             newest: events::newest(db)?,
         })
     }
@@ -62,7 +63,7 @@ impl Content<'_> {
             return Ok(plan);
         }
         let planned = self.items.iter().zip(&plan.actions);
-        let ahead = Ahead::store(context, planned, scan::cancelled)?;
+        let ahead = Ahead::store(context, planned, self.second_places.contents.values(), scan::cancelled)?;
         let plan = context.write("import", subject, |db, project, author| {
             let is_current = plan.project == *project && plan.newest == events::newest(db)?;
             let plan = if is_current { plan } else { self.plan_in(db, project)? };
@@ -78,7 +79,7 @@ impl Content<'_> {
                 (context.progress)("Writing", written as u64, total);
                 Ok(())
             })?;
-            merge::keep_links(db, project, self.links, self.items)?;
+            second_places::keep(db, project, self.second_places, self.items)?;
             servers::apply(db, project, &context.clock, author.now, self.servers, &plan.of_servers)?;
             Ok(plan)
         })?;
@@ -95,7 +96,7 @@ impl Content<'_> {
 impl Plan {
     /// Whether all is there already.
     fn is_empty(&self) -> bool {
-        !self.changes_links
+        !self.changes_second_places
             && self.actions.iter().all(|action| matches!(action, Action::Unchanged))
             && self.of_servers.iter().all(|action| matches!(action, servers::Action::Unchanged))
     }

@@ -58,12 +58,12 @@ impl Offer {
     /// `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn new(db: &Db<'_>, project: &Project, contents: &Contents, source: i64) -> Result<Self> {
         let items: Vec<_> = contents.items.iter().map(|taken| taken.item.clone()).collect();
-        let actions = merge::plan(db, project, &items, false)?;
+        let actions = merge::plan(db, project, &items, &[], false)?;
         let mut clashes = Vec::new();
         for (at, action) in actions.iter().enumerate() {
             match action {
                 Action::Conflict(why) => clashes.push((at, (*why).to_owned())),
-                Action::Unchanged => {
+                Action::Unchanged | Action::Moved(_) => {
                     let key = stored::find(db, project, &items[at].entry)?.map(|found| found.key());
                     let other = key.map(|key| sources::of_item(db, project.id, &key, source)).transpose()?.flatten();
                     clashes.extend(other.map(|other| (at, format!("it is of the source '{other}'"))));

@@ -56,7 +56,7 @@ pub fn first(
 /// As [`Ahead::store`].
 pub fn store_ahead<'c>(context: &'c Context, offer: &Offer, contents: &Contents) -> Result<Ahead<'c>> {
     let items = contents.items.iter().map(|taken| &taken.item);
-    Ahead::store(context, items.zip(&offer.actions), given_up)
+    Ahead::store(context, items.zip(&offer.actions), [], given_up)
 }
 
 /// Returns the row that says what a file became: the base of the next update.

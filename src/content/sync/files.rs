@@ -60,7 +60,7 @@ pub(super) fn missing(
         let wanted = servers::wanted(steps, look)?;
         let said = servers::said(steps, look, &wanted)?;
         let (files, expected) = files(steps, look, listed, &said)?;
-        let (complete, read) = back::importable(files, &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
+        let (complete, read) = back::importable(files, &[], &expected.iter().map(Option::as_ref).collect::<Vec<_>>())?;
         let mut to_list = export::servers::not_said(&wanted.values().cloned().collect::<Vec<_>>(), &read);
         to_list.sort_by(|a, b| a.name.cmp(&b.name));
         let unsaid = servers::unsaid(steps, look, &wanted, &complete, &to_list)?;

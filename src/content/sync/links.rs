@@ -142,7 +142,7 @@ fn text_of(link: Link) -> Option<(String, String)> {
     match link.target {
         Target::Link(text) => Some((link.path, text)),
         // A copy that is edited by itself would be an item of its own.
-        Target::Copy(_) => None,
+        Target::Copy(_) | Target::Form(_) => None,
     }
 }
 

@@ -53,6 +53,11 @@ const USES: &[Use] = &[
         name: |row| Ok(format!("the kept file {}", legible(row, 0))),
     },
     Use {
+        of: &[("link", "blob_id")],
+        rows: sql!("SELECT path FROM link WHERE blob_id = ?1"),
+        name: |row| Ok(format!("the imported file {}", legible(row, 0))),
+    },
+    Use {
         of: &[("deployed", "applied_blob")],
         rows: sql!("SELECT path FROM deployed WHERE applied_blob = ?1"),
         name: |row| Ok(format!("the deployed file {}", legible(row, 0))),

@@ -19,7 +19,7 @@ macro_rules! migrations {
 }
 
 /// The migrations from version 1 on, each with its name: a history tells by both what was done.
-const MIGRATIONS: &[(&str, &str)] = migrations!["V001__schema", "V002__spaceless"];
+const MIGRATIONS: &[(&str, &str)] = migrations!["V001__schema", "V002__spaceless", "V003__forms"];
 
 /// The newest version this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;

@@ -56,6 +56,7 @@ const MIGRATIONS: &[Migration] = migrations![
     "V016__plugins" => "c91a23671c5c992b3ad4bd078b7c9794402af2182228f10509324db04c0dd879",
     "V017__phase_two" => "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
     "V018__spaceless" => "38a7cefaa3f62d4118f643b868d458c6ca47e950dd5122d8769fc5a38d1af1d5",
+    "V019__forms" => "bc73a6f4f19d0fdf63bda46a2e98c7e5d53157236da1dc59874c4913b8bfd703",
 ];
 
 /// The newest schema this program knows, kept in `user_version`.

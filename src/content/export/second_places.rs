@@ -1,0 +1,26 @@
+//! Files that an export writes besides those of its items: copies and forms of them.
+
+use std::collections::HashSet;
+
+use crate::content::import::scan::File;
+use crate::store::links::Link;
+
+/// A copy or a form, with its file.
+pub type Second = (Link, File);
+
+/// Copies and forms that an import takes for the same as their files together or not at all: those of one skill, or a single one.
+pub type Group = Vec<Second>;
+
+/// Returns the files with others beside them, or in the place of those that have their paths and are not listed.
+pub fn beside<'a>(files: &'a [File], others: impl Iterator<Item = &'a File> + Clone) -> impl Iterator<Item = &'a File> {
+    let paths: HashSet<&str> = others.clone().map(|file| file.relative.as_str()).collect();
+    let stays = move |file: &&File| file.listed.is_some() || !paths.contains(file.relative.as_str());
+    let listed: HashSet<&str> =
+        files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
+    files.iter().filter(stays).chain(others.filter(move |file| !listed.contains(file.relative.as_str())))
+}
+
+/// Returns the files of groups.
+pub fn files_of(groups: &[Group]) -> impl Iterator<Item = &File> + Clone {
+    groups.iter().flatten().map(|(_, file)| file)
+}
