@@ -127,7 +127,7 @@ impl Stored {
     }
 
     /// The key of its row of modules; files of one agent and servers have none.
-    fn module(&self) -> Option<String> {
+    pub fn module(&self) -> Option<String> {
         match &self.item {
             Item::Prompt(prompt) => Some(merge::module(&self.entry.what, prompt.uuid)),
             Item::Resource(resource) => Some(merge::module(&self.entry.what, resource.uuid)),

@@ -10,6 +10,7 @@ use super::deploys::Stat;
 use super::engine::{params, sql};
 use crate::clock::Millis;
 use crate::error::Result;
+use crate::hex;
 
 /// A project and a folder.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct Sync {
 pub struct Base {
     /// The file, below the folder; of an MCP server `mcp_server:NAME`.
     pub path: String,
-    /// What the item is known by, such as `prompt:<uuid>`; of a link `link:` and its text.
+    /// What the item is known by, such as `prompt:<uuid>`; of a link `link:` and its text, of a form `form:` and what it is.
     pub item: String,
     /// Name and attributes as JSON, and the key of the content; `None` where both never had the same.
     pub version: Option<(String, i64)>,
@@ -112,20 +113,62 @@ pub fn delete(db: &Db<'_>, id: i64) -> Result<()> {
 /// The texts of links by path.
 pub type Texts = BTreeMap<String, String>;
 
+/// Files by path that say what an item's file says.
+pub type Forms = BTreeMap<String, Form>;
+
+/// A file that says what the file of an item says, and is none of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The path of that file.
+    pub of: String,
+    /// The SHA-256 of what it holds.
+    pub sha256: [u8; 32],
+}
+
+/// What is known of a folder since it was last synced.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// What both sides had of each item, by path.
+    pub bases: Vec<Base>,
+    /// The links that both sides had.
+    pub links: Texts,
+    /// Copies of items' files in the folder, and what says the same there to other agents.
+    pub forms: Forms,
+}
+
 /// What stands before the text of a link in the column `item`.
 const LINK: &str = "link:";
 
-/// Returns the texts of the links that both sides had, by path.
+/// What stands before the SHA-256 of a form in the column `item`, `:` and the path of the file that it is one of.
+const FORM: &str = "form:";
+
+/// Returns what is known of a folder.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn links(db: &Db<'_>, id: i64) -> Result<Texts> {
-    let sql = sql!("SELECT path, item FROM sync_item WHERE sync_id = ?1 AND item LIKE 'link:%'");
-    let all = db.all(sql, params![id], |row| {
-        let text = row.get::<&str>(1)?.strip_prefix(LINK).unwrap_or_default();
-        Ok((row.get(0)?, text.to_owned()))
+pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
+    let sql =
+        sql!("SELECT path, item, entry, blob_id, listed, proposal_id FROM sync_item WHERE sync_id = ?1 ORDER BY path");
+    let mut known = Known::default();
+    db.each(sql, params![id], |row| {
+        let (path, item): (String, &str) = (row.get(0)?, row.get(1)?);
+        if let Some(text) = item.strip_prefix(LINK) {
+            known.links.insert(path, text.to_owned());
+        } else if let Some(form) = item.strip_prefix(FORM) {
+            // A row that nobody of ours wrote is as good as none.
+            let form = form.split_once(':').and_then(|(sha256, of)| {
+                Some(Form { of: of.to_owned(), sha256: hex::decode(sha256)?.try_into().ok()? })
+            });
+            known.forms.extend(form.map(|form| (path, form)));
+        } else {
+            let item = item.to_owned();
+            let (entry, blob): (Option<String>, Option<i64>) = (row.get(2)?, row.get(3)?);
+            let version = entry.zip(blob);
+            known.bases.push(Base { path, item, version, listed: row.get(4)?, proposal: row.get(5)? });
+        }
+        Ok(())
     })?;
-    Ok(all.into_iter().collect())
+    Ok(known)
 }
 
 /// Keeps a link that both sides have, with its text.
@@ -137,20 +180,19 @@ pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
 }
 
-/// Returns what both sides had of each item, by path.
+/// Keeps the forms that lie in the folder, in place of those that were `known`.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn bases(db: &Db<'_>, id: i64) -> Result<Vec<Base>> {
-    let sql = sql!(
-        "SELECT path, item, entry, blob_id, listed, proposal_id FROM sync_item
-          WHERE sync_id = ?1 AND item NOT LIKE 'link:%' ORDER BY path"
-    );
-    db.all(sql, params![id], |row| {
-        let (entry, blob): (Option<String>, Option<i64>) = (row.get(2)?, row.get(3)?);
-        let version = entry.zip(blob);
-        Ok(Base { path: row.get(0)?, item: row.get(1)?, version, listed: row.get(4)?, proposal: row.get(5)? })
-    })
+pub fn put_forms(db: &Db<'_>, id: i64, known: &Forms, forms: &Forms) -> Result<()> {
+    for path in known.keys().filter(|path| !forms.contains_key(*path)) {
+        delete_base(db, id, path)?;
+    }
+    for (path, form) in forms.iter().filter(|(path, form)| known.get(*path) != Some(form)) {
+        let item = format!("{FORM}{}:{}", hex::encode(&form.sha256), form.of);
+        put_base(db, id, &Base { path: path.clone(), item, version: None, listed: false, proposal: None })?;
+    }
+    Ok(())
 }
 
 /// Keeps what both sides have of an item.

@@ -85,7 +85,7 @@ fn what_goes_from_one_folder_does_not_come_back_by_another() {
 }
 
 #[test]
-fn a_link_in_the_place_of_a_file_is_let_be_and_said() {
+fn a_link_in_the_place_of_a_file_is_a_file_that_was_deleted() {
     let scratch = linked();
     scratch.file("tree/web/AGENTS.md", "Rules of the web\n");
     scratch.ok(&["import", "tree"]);
@@ -94,11 +94,36 @@ fn a_link_in_the_place_of_a_file_is_let_be_and_said() {
     symlink("../AGENTS.md", scratch.path().join("team/web/AGENTS.md")).expect("a link");
     for _ in 0..2 {
         let told = scratch.run(&["sync"]);
-        assert!(told.status == 1 && told.stderr.contains("`web/AGENTS.md` is no regular file any more"), "{told}");
+        assert!(told.status == 1 && told.stderr.contains("1 proposal waits for you"), "{told}");
     }
     let kept = scratch.json(&["resource", "list"]);
     assert_eq!(kept["resources"].as_array().map(Vec::len), Some(2), "{kept:#}");
     assert!(!scratch.path().join("team/.claude").exists());
+    // What stays in the project is not written over the link.
+    let id = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
+    scratch.ok(&["evolve", "reject", &id]);
+    let told = scratch.run(&["sync"]);
+    assert!(told.status == 1 && told.stderr.contains("`web/AGENTS.md` is a link, and none is ever replaced"), "{told}");
+    fs::remove_file(scratch.path().join("team/web/AGENTS.md")).expect("the link");
+    scratch.ok(&["sync"]);
+    assert_eq!(fs::read(scratch.path().join("team/web/AGENTS.md")).expect("the file"), b"Rules of the web\n");
+    is_same(&scratch);
+}
+
+#[test]
+fn a_links_text_as_a_file_is_that_link() {
+    let scratch = linked();
+    // As git writes it where the disk has no links.
+    fs::remove_file(scratch.path().join("team/CLAUDE.md")).expect("the link");
+    scratch.file("team/CLAUDE.md", "AGENTS.md");
+    is_same(&scratch);
+    assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(1));
+    scratch.ok(&["export", "out"]);
+    assert_eq!(leads_to(&scratch, "out/CLAUDE.md").as_deref(), Some("AGENTS.md"));
+    // A text of one's own is instructions.
+    scratch.file("team/CLAUDE.md", "Mind AGENTS.md\n");
+    scratch.ok(&["sync"]);
+    assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]

@@ -87,7 +87,9 @@ impl Understood {
             let known = self.uris.get(&uri).copied().filter(|at| self.items[*at].content == content);
             if let Some(at) = known {
                 let item = &mut self.items[at];
-                if let (Applies::Globs(known), Applies::Globs(more)) = (&mut item.entry.origin.applies, &applies) {
+                if at >= self.exact
+                    && let (Applies::Globs(known), Applies::Globs(more)) = (&mut item.entry.origin.applies, &applies)
+                {
                     let new: Vec<String> = more.iter().filter(|glob| !known.contains(glob)).cloned().collect();
                     known.extend(new);
                 }
@@ -127,6 +129,7 @@ impl Understood {
         let item = &mut self.items[at];
         if let What::Resource(attributes) = &mut item.entry.what
             && attributes.description.is_none()
+            && at >= self.exact
         {
             attributes.description.clone_from(&scope.description);
         }
@@ -178,7 +181,8 @@ impl Understood {
         if self.same_subagent(place, bytes)?.is_some() {
             return Ok(false);
         }
-        for at in self.wanted.get(&(Role::Subagent, name.clone())).into_iter().flatten() {
+        let known = self.wanted.get(&(Role::Subagent, name.clone())).into_iter().flatten();
+        for at in known.filter(|at| **at >= self.exact) {
             let item = &mut self.items[*at];
             let What::Resource(attributes) = &mut item.entry.what else { continue };
             let agent = item.entry.origin.agent.as_deref().unwrap_or_default();

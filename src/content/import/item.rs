@@ -19,7 +19,7 @@ use crate::content::answer::text;
 use crate::content::command::{self, Read, toml_file};
 use crate::content::formats::read::unread;
 use crate::content::formats::{self, Scope};
-use crate::content::{argument, media, names, template};
+use crate::content::{argument, media, names, template, uri};
 use crate::error::{Code, Error, Result};
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
@@ -87,6 +87,8 @@ pub struct Understood {
     pub notes: Vec<Note>,
     /// What is one agent's alone, and the MCP servers in it.
     pub kept: KeptFiles,
+    /// How many of the items a manifest lists: they are the first, and stay as they are.
+    pub(super) exact: usize,
     names: [HashSet<String>; 2],
     pub(super) uris: HashMap<String, usize>,
     /// The items that asked for a name, whether or not they got it.
@@ -124,6 +126,18 @@ pub fn understand<'f>(
     files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
     kept: KeptFiles,
 ) -> Result<Understood> {
+    understand_after(|_| true, files, kept)
+}
+
+/// The same, with those `first` that were items before: what says the same is none of its own beside them, wherever it lies.
+///
+/// # Errors
+/// As [`understand`].
+pub fn understand_after<'f>(
+    first: impl Fn(&File) -> bool,
+    files: impl IntoIterator<Item = (&'f File, Option<&'f Destination>)>,
+    kept: KeptFiles,
+) -> Result<Understood> {
     let mut understood = Understood { kept, ..Understood::default() };
     let (mut skills, mut others) = (BTreeMap::<&InSkill, (&Destination, Vec<&File>)>::new(), Vec::new());
     for (file, place) in files {
@@ -136,10 +150,13 @@ pub fn understand<'f>(
             (None, None) => {}
         }
     }
-    for (skill, (place, files)) in skills {
+    let (before, new): (Vec<_>, Vec<_>) =
+        skills.into_iter().partition(|(_, (_, files))| files.iter().any(|file| first(file)));
+    for (skill, (place, files)) in before.into_iter().chain(new) {
         understood.skill(skill, place, &files)?;
     }
-    for (file, place) in others {
+    let (before, new): (Vec<_>, Vec<_>) = others.into_iter().partition(|(file, _)| first(file));
+    for (file, place) in before.into_iter().chain(new) {
         understood.place(file, place).map_err(|error| naming(&file.relative, error))?;
     }
     understood.take_out_commands();
@@ -173,11 +190,29 @@ impl Understood {
             what => self.names[usize::from(what.is_prompt())].insert(entry.name.clone()),
         };
         if is_free {
+            self.know_again(&entry);
+            self.exact = self.items.len() + 1;
             self.add(file, entry, content);
         } else {
             self.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
         }
         Ok(())
+    }
+
+    /// Has the forms of what a manifest lists be known as that.
+    fn know_again(&mut self, entry: &Entry) {
+        let at = self.items.len();
+        let (role, name) = match (&entry.what, entry.what.uri().and_then(|uri| uri.split_once("://"))) {
+            (What::Prompt(_), _) => (Role::Prompt, entry.name.clone()),
+            (_, Some(("subagent", name))) => (Role::Subagent, uri::decode(name).unwrap_or_default()),
+            (_, Some(("instructions", name))) => {
+                let name = uri::decode(name).unwrap_or_default();
+                self.stems.entry(formats::stem(&name).to_owned()).or_default().push(at);
+                return;
+            }
+            _ => return,
+        };
+        self.wanted.entry((role, name)).or_default().push(at);
     }
 
     /// Adds what the rules of paths make of a file.

@@ -8,7 +8,7 @@ use super::step::{Act, Step};
 use super::write::Outcome;
 use crate::clock::Clock;
 use crate::content::import::manifest::{Entry, Origin, What};
-use crate::content::import::server_item;
+use crate::content::import::{merge, server_item};
 use crate::content::proposals::{self, New, Proposed};
 use crate::content::stored::{self, Stored};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::store::projects::Project;
 use crate::store::proposals::Origin as From;
 use crate::store::revisions::Author;
 use crate::store::syncs::{self, Base, Write};
-use crate::store::{Db, blobs};
+use crate::store::{Db, blobs, modules};
 
 /// What is kept of each file once it is written: what both sides have then, or nothing.
 pub(super) type Written = BTreeMap<String, Option<Base>>;
@@ -46,9 +46,9 @@ impl Change<'_> {
         let listed: BTreeMap<&str, bool> =
             plan.writes.iter().map(|write| (write.path.as_str(), write.listed.is_some())).collect();
         plan.links.begin(self.db, self.project, self.sync)?;
-        let (left, bases) = &plan.moved;
-        for path in left {
-            syncs::delete_base(self.db, self.sync, path)?;
+        let (moves, bases) = &plan.moved;
+        for (old, _) in moves {
+            syncs::delete_base(self.db, self.sync, old)?;
         }
         for base in bases {
             syncs::put_base(self.db, self.sync, base)?;
@@ -73,6 +73,7 @@ impl Change<'_> {
                 written.insert(step.path.clone(), then);
             }
         }
+        self.follow(plan, look)?;
         for write in &plan.writes {
             let blob = write.bytes.as_ref().map(|bytes| blobs::put_source(self.db, bytes)).transpose()?;
             let listed = write.listed.as_ref().map(json).transpose()?;
@@ -84,6 +85,23 @@ impl Change<'_> {
             syncs::begin_write(self.db, self.sync, &listing.row()?)?;
         }
         Ok(written)
+    }
+
+    /// Has the items whose files were moved lie there here too, as an export writes them.
+    fn follow(self, plan: &Plan, look: &Look) -> Result<()> {
+        for (old, new) in &plan.moved.0 {
+            let step = plan.steps.iter().find(|step| step.path == *new);
+            let Some((ours, there)) = step.and_then(|step| step.ours.as_ref()).zip(look.items.get(new)) else {
+                continue;
+            };
+            let lay = &ours.entry.origin;
+            if let Some(module) = ours.module().filter(|_| lay.path.as_ref() == Some(old)) {
+                let row = modules::get(self.db, self.project.id, &module)?;
+                let origin = Origin { path: Some(new.clone()), agent: there.entry.origin.agent.clone(), ..lay.clone() };
+                merge::say(self.db, self.project, module, &origin, row.as_ref())?;
+            }
+        }
+        Ok(())
     }
 
     /// Does a step here, and returns what both sides had of it from now on, and once its file is written.

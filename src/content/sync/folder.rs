@@ -1,6 +1,6 @@
 //! What lies in a folder that is synced.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::clock::Millis;
@@ -10,7 +10,7 @@ use crate::content::import::item::{self, Understood};
 use crate::content::import::kept::{Found, KeptFiles};
 use crate::content::import::links;
 use crate::content::import::manifest::{self, Entry, Manifest, Origin, Server, What};
-use crate::content::import::place::Places;
+use crate::content::import::place::{Destination, Places};
 use crate::content::import::reading::{Look as Read, Reading};
 use crate::content::import::reason::Reason;
 use crate::content::import::scan::{self, File};
@@ -24,7 +24,7 @@ use crate::op::Context;
 use crate::process::Limits;
 use crate::store::blobs;
 use crate::store::new_content::NewContent;
-use crate::store::syncs::{Base, Seen, Texts};
+use crate::store::syncs::{Base, Form, Forms, Known, Seen, Texts};
 
 /// What the names of files begin with that are being written.
 pub(super) const TEMPORARY: &str = ".mcpkg-";
@@ -73,6 +73,8 @@ pub(super) struct Look {
     pub(super) links: Texts,
     /// Those of them that are copies of an item's file, byte for byte, with that.
     pub(super) copies: Texts,
+    /// Those of them that are copies of items' files, or say the same to other agents, or did before the item was changed.
+    pub(super) forms: Forms,
     /// Names of files that could be items under another name, as they are shown.
     pub(super) unnamed: Vec<String>,
     /// Paths of files that git has no single version of.
@@ -99,7 +101,7 @@ pub(super) struct Look {
     pub(super) listed_servers: Vec<Server>,
 }
 
-/// Returns what lies in the folder `top`, a real path. `bases` are what was there when it was last synced, and `stored` the
+/// Returns what lies in the folder `top`, a real path. `before` is what was there when it was last synced, and `stored` are the
 /// project's items.
 ///
 /// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are let be.
@@ -108,7 +110,8 @@ pub(super) struct Look {
 /// # Errors
 /// `E_NOT_FOUND` where the folder is gone, or nothing that was synced is in it any more; `E_FILE_FAILED`;
 /// `E_INVALID_ARGUMENT` for a manifest that is malformed; `E_CANCELLED`.
-pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Context) -> Result<Look> {
+pub(super) fn look(top: &Path, before: &Known, stored: &[Stored], context: &Context) -> Result<Look> {
+    let bases = &before.bases;
     let mut look = Look { looked_at: context.clock.now(), ..Look::default() };
     let manifest = Manifest::read(top, ANEW)?;
     look.has_manifest = manifest.is_some();
@@ -133,10 +136,19 @@ pub(super) fn look(top: &Path, bases: &[Base], stored: &[Stored], context: &Cont
         look.note(top, &relative, false)?;
         let Read { content, executable, .. } = reading.read(&top.join(&relative), true)?;
         let listed = listed.remove(&relative);
+        let link = before.links.get(&relative).filter(|text| content.size() == text.len() as u64 && listed.is_none());
+        if let Some(text) = link
+            && *content.bytes()? == *text.as_bytes()
+        {
+            // Where the disk has no links (`core.symlinks`) git writes their texts as files.
+            look.links.insert(relative.clone(), text.clone());
+            look.others.insert(relative);
+            continue;
+        }
         files.push(File { relative, content, executable, listed });
         (context.progress)("Reading", done, total);
     }
-    look.found_servers = look.understand(files, bases, &known)?;
+    look.found_servers = look.understand(files, before, &known)?;
     Ok(look)
 }
 
@@ -262,29 +274,44 @@ impl Look {
 
     /// Finds out what the files are, and returns the MCP servers that they and the manifest say. A file that was synced before
     /// keeps its name and URI, whatever came to lie beside it.
-    fn understand(&mut self, files: Vec<File>, bases: &[Base], known: &BTreeSet<String>) -> Result<Vec<Found>> {
-        let bases: HashMap<&str, &Base> = bases.iter().map(|base| (base.path.as_str(), base)).collect();
+    fn understand(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<Found>> {
+        let bases: HashMap<&str, &Base> = before.bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
         let place = |file: &File| match known.contains(&file.relative) {
             true => places.named(&file.relative).ok(),
             false => places.of(&file.relative).ok(),
         };
         let places: Vec<_> = files.iter().map(place).collect();
-        let mut kept = KeptFiles::default();
-        kept.list(self.listed_servers.clone(), manifest::FILE);
-        let Understood { items, same, left_out, clashes, kept, .. } =
-            item::understand(files.iter().zip(places.iter().map(Option::as_ref)), kept)?;
+        let is_base = |file: &File| bases.contains_key(file.relative.as_str());
+        let mut stale = HashSet::new();
+        let understood = loop {
+            let rest = files.iter().zip(&places).filter(|(file, _)| !stale.contains(file.relative.as_str()));
+            let understood = self.understood(is_base, rest)?;
+            let more = stale_forms(&understood, &files, &places, before);
+            if more.is_empty() {
+                break understood;
+            }
+            // Without it another may be an item that was the same as this.
+            stale.extend(more);
+        };
+        let Understood { items, same, left_out, clashes, kept, .. } = understood;
         let mut found: HashMap<String, (Entry, NewContent)> =
             items.into_iter().map(|item| (item.path, (item.entry, item.content))).collect();
         let same: HashMap<String, String> = same.into_iter().collect();
         let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
-        let is_copy = |(path, original): &(&String, &String)| {
-            let (copy, file) = (by_path.get(path.as_str()), by_path.get(original.as_str()));
-            copy.zip(file)
-                .is_some_and(|(copy, file)| copy.content == file.content && copy.executable == file.executable)
-                && !bases.contains_key(path.as_str())
-        };
-        self.copies = same.iter().filter(is_copy).map(|(path, original)| (path.clone(), original.clone())).collect();
+        for (path, of) in same.iter().filter(|(path, _)| !bases.contains_key(path.as_str())) {
+            let (Some(file), Some(original)) = (by_path.get(path.as_str()), by_path.get(of.as_str())) else { continue };
+            if file.content == original.content && file.executable == original.executable {
+                self.copies.insert(path.clone(), of.clone());
+            }
+            self.forms.insert(path.clone(), Form { of: of.clone(), sha256: file.content.sha256() });
+        }
+        self.forms.extend(
+            stale
+                .iter()
+                .filter_map(|path| before.forms.get_key_value(*path))
+                .map(|(path, form)| (path.clone(), form.clone())),
+        );
         let why: HashMap<String, String> = left_out
             .into_iter()
             .map(|left| match left.reason.is_known() {
@@ -326,6 +353,42 @@ impl Look {
         }
         Ok(kept.servers)
     }
+
+    /// Returns what the files are by their places; those that were synced before are what they were.
+    fn understood<'f>(
+        &self,
+        is_base: impl Fn(&File) -> bool,
+        files: impl Iterator<Item = (&'f File, &'f Option<Destination>)>,
+    ) -> Result<Understood> {
+        let mut kept = KeptFiles::default();
+        kept.list(self.listed_servers.clone(), manifest::FILE);
+        item::understand_after(is_base, files.map(|(file, place)| (file, place.as_ref())), kept)
+    }
+}
+
+/// Returns the files that are items by themselves, and were copies or forms of others when they were last looked at, and are as they
+/// were: what they are of was changed or deleted, and they say what that said. Those of one skill are so together or not at all.
+fn stale_forms<'f>(
+    understood: &Understood,
+    files: &'f [File],
+    places: &[Option<Destination>],
+    before: &Known,
+) -> HashSet<&'f str> {
+    if before.forms.is_empty() {
+        return HashSet::new();
+    }
+    let items: HashSet<&str> = understood.items.iter().map(|item| item.path.as_str()).collect();
+    let is_stale = |file: &File| {
+        let form = before.forms.get(&file.relative);
+        file.listed.is_none() && form.is_some_and(|form| form.sha256 == file.content.sha256())
+    };
+    let skill = |place: &Option<Destination>| Some(place.as_ref()?.skill.as_ref()?.folder.clone());
+    let of_items = || files.iter().zip(places).filter(|(file, _)| items.contains(file.relative.as_str()));
+    let own: HashSet<String> =
+        of_items().filter(|(file, _)| !is_stale(file)).filter_map(|(_, place)| skill(place)).collect();
+    let stale =
+        of_items().filter(|(file, place)| is_stale(file) && skill(place).is_none_or(|skill| !own.contains(&skill)));
+    stale.map(|(file, _)| file.relative.as_str()).collect()
 }
 
 /// Gives what a file says the name and URI that it had.

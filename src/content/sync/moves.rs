@@ -1,4 +1,4 @@
-//! Files of prompts that lie elsewhere since the prompt was renamed, here or in the folder.
+//! Files that lie elsewhere since they were moved in the folder, or since a prompt was renamed.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,27 +11,35 @@ use crate::store::prompts::Attributes;
 use crate::store::syncs::Base;
 use crate::store::{Db, blobs};
 
-/// Returns `bases`, those of files that were moved in the folder at their new paths, and the old paths of these: a prompt's file is
-/// gone, and one that came says the same.
+/// The paths that files had which were moved, with those that they have.
+pub(super) type Moves = Vec<(String, String)>;
+
+/// Returns `bases`, those of files that were moved in the folder at their new paths, and the old and new paths of these: a file is gone,
+/// and one that came has the same URI, or of a prompt says the same.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
-pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Vec<String>)> {
+pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<Base>, Moves)> {
     let known: HashSet<&str> = bases.iter().map(|base| base.path.as_str()).collect();
-    let new: Vec<(&String, &There)> = look
-        .items
-        .iter()
-        .filter(|(path, there)| there.entry.what.is_prompt() && !there.listed && !known.contains(path.as_str()))
-        .collect();
+    let is_new = |(path, there): &(&String, &There)| !there.listed && !known.contains(path.as_str());
+    let new: Vec<(&String, &There)> = look.items.iter().filter(is_new).collect();
     let (mut bases, mut left) = (bases.to_vec(), Vec::new());
     if new.is_empty() {
         return Ok((bases, left));
     }
+    let prompts: Vec<(&String, &There)> =
+        new.iter().copied().filter(|(_, there)| there.entry.what.is_prompt()).collect();
+    let uris: HashMap<&str, (&String, &There)> =
+        new.iter().filter_map(|(path, there)| Some((there.entry.what.uri()?, (*path, *there)))).collect();
     let mut moves: HashMap<&String, Vec<usize>> = HashMap::new();
     for (at, base) in bases.iter().enumerate().filter(|(_, base)| is_gone(look, &base.path)) {
+        if let Some(path) = with_its_uri(db, base, &uris)? {
+            moves.entry(path).or_default().push(at);
+            continue;
+        }
         let Some((entry, sha256)) = settled(db, base)? else { continue };
         let is_same = |there: &There| said(&there.entry) == said(&entry) && there.content.sha256() == sha256;
-        let mut same = new.iter().filter(|(_, there)| is_same(there));
+        let mut same = prompts.iter().filter(|(_, there)| is_same(there));
         if let (Some((path, _)), None) = (same.next(), same.next()) {
             moves.entry(path).or_default().push(at);
         }
@@ -39,10 +47,20 @@ pub(super) fn followed(db: &Db<'_>, look: &Look, bases: &[Base]) -> Result<(Vec<
     for (path, at) in moves {
         // Which of several it was nobody can tell.
         if let [at] = at[..] {
-            left.push(std::mem::replace(&mut bases[at].path, path.clone()));
+            left.push((std::mem::replace(&mut bases[at].path, path.clone()), path.clone()));
         }
     }
     Ok((bases, left))
+}
+
+/// Returns where a file lies now that has the URI of a base. One of a skill may have been edited too; another's URI comes from its
+/// name alone, which another file could have.
+fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &There)>) -> Result<Option<&'n String>> {
+    let Some(entry) = entry_of(base).filter(|_| !base.listed) else { return Ok(None) };
+    let Some((uri, (_, blob))) = entry.what.uri().zip(base.version.as_ref()) else { return Ok(None) };
+    let Some((path, there)) = new.get(uri) else { return Ok(None) };
+    let is_same = uri.starts_with("skill://") || blobs::sha256(db, *blob)? == there.content.sha256();
+    Ok(is_same.then_some(*path))
 }
 
 /// Whether the renamed item `ours` gives its file up, which is as it was synced, for one that has its new name.

@@ -19,7 +19,7 @@ use crate::disk::{self, FolderLock};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::store::projects::{self, Project};
-use crate::store::syncs::{self, Texts};
+use crate::store::syncs::{self, Known};
 
 /// Keep the project and a folder the same
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -150,7 +150,7 @@ impl Sync {
         let look = Look::default();
         let folder = self.folder.clone().unwrap_or_default();
         let (plan, project) = context
-            .read(|db, project| Ok((Plan::new(db, project, &look, &[], &Texts::new())?, project.name.clone())))?;
+            .read(|db, project| Ok((Plan::new(db, project, &look, &Known::default())?, project.name.clone())))?;
         let mut reply =
             Report { project: &project, folder: &folder, dry: true }.of(&plan, &look, &Outcome::default(), 0);
         reply.differs = true;
@@ -185,18 +185,18 @@ impl Sync {
                 context.store.write(|db| syncs::end_writes(db, known.id))?;
             }
         }
-        let (bases, links) = match &known {
-            Some(known) => context.store.read(|db| Ok((syncs::bases(db, known.id)?, syncs::links(db, known.id)?)))?,
-            None => (Vec::new(), Texts::new()),
+        let before = match &known {
+            Some(known) => context.store.read(|db| syncs::known(db, known.id))?,
+            None => Known::default(),
         };
         let (servers, stored) = context.store.read(|db| {
             let stored = stored::all(db, &project)?;
             Ok((servers::keys(db, &project)?, stored))
         })?;
-        let mut look = folder::look(top, &bases, &stored, context)?;
-        servers::take(&mut look, &bases, &servers)?;
+        let mut look = folder::look(top, &before, &stored, context)?;
+        servers::take(&mut look, &before.bases, &servers)?;
         if dry {
-            let plan = context.read(|db, project| Plan::new(db, project, &look, &bases, &links))?;
+            let plan = context.read(|db, project| Plan::new(db, project, &look, &before))?;
             let waiting = match &known {
                 Some(known) => context.store.read(|db| syncs::waiting(db, known.id))?,
                 None => 0,
@@ -237,7 +237,10 @@ fn begin(
             Some(id) => id,
             None => syncs::insert(db, project.id, &folder, look.looked_at)?,
         };
-        let mut plan = Plan::new(db, &project, look, &syncs::bases(db, id)?, &syncs::links(db, id)?)?;
+        let before = syncs::known(db, id)?;
+        let mut plan = Plan::new(db, &project, look, &before)?;
+        // What is an item by now has a row of that.
+        syncs::put_forms(db, id, &before.forms, &look.forms)?;
         let change = Change { db, author, project: &project, clock: &context.clock, sync: id };
         let written = change.begin(&mut plan, look)?;
         if plan.does_anything() {

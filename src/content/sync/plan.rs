@@ -6,7 +6,7 @@ use super::files::{self, FileWrite, Folder};
 use super::folder::{Look, There, entry_of, plain};
 use super::links::Links;
 use super::listing::Listing;
-use super::moves;
+use super::moves::{self, Moves};
 use super::names::{self, Names};
 use super::servers;
 use super::step::{Act, Step};
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::store::new_content::NewContent;
 use crate::store::projects::Project;
 use crate::store::proposals::{self, Action, Proposal, State};
-use crate::store::syncs::{Base, Texts};
+use crate::store::syncs::{Base, Known};
 use crate::store::{Db, blobs};
 
 /// What a sync would do.
@@ -36,8 +36,8 @@ pub(super) struct Plan {
     pub(super) listings: Vec<Listing>,
     /// The names of MCP servers that are switched off, since others brought or changed them.
     pub(super) switched_off: Vec<String>,
-    /// The paths that bases had whose files were moved in the folder, and those bases.
-    pub(super) moved: (Vec<String>, Vec<Base>),
+    /// The paths that files had which were moved in the folder, with those that they have, and the bases by then.
+    pub(super) moved: (Moves, Vec<Base>),
     /// Whether the folder gets its first manifest.
     pub(super) first_manifest: bool,
 }
@@ -48,10 +48,10 @@ impl Plan {
     /// # Errors
     /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_DAMAGED`, `E_FILE_FAILED`, `E_DB_BUSY`,
     /// `E_STORAGE`.
-    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, bases: &[Base], links: &Texts) -> Result<Self> {
+    pub(super) fn new(db: &Db<'_>, project: &Project, look: &Look, before: &Known) -> Result<Self> {
         let stored = stored::all(db, project)?;
         let mut names = Names::of(&stored);
-        let (bases, left) = moves::followed(db, look, bases)?;
+        let (bases, left) = moves::followed(db, look, &before.bases)?;
         let mut given_up = HashSet::new();
         let prompts = stored.iter().filter(|stored| stored.entry.what.is_prompt());
         let prompts: HashMap<String, &Stored> = prompts.map(|stored| (stored.key(), stored)).collect();
@@ -84,7 +84,7 @@ impl Plan {
         }
         names::hold_back(&mut steps, look);
         servers::lay(&mut steps, look)?;
-        let links = Links::new(db, project, look, links, &steps)?;
+        let links = Links::new(db, project, look, &before.links, &steps)?;
         let first_manifest = !look.has_manifest;
         let Folder { mut writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
         files::have_copies_follow(&mut writes, look);
@@ -178,7 +178,7 @@ fn step(
     let unread = servers::unread(there, ours.as_ref(), look);
     let act = match look.let_be.get(path).map(|(why, _)| why.clone()).or(unread) {
         Some(why) => Act::LetBe(why),
-        None if look.others.contains(path) => Act::LetBe("is no regular file any more".to_owned()),
+        None if look.others.contains(path) && !look.links.contains_key(path) => Act::LetBe(NO_FILE.to_owned()),
         None => match act(db, there, ours.as_ref(), base.as_ref(), proposal.as_ref())? {
             Act::Give(..) | Act::Merge(..) | Act::DeleteFile if there.is_some_and(There::says_more) => {
                 Act::LetBe(SAYS_MORE.to_owned())
@@ -188,12 +188,19 @@ fn step(
             {
                 Act::LetBe(conflict::WHY.to_owned())
             }
+            Act::Give(..) | Act::Merge(..) if look.others.contains(path) => Act::LetBe(IS_LINK.to_owned()),
             act if act.does_something() && look.unmerged.contains(path) => Act::LetBe(conflict::UNRESOLVED.to_owned()),
             act => act,
         },
     };
     Ok(Step { path: path.to_owned(), label, ours, kept: kept.cloned(), base, act })
 }
+
+/// Why what stands in the place of a file is let be.
+const NO_FILE: &str = "is no regular file any more";
+
+/// The same of a link, once it was decided that the item stays.
+const IS_LINK: &str = "is a link, and none is ever replaced; delete it to get the file back";
 
 /// Why the file of an agent that says more than the project has of it is not written.
 const SAYS_MORE: &str = "holds values or settings that the project does not keep, and a write would lose them; put variables \

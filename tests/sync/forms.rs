@@ -1,0 +1,133 @@
+//! Files beside those of items: what a deploy wrote for other agents into a folder that is synced too, and what was moved in it.
+
+use std::fs;
+
+use crate::support::Scratch;
+
+/// A folder that is synced with the project, and in which the project is deployed.
+fn both() -> Scratch {
+    let scratch = Scratch::with_project();
+    scratch.file("team/.claude/commands/go.md", "---\ndescription: Go\n---\nGo to $ARGUMENTS\n");
+    scratch.file("team/.claude/agents/reader.md", "---\nname: reader\ndescription: Reads\n---\nRead.\n");
+    scratch.file("team/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
+    scratch.file(
+        "team/.cursor/rules/py.mdc",
+        "---\ndescription: Python\nglobs: **/*.py\nalwaysApply: false\n---\nTabs.\n",
+    );
+    scratch.ok(&["sync", "team"]);
+    scratch.ok(&["target", "enable", "gemini", "opencode", "copilot"]);
+    deploy(&scratch);
+    scratch.ok(&["sync"]);
+    scratch
+}
+
+fn deploy(scratch: &Scratch) {
+    scratch.ok(&["deploy", "--root", "team", "--apply", "--adopt", "--yes"]);
+}
+
+/// The names of all that the project has.
+fn names(scratch: &Scratch) -> Vec<String> {
+    let listed = ["prompt", "resource"].map(|kind| scratch.json(&[kind, "list"])[format!("{kind}s")].clone());
+    let all = listed.iter().flat_map(|list| list.as_array().expect("a list").clone());
+    all.filter_map(|item| item["name"].as_str().map(str::to_owned)).collect()
+}
+
+#[track_caller]
+fn assert_same(scratch: &Scratch, expected: &[String]) {
+    let told = scratch.run(&["sync"]);
+    assert!(told.status == 0 && told.stdout.contains("are the same"), "{told}");
+    assert_eq!(names(scratch), expected);
+}
+
+#[test]
+fn what_a_deploy_wrote_is_no_item_once_its_item_was_changed() {
+    let scratch = both();
+    let all = names(&scratch);
+    assert!(scratch.path().join("team/.gemini/commands/go.toml").exists());
+    assert_same(&scratch, &all);
+    for (kind, name, text) in [
+        ("prompt", "go", "Go home by $ARGUMENTS\n"),
+        ("resource", "agents.reader.md", "---\nname: reader\ndescription: Reads\n---\nRead twice.\n"),
+        ("resource", "py.mdc", "---\ndescription: Python\nglobs: **/*.py\nalwaysApply: false\n---\nSpaces.\n"),
+        ("resource", "pdf.SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF 2\n"),
+    ] {
+        let update = scratch.run(&[kind, "update", name, "--content", text]);
+        assert_eq!(update.status, 0, "{all:?}: {update}");
+        let told = scratch.ok(&["sync"]);
+        assert!(told.contains("1 item written"), "{told}");
+        assert_same(&scratch, &all);
+    }
+    // The deploy brings the others up to date, and they are what they were.
+    deploy(&scratch);
+    assert_same(&scratch, &all);
+    let plan = scratch.json(&["plan", "--root", "team"]);
+    assert_eq!(plan["data"]["changes"].as_array().map(Vec::len), Some(0), "{plan:#}");
+}
+
+#[test]
+fn a_change_from_another_home_makes_no_item_of_what_was_deployed() {
+    let (scratch, other) = (both(), Scratch::with_project());
+    let all = names(&scratch);
+    let team = scratch.path().join("team").display().to_string();
+    // The other home had it before it was deployed.
+    scratch.ok(&["rollback", "--root", "team", "--to", "pristine", "--yes"]);
+    other.ok(&["sync", &team]);
+    deploy(&scratch);
+    assert_eq!(other.run(&["sync", &team]).status, 0);
+    assert_eq!(names(&other), all);
+    // Only the command's own file comes, and what was made of it is as it was.
+    scratch.file("team/.claude/commands/go.md", "---\ndescription: Go\n---\nGo away, $ARGUMENTS\n");
+    for home in [&other, &scratch] {
+        let told = home.run(&["sync", &team]);
+        assert_eq!(told.status, 0, "{told}");
+        assert_eq!(names(home), all);
+        assert_eq!(home.ok(&["prompt", "show", "go", "--raw"]).matches("Go away").count(), 1);
+    }
+    // Edited, it is somebody's own.
+    scratch.file("team/.cursor/commands/go.md", "Go by Cursor\n");
+    other.ok(&["sync", &team]);
+    assert_eq!(names(&other).len(), all.len() + 1);
+}
+
+#[test]
+fn what_was_deployed_does_not_bring_back_what_was_deleted() {
+    let scratch = both();
+    let all = names(&scratch);
+    fs::remove_file(scratch.path().join("team/.claude/commands/go.md")).expect("the command");
+    fs::remove_dir_all(scratch.path().join("team/.claude/skills/pdf")).expect("the skill");
+    let told = scratch.run(&["sync"]);
+    assert!(told.status == 1 && told.stdout.contains("2 items proposed"), "{told}");
+    for proposal in scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().expect("proposals") {
+        scratch.ok(&["evolve", "accept", &proposal["id"].to_string()]);
+    }
+    scratch.ok(&["sync"]);
+    let left: Vec<String> = all.into_iter().filter(|name| name != "go" && name != "pdf.SKILL.md").collect();
+    assert_same(&scratch, &left);
+}
+
+#[test]
+fn a_skill_that_was_moved_between_agents_folders_is_the_same() {
+    let scratch = Scratch::with_project();
+    scratch.file("team/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
+    scratch.file("team/.claude/skills/pdf/run.sh", "echo\n");
+    scratch.file("team/.claude/rules/py.md", "---\npaths:\n  - \"**/*.py\"\n---\nTabs.\n");
+    scratch.ok(&["sync", "team"]);
+    let all = names(&scratch);
+    let at = |path: &str| scratch.path().join("team").join(path);
+    fs::create_dir(at(".agents")).expect("a folder");
+    fs::rename(at(".claude/skills"), at(".agents/skills")).expect("a folder");
+    scratch.file("team/.agents/skills/pdf/run.sh", "echo moved\n");
+    let told = scratch.run(&["sync"]);
+    assert_eq!(told.status, 0, "{told}");
+    assert_same(&scratch, &all);
+    assert_eq!(scratch.ok(&["resource", "show", "pdf.run.sh"]), "echo moved\n");
+    assert!(!at(".claude/skills").exists());
+    // It is that file from then on.
+    scratch.ok(&["export", "out"]);
+    assert!(scratch.path().join("out/.agents/skills/pdf/run.sh").exists());
+    assert!(!scratch.path().join("out/.claude/skills").exists());
+    scratch.ok(&["resource", "update", "pdf.run.sh", "--content", "echo again\n"]);
+    scratch.ok(&["sync"]);
+    assert_eq!(fs::read_to_string(at(".agents/skills/pdf/run.sh")).expect("the script"), "echo again\n");
+    assert_same(&scratch, &all);
+}
