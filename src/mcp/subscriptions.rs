@@ -30,6 +30,11 @@ pub(super) use feed::{LONGEST_URI, MAX_URIS, News, Subscriber};
 /// How often the watch looks: a look costs microseconds.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Where the store stood when a request came, as far as that could be read: what rmcp acknowledges before it is subscribed to is told
+/// from there on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Since(Option<Position>);
+
 /// Watches the store and notifies subscribers.
 pub(super) struct Hub {
     store: Store,
@@ -126,6 +131,11 @@ impl Hub {
         self.closed.cancel();
     }
 
+    /// Returns where the store stands. It may take as long as a read does.
+    pub(super) fn since(&self) -> Since {
+        Since(self.store.position().ok())
+    }
+
     /// Returns a subscriber that is told from now on what changes for requests under `config`.
     pub(super) fn subscribe(&self, config: &Arc<Config>) -> Subscriber {
         let mut feeds = self.feeds();
@@ -168,21 +178,28 @@ impl Hub {
         });
     }
 
-    /// Serves one listen stream until it is cancelled or the server ends.
+    /// Serves one listen stream until it is cancelled or the server ends. What was committed `since` its request came and before it is
+    /// subscribed may be anything of it, and is told as that.
     pub(super) async fn listen(
         self: &Arc<Self>,
         context: SubscriptionContext,
         config: &Arc<Config>,
+        since: Since,
         mut tasks: Followed,
     ) {
         let (hub, reach) = (Arc::clone(self), Arc::clone(config));
         let uris = context.accepted().resource_subscriptions.clone();
         // The database is asked, and git, which may take a while.
-        let subscribing = tokio::task::spawn_blocking(move || hub.subscribe_to(&reach, uris.iter().flatten()));
-        let Ok(subscriber) = subscribing.await else { return };
+        let subscribing = tokio::task::spawn_blocking(move || {
+            let subscriber = hub.subscribe_to(&reach, uris.iter().flatten());
+            let missed = hub.since() != since;
+            (subscriber, missed.then(|| News::of_all(uris.unwrap_or_default())))
+        });
+        let Ok((subscriber, mut missed)) = subscribing.await else { return };
         let mut changed = subscriber.changed();
         loop {
-            for notification in notifications(subscriber.news().within(context.accepted())) {
+            let news = subscriber.news();
+            for notification in notifications(missed.take().unwrap_or(news).within(context.accepted())) {
                 if context.sink().send(notification).await.is_err() {
                     return;
                 }
@@ -229,6 +246,11 @@ pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
 }
 
 impl News {
+    /// Returns what tells that anything may have changed, these resources too.
+    fn of_all(uris: Vec<String>) -> Self {
+        Self { prompts: true, resources: true, tools: true, updated: uris }
+    }
+
     /// Leaves out what a listen stream did not ask for.
     pub(super) fn within(self, filter: &SubscriptionFilter) -> Self {
         Self {

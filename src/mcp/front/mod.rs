@@ -343,6 +343,7 @@ impl Front {
         let listens = method == "subscriptions/listen";
         if listens {
             extensions.insert(TaskIds::of(parameters));
+            extensions.insert(self.server.hub.since());
         }
         self.write_out();
         self.in_flight.insert(Accepted { request, size: text.len(), listens, sink: sink.clone() }, next)

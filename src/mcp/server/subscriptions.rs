@@ -26,7 +26,9 @@ pub(super) async fn listen(server: &Server, context: SubscriptionContext) -> Res
     let ids = extensions.get::<TaskIds>().cloned().unwrap_or_default();
     let (tasks, asker) = (Arc::clone(&server.tasks), config.asker());
     let followed = blocking(move || tasks.follow(asker, ids)).await?;
-    server.hub.listen(context, &config, followed).await;
+    let of_transport = extensions.get::<http::request::Parts>().and_then(|parts| parts.extensions.get());
+    let since = extensions.get().or(of_transport).cloned().unwrap_or_else(|| server.hub.since());
+    server.hub.listen(context, &config, since, followed).await;
     Ok(())
 }
 

@@ -22,6 +22,7 @@ use crate::mcp::transport::http::headers::{BATCHES, SESSION};
 pub(super) struct Forwarded {
     id: String,
     begins: Option<Begins>,
+    listens: bool,
 }
 
 /// What begins a session.
@@ -34,7 +35,8 @@ struct Begins {
 impl Forwarded {
     /// Returns the request `id` for `method`.
     pub(super) fn new(id: &str, method: &str, parameters: Option<&RawValue>) -> Self {
-        Self { id: id.to_owned(), begins: begins(method, parameters) }
+        let listens = method == "subscriptions/listen";
+        Self { id: id.to_owned(), begins: begins(method, parameters), listens }
     }
 }
 
@@ -67,6 +69,10 @@ pub(super) async fn hand_over(
     };
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     parts.extensions.insert(Arc::clone(&config));
+    if forwarded.as_ref().is_some_and(|forwarded| forwarded.listens) {
+        let hub = Arc::clone(&app.server.hub);
+        parts.extensions.insert(tokio::task::spawn_blocking(move || hub.since()).await.unwrap_or_default());
+    }
     let request = Request::from_parts(parts, Full::new(body));
     let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
     let session = match (session, begins) {
