@@ -12,7 +12,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use links::Own;
+use links::{Fitting, Own};
 use schemars::JsonSchema;
 use second_places::{Group, Second};
 use serde::Deserialize;
@@ -126,27 +126,19 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let wanted = links.len();
     let (links, copies): (Vec<Link>, Vec<Link>) =
         links.into_iter().partition(|link| matches!(link.target, Target::Link(_)));
-    let mut seconds = links::seconds(&copies, forms, &mut layout, &files);
-    let (files, read) = loop {
-        let (complete, read) = back::importable(files.clone(), &seconds, &expected)?;
-        let before = seconds.len();
-        seconds = links::fitting(seconds, Own { files: &complete, expected: &expected })?;
-        // What is not made may have said what the manifest has to say then.
-        if seconds.len() == before {
-            break (complete, read);
-        }
-    };
+    let seconds = links::candidates(&copies, forms, &mut layout, &files);
+    let Fitting { files, seconds, servers: read } = links::fit(&files, seconds, &expected)?;
     let said = links::said_elsewhere(&seconds, Own { files: &files, expected: &expected })?;
     let (said, files): (Vec<_>, Vec<_>) =
         files.into_iter().zip(&items).partition(|(file, _)| said.contains(&file.relative));
     let (mut files, mut items): (Vec<File>, Vec<&(Entry, NewContent)>) = files.into_iter().unzip();
     let is_form = |(link, _): &&Second| matches!(link.target, Target::Form(_));
-    let forms: Vec<String> = seconds.iter().flatten().filter(is_form).map(|(link, _)| link.path.clone()).collect();
+    let forms: HashSet<_> = seconds.iter().flatten().filter(is_form).map(|(link, _)| folder.join(&link.path)).collect();
     let (in_place, seconds) = put_in_place(&mut files, seconds);
     write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
     list_ignored(folder, &mut files, &items)?;
     let made = in_place + write_again(folder, seconds, links, &mut layout, &files)?;
-    if !said.is_empty() && !found(folder)?.is_superset(&forms.iter().map(|path| folder.join(path)).collect()) {
+    if !said.is_empty() && !found(folder)?.is_superset(&forms) {
         // What is ignored where the export lies says nothing to an import.
         for (file, item) in said {
             write_file(&folder.join(&file.relative), &file.content, file.executable)?;

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::back::{Expected, comes_back, is_said, understand};
+use super::back::{Expected, comes_back, importable, is_said, understand};
 use super::layout::{Layout, is_safe};
 use super::second_places::{Group, Second, beside, files_of};
 use crate::content::import::item::Understood;
+use crate::content::import::kept::Found;
 use crate::content::import::links::end;
 use crate::content::import::place::Places;
 use crate::content::import::scan::{File, lies_in_agents_folder};
@@ -49,7 +50,7 @@ impl<'o> Own<'o> {
 }
 
 /// Returns the copies and forms that could be made beside the files, or in their places. `layout` has the paths of the files.
-pub fn seconds(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
+pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
     let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let copy = |link: Link| {
         let Target::Copy(original) = &link.target else { return None };
@@ -61,12 +62,38 @@ pub fn seconds(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: 
     grouped(all, &by_path)
 }
 
+/// What an export writes, but for links.
+pub struct Fitting {
+    /// The files of the items.
+    pub files: Vec<File>,
+    /// The copies and forms.
+    pub seconds: Vec<Group>,
+    /// The MCP servers that are read from the files.
+    pub servers: Vec<Found>,
+}
+
+/// Returns the files so that an import brings back what is `expected` of each, and those of the copies and forms that fit beside them.
+///
+/// # Errors
+/// As [`importable`].
+pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -> Result<Fitting> {
+    loop {
+        let (complete, servers) = importable(files.to_vec(), &seconds, expected)?;
+        let before = seconds.len();
+        seconds = fitting(seconds, Own { files: &complete, expected })?;
+        // What is not made may have said what the manifest has to say then.
+        if seconds.len() == before {
+            return Ok(Fitting { files: complete, seconds, servers });
+        }
+    }
+}
+
 /// Returns those of the groups that an import takes for the same as their files, and beside which it brings back all that it does
 /// without them, and no more.
 ///
 /// # Errors
 /// As [`understand`].
-pub fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
+fn fitting(mut groups: Vec<Group>, own: Own<'_>) -> Result<Vec<Group>> {
     let by_path: HashMap<&str, &File> = own.files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let mut fitting = Vec::new();
     while !groups.is_empty() {

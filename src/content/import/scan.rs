@@ -185,7 +185,12 @@ impl Gathered {
     fn gather(&mut self, path: &Path, all: bool) -> Result<()> {
         let failed = |error| Error::file("read", path, error);
         let named = absolute(path).map_err(failed)?;
-        let metadata = std::fs::metadata(&named).map_err(failed)?;
+        let metadata = std::fs::metadata(&named).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                failed(error).hint("name a file or folder; `mcpkg source add OWNER/REPO` takes a git repository")
+            }
+            _ => failed(error),
+        })?;
         if !metadata.is_dir() && !metadata.is_file() {
             return Err(Error::new(
                 Code::InvalidArgument,

@@ -378,7 +378,9 @@ fn links_stay_inside() {
 #[test]
 fn a_missing_path_and_a_foreign_manifest_are_refused() {
     let world = World::new();
-    assert_eq!(world.import(&[], &["nowhere"]).unwrap_err().code(), Code::NotFound);
+    let missing = world.import(&[], &["nowhere"]).unwrap_err();
+    assert_eq!(missing.code(), Code::NotFound);
+    assert!(missing.hints().iter().any(|hint| hint.contains("mcpkg source add")), "{:?}", missing.hints());
     let entry = r#"{"kind":"resource","name":"a","uri":"x:y","text":true}"#;
     let manifest = |version: u32, path: &str| format!(r#"{{"version":{version},"files":{{"{path}":{entry}}}}}"#);
     world.file("a", "a");
