@@ -111,7 +111,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         Ok((items, all.collect::<Vec<_>>(), links, forms, project.name.clone()))
     })?;
     let say = |(entry, content): (Entry, NewContent)| Ok((entry.clone(), servers::say(&entry, content, &all)?));
-    let items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
+    let mut items = items.into_iter().map(say).collect::<Result<Vec<_>>>()?;
     let count = |word: &str| items.iter().filter(|(entry, _)| entry.what.word() == word).count();
     let counts = Counts {
         prompts: count("prompt"),
@@ -121,6 +121,8 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
         left: 0,
     };
     let mut layout = layout::Layout::default();
+    // What has a place goes there before others are given one.
+    items.sort_by_key(|(entry, _)| entry.origin.path.is_none());
     let files = items.iter().map(|(entry, content)| layout.file(entry, content)).collect::<Result<Vec<File>>>()?;
     let expected: Vec<_> = items.iter().map(Some).collect();
     let wanted = links.len();
@@ -136,7 +138,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     let forms: HashSet<_> = seconds.iter().flatten().filter(is_form).map(|(link, _)| folder.join(&link.path)).collect();
     let (in_place, seconds) = put_in_place(&mut files, seconds);
     write(folder, files.iter().map(|file| (file.relative.as_str(), &file.content, file.executable)))?;
-    list_ignored(folder, &mut files, &items)?;
+    let seconds = list_ignored(folder, &mut files, &items, seconds)?;
     let made = in_place + write_again(folder, seconds, links, &mut layout, &files)?;
     if !said.is_empty() && !found(folder)?.is_superset(&forms) {
         // What is ignored where the export lies says nothing to an import.
@@ -145,7 +147,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
             files.push(file);
             items.push(item);
         }
-        list_ignored(folder, &mut files, &items)?;
+        list_ignored(folder, &mut files, &items, Vec::new())?;
     }
     let listed = files.iter().filter_map(|file| Some((file.relative.clone(), file.listed.clone()?))).collect();
     let listing = Manifest::new(listed, servers::not_said(&all, &read));
@@ -173,19 +175,11 @@ fn put_in_place(files: &mut [File], seconds: Vec<Group>) -> (usize, Vec<Group>) 
 /// Makes copies, forms and links beside the files that are there, and returns how many.
 fn write_again(
     folder: &Path,
-    mut seconds: Vec<Group>,
+    seconds: Vec<Group>,
     links: Vec<Link>,
     layout: &mut layout::Layout,
     files: &[File],
 ) -> Result<usize> {
-    // An import takes what the manifest lists for that alone, and knows no copies of it.
-    let listed: HashSet<&str> =
-        files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
-    let is_listed = |(link, _): &Second| match &link.target {
-        Target::Copy(of) | Target::Form(Form { of, .. }) => listed.contains(of.as_str()),
-        Target::Link(_) => false,
-    };
-    seconds.retain(|group| !group.iter().any(is_listed));
     let seconds: Vec<Second> = seconds.into_iter().flatten().collect();
     let paths = files.iter().chain(seconds.iter().map(|(_, file)| file)).map(|file| file.relative.as_str());
     let links = links::fitting_links(links, layout, &paths.collect::<Vec<_>>());
@@ -204,26 +198,68 @@ fn write_again(
     Ok(seconds.len() + links.len())
 }
 
-/// Has the manifest list what an ignore file names, of the project's own or of a folder above: an import takes that for this alone.
-fn list_ignored(folder: &Path, files: &mut [File], items: &[&(Entry, NewContent)]) -> Result<()> {
+/// Has the manifest list what an ignore file names, of the project's own or of a folder above, and what an import would take for
+/// something else then; and returns the copies and forms that are to be made. An import takes what is listed for that alone, and knows
+/// no copies of it.
+fn list_ignored(
+    folder: &Path,
+    files: &mut [File],
+    items: &[&(Entry, NewContent)],
+    mut seconds: Vec<Group>,
+) -> Result<Vec<Group>> {
     let found = found(folder)?;
-    for (file, (entry, content)) in files.iter_mut().zip(items) {
-        let path = folder.join(&file.relative);
-        if file.listed.is_some() || found.contains(&path) {
-            continue;
-        }
-        // What was written as it is stored is so in the manifest's way too, and its content lies there now.
-        if file.content == *content {
-            file.listed = Some(entry.clone());
-            continue;
-        }
-        let listed = layout::file(file.relative.clone(), entry, content, Some(entry.clone()))?;
-        if listed.content != file.content {
-            write_file(&path, &listed.content, listed.executable)?;
-        }
-        *file = listed;
+    let is_ignored = |file: &File| file.listed.is_none() && !found.contains(&folder.join(&file.relative));
+    if !files.iter().any(is_ignored) {
+        without_listed(&mut seconds, files);
+        return Ok(seconds);
     }
-    Ok(())
+    let (mut listed, mut lying) = (Vec::new(), Vec::new());
+    for (file, (entry, content)) in files.iter_mut().zip(items) {
+        // It was moved there when it was written, and the item's content is the same one where both are equal.
+        let is_own = file.content == *content;
+        file.content = file.content.moved(folder.join(&file.relative));
+        let content = if is_own { file.content.clone() } else { content.clone() };
+        listed.push(match is_ignored(file) {
+            true => layout::file(file.relative.clone(), entry, &content, Some(entry.clone()))?,
+            false => file.clone(),
+        });
+        lying.push((entry.clone(), content));
+    }
+    for (link, file) in seconds.iter_mut().flatten() {
+        if let Target::Copy(original) = &link.target {
+            file.content = file.content.moved(folder.join(original));
+        }
+    }
+    let expected: Vec<_> = lying.iter().map(Some).collect();
+    loop {
+        let count = |files: &[File]| files.iter().filter(|file| file.listed.is_some()).count();
+        let before = count(&listed);
+        without_listed(&mut seconds, &listed);
+        listed = back::importable(listed, &seconds, &expected)?.0;
+        if count(&listed) == before {
+            break;
+        }
+    }
+    for (file, listed) in files.iter_mut().zip(listed) {
+        // What was written as it is in the manifest's way lies there.
+        if listed.content != file.content {
+            write_file(&folder.join(&file.relative), &listed.content, listed.executable)?;
+            file.content = listed.content.moved(folder.join(&file.relative));
+        }
+        file.listed = listed.listed;
+    }
+    Ok(seconds)
+}
+
+/// Leaves out the copies and forms of files that the manifest lists.
+fn without_listed(seconds: &mut Vec<Group>, files: &[File]) {
+    let listed: HashSet<&str> =
+        files.iter().filter(|file| file.listed.is_some()).map(|file| file.relative.as_str()).collect();
+    let is_listed = |(link, _): &Second| match &link.target {
+        Target::Copy(of) | Target::Form(Form { of, .. }) => listed.contains(of.as_str()),
+        Target::Link(_) => false,
+    };
+    seconds.retain(|group| !group.iter().any(is_listed));
 }
 
 /// Makes a folder inside `folder` that is gone when dropped.

@@ -139,6 +139,11 @@ impl NewContent {
         self.is_text
     }
 
+    /// Returns the same content, which lies at `path` by now.
+    pub fn moved(&self, path: PathBuf) -> Self {
+        Self { holder: Holder::File(path), ..self.clone() }
+    }
+
     /// The file that holds it.
     pub fn path(&self) -> Option<&Path> {
         match &self.holder {

@@ -314,3 +314,71 @@ fn what_a_form_holds_stays_while_it_is_known() {
     scratch.ok(&["check", "--deep"]);
     Tree::of(&tree).assert_is(&exported(&scratch, "out"), "exported");
 }
+
+#[test]
+fn what_a_listed_file_says_is_no_other_item_less() {
+    let scratch = Scratch::with_project();
+    let rule = "---\ndescription: Style of Rust\nglobs: \"*.rs\"\nalwaysApply: false\n---\nUse rustfmt.\n";
+    scratch.file("tree/.cursor/rules/rust.mdc", rule);
+    scratch.file("tree/.claude/rules/rust.md", "---\npaths:\n  - \"*.rs\"\n---\n\nUse rustfmt.\n");
+    scratch.file("tree/.cursor/commands/go.md", "---\ndescription: Go\n---\nGo to $1\n");
+    let told = scratch.json(&["import", "tree"]);
+    let items = told["files"]["imported"].clone();
+    scratch.file("git/.gitignore", ".cursor/\n");
+    std::fs::create_dir(scratch.path().join("git/.git")).expect("a folder");
+    scratch.ok(&["export", "git/out"]);
+    scratch.ok(&["project", "create", "q"]);
+    assert_eq!(scratch.json(&["-p", "q", "import", "git/out"])["files"]["imported"], items);
+}
+
+#[test]
+fn a_block_that_clashes_with_what_was_edited_is_left_out() {
+    let scratch = Scratch::with_project();
+    scratch.file("tree/.github/copilot-instructions.md", "Be nice.\n");
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["deploy", "--root", "tree", "--apply", "--adopt", "--yes"]);
+    scratch.ok(&["project", "create", "q"]);
+    scratch.ok(&["project", "select", "q"]);
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["resource", "update", "copilot-instructions.md", "--content", "Be brief.\n"]);
+    let told = scratch.run(&["export", "out"]);
+    assert!(told.stderr.contains("of the imported tree"), "{told}");
+    scratch.ok(&["project", "create", "r"]);
+    scratch.ok(&["-p", "r", "import", "out"]);
+    // What stands for a file that is gone is a file of its own.
+    scratch.file("half/GEMINI.md", std::fs::read(scratch.path().join("tree/GEMINI.md")).unwrap_or_else(|_| {
+        b"<!-- mcpkg:begin: this part is kept by mcpkg; what stands outside of it is yours -->\n@AGENTS.md\n<!-- mcpkg:end -->\n".to_vec()
+    }));
+    scratch.ok(&["project", "create", "s"]);
+    scratch.ok(&["project", "select", "s"]);
+    scratch.ok(&["import", "half"]);
+    Tree::of(&scratch.path().join("half")).assert_is(&exported(&scratch, "half-out"), "exported");
+}
+
+#[test]
+fn what_took_the_place_of_a_block_keeps_its_mode_and_its_place() {
+    let scratch = Scratch::with_project();
+    let own = scratch.file("tree/CLAUDE.md", "Be nice.\n");
+    set_mode(&own, 0o755);
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["deploy", "--root", "tree", "--target", "codex", "--apply", "--adopt", "--yes"]);
+    for (project, text) in [("q", "Be nice.\n"), ("r", "Be nice.\nAnd more.\n")] {
+        scratch.file("tree/CLAUDE.md", text);
+        set_mode(&own, 0o755);
+        scratch.ok(&["project", "create", project]);
+        scratch.ok(&["project", "select", project]);
+        scratch.ok(&["import", "tree"]);
+        Tree::of(&scratch.path().join("tree")).assert_is(&exported(&scratch, &format!("out-{project}")), project);
+    }
+}
+
+#[test]
+fn a_part_of_a_tree_takes_no_copies_away() {
+    let scratch = Scratch::with_project();
+    for agent in [".claude", ".cursor"] {
+        scratch.file(&format!("tree/{agent}/commands/go.md"), "Go\n");
+    }
+    scratch.ok(&["import", "tree"]);
+    scratch.ok(&["import", "tree", "--only", ".cursor/**"]);
+    Tree::of(&scratch.path().join("tree")).assert_is(&exported(&scratch, "out"), "exported");
+}

@@ -10,6 +10,7 @@ fn both() -> Scratch {
     scratch.file("team/.claude/commands/go.md", "---\ndescription: Go\n---\nGo to $ARGUMENTS\n");
     scratch.file("team/.claude/agents/reader.md", "---\nname: reader\ndescription: Reads\n---\nRead.\n");
     scratch.file("team/.claude/skills/pdf/SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF\n");
+    scratch.file("team/.claude/skills/pdf/x.sh", "echo\n");
     scratch.file(
         "team/.cursor/rules/py.mdc",
         "---\ndescription: Python\nglobs: **/*.py\nalwaysApply: false\n---\nTabs.\n",
@@ -49,7 +50,7 @@ fn what_a_deploy_wrote_is_no_item_once_its_item_was_changed() {
         ("prompt", "go", "Go home by $ARGUMENTS\n"),
         ("resource", "agents.reader.md", "---\nname: reader\ndescription: Reads\n---\nRead twice.\n"),
         ("resource", "py.mdc", "---\ndescription: Python\nglobs: **/*.py\nalwaysApply: false\n---\nSpaces.\n"),
-        ("resource", "pdf.SKILL.md", "---\nname: pdf\ndescription: PDFs\n---\n# PDF 2\n"),
+        ("resource", "pdf.SKILL.md", "---\nname: pdf\ndescription: More\n---\n# PDF 2\n"),
     ] {
         let update = scratch.run(&[kind, "update", name, "--content", text]);
         assert_eq!(update.status, 0, "{all:?}: {update}");
@@ -58,8 +59,10 @@ fn what_a_deploy_wrote_is_no_item_once_its_item_was_changed() {
         assert_same(&scratch, &all);
     }
     // The deploy brings the others up to date, and they are what they were.
-    deploy(&scratch);
-    assert_same(&scratch, &all);
+    for _ in 0..2 {
+        deploy(&scratch);
+        assert_same(&scratch, &all);
+    }
     let plan = scratch.json(&["plan", "--root", "team"]);
     assert_eq!(plan["data"]["changes"].as_array().map(Vec::len), Some(0), "{plan:#}");
 }
@@ -96,12 +99,12 @@ fn what_was_deployed_does_not_bring_back_what_was_deleted() {
     fs::remove_file(scratch.path().join("team/.claude/commands/go.md")).expect("the command");
     fs::remove_dir_all(scratch.path().join("team/.claude/skills/pdf")).expect("the skill");
     let told = scratch.run(&["sync"]);
-    assert!(told.status == 1 && told.stdout.contains("2 items proposed"), "{told}");
+    assert!(told.status == 1 && told.stdout.contains("3 items proposed"), "{told}");
     for proposal in scratch.json(&["evolve", "list"])["data"]["proposals"].as_array().expect("proposals") {
         scratch.ok(&["evolve", "accept", &proposal["id"].to_string()]);
     }
     scratch.ok(&["sync"]);
-    let left: Vec<String> = all.into_iter().filter(|name| name != "go" && name != "pdf.SKILL.md").collect();
+    let left: Vec<String> = all.into_iter().filter(|name| name != "go" && !name.starts_with("pdf.")).collect();
     assert_same(&scratch, &left);
 }
 
@@ -130,4 +133,56 @@ fn a_skill_that_was_moved_between_agents_folders_is_the_same() {
     scratch.ok(&["sync"]);
     assert_eq!(fs::read_to_string(at(".agents/skills/pdf/run.sh")).expect("the script"), "echo again\n");
     assert_same(&scratch, &all);
+}
+
+#[test]
+fn a_file_that_a_deploy_took_over_is_let_be_and_its_text_stays() {
+    let scratch = Scratch::with_project();
+    for (file, text) in [("AGENTS.md", "For all\n"), ("CLAUDE.md", "For Claude\n"), ("GEMINI.md", "For Gemini\n")] {
+        scratch.file(&format!("team/{file}"), text);
+    }
+    scratch.ok(&["sync", "team"]);
+    let all = names(&scratch);
+    scratch.ok(&["target", "enable", "gemini"]);
+    deploy(&scratch);
+    assert!(fs::read_to_string(scratch.path().join("team/GEMINI.md")).expect("a file").contains("@AGENTS.md"));
+    for _ in 0..3 {
+        let told = scratch.run(&["sync"]);
+        assert!(told.stderr.contains("`GEMINI.md` holds what a deploy wrote in the place of its text"), "{told}");
+        assert_eq!(names(&scratch), all);
+        assert_eq!(scratch.ok(&["resource", "show", "GEMINI.md"]), "For Gemini\n");
+        assert_eq!(scratch.ok(&["resource", "show", "CLAUDE.md"]), "For Claude\n");
+        assert_eq!(scratch.ok(&["resource", "show", "AGENTS.md"]), "For all\n");
+    }
+}
+
+#[test]
+fn a_home_that_comes_later_has_the_same_items() {
+    let scratch = Scratch::with_project();
+    let rule = "---\ndescription: Style of Rust\nglobs: \"*.rs\"\nalwaysApply: false\n---\nUse rustfmt.\n";
+    scratch.file("team/.cursor/rules/rust.mdc", rule);
+    scratch.ok(&["sync", "team"]);
+    deploy(&scratch);
+    assert!(scratch.path().join("team/.claude/rules/rust.md").exists());
+    scratch.ok(&["sync"]);
+    let other = Scratch::with_project();
+    let team = scratch.path().join("team").display().to_string();
+    other.ok(&["sync", &team]);
+    assert_eq!(names(&other), names(&scratch));
+    assert_eq!(other.ok(&["resource", "show", "rust.mdc"]), rule);
+    assert_same(&scratch, &["rust.mdc".to_owned()]);
+}
+
+#[test]
+fn a_nested_file_and_one_with_other_line_ends_are_known_in_each_form() {
+    let scratch = Scratch::with_project();
+    scratch.file("team/sub/pkg/CLAUDE.md", "Be nice.\n");
+    scratch.file("team/sub/AGENTS.md", "Be brief.\n");
+    scratch.file("team/.claude/commands/go.md", "---\r\ndescription: CR\r\n---\r\nGo $1\r\n");
+    scratch.ok(&["sync", "team"]);
+    let all = names(&scratch);
+    scratch.ok(&["target", "enable", "gemini", "copilot", "windsurf", "opencode"]);
+    deploy(&scratch);
+    scratch.run(&["sync"]);
+    assert_eq!(names(&scratch), all);
 }

@@ -17,8 +17,8 @@ use crate::store::new_content::NewContent;
 pub(in crate::content) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
 /// Returns the files so that an import brings back what is expected of each, with `others` beside them or in their places, and the
-/// MCP servers that are read from them. What the rules of import would not bring back as it is gets a line in the manifest; since that can free a name another file was given a
-/// substitute for, it is asked again.
+/// MCP servers that are read from them. What the rules of import would not bring back as it is gets a line in the manifest; since
+/// that can free a name another file was given a substitute for, it is asked again.
 pub(in crate::content) fn importable(
     mut files: Vec<File>,
     others: &[Group],

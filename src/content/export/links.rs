@@ -44,7 +44,7 @@ impl<'o> Own<'o> {
 
     /// Says of each file whether what was made of it is what is expected; `None` where something was made that is not.
     fn come_back(self, understood: &Understood) -> Option<Vec<bool>> {
-        let has_no_more = understood.items.len() <= self.files.len();
+        let has_no_more = understood.items.len() <= self.files.len() && understood.clashes.is_empty();
         has_no_more.then(|| comes_back(understood, self.files, self.expected).collect())
     }
 }
@@ -210,6 +210,7 @@ pub fn said_elsewhere(groups: &[Group], own: Own<'_>) -> Result<HashSet<String>>
     let rest = Own { files: &files, expected: &expected };
     let understood = rest.with(files_of(groups))?;
     let all_back = understood.items.len() == own.files.len()
+        && understood.clashes.is_empty()
         && comes_back(&understood, &files, &expected).all(|back| back)
         && said.iter().all(|(_, expected)| is_said(&understood, expected));
     let paths = said.into_iter().map(|(file, _)| file.relative.clone());

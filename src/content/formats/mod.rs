@@ -24,6 +24,11 @@ pub fn stem(name: &str) -> &str {
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
 }
 
+/// Returns the letters of a name that a deploy has in the name of a file, `_` for any other.
+pub fn file_letters(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect()
+}
+
 impl RuleFormat {
     /// Reads what a rule says of itself, as its agent does.
     pub fn read(&self, text: &str) -> Scope {

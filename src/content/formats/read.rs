@@ -8,7 +8,7 @@ use crate::content::import::matter::{self, Keys};
 use crate::store::modules::Applies;
 
 /// What a file of instructions says of itself.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// When it applies.
     pub applies: Applies,

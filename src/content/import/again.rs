@@ -6,11 +6,12 @@ use std::path::Path;
 use super::agents::{Form, Role};
 use super::deployed::{self, Gathered, PlainRule};
 use super::free_name;
-use super::item::{Item, Understood};
+use super::item::{IMPORTED, Item, Understood};
 use super::manifest::{Origin, What};
 use super::place::Destination;
 use super::scan::File;
 use super::twins;
+use crate::content::command::skill::split_front;
 use crate::content::formats::sections::with_newline;
 use crate::content::formats::{self, Scope};
 use crate::content::media;
@@ -28,7 +29,13 @@ impl Understood {
         }
         let found = deployed::gathered(&file.content.bytes()?);
         let Some(Gathered { users, instructions }) = found else { return Ok(false) };
-        let twin = self.gathered(file, place, instructions)?;
+        // What imports another file says what that one does.
+        let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let beside = Some(format!("{folder}{IMPORTED}")).filter(|path| self.imported.contains(path));
+        if instructions.is_empty() && users.is_none() && beside.is_none() {
+            return Ok(false);
+        }
+        let twin = self.gathered(file, place, instructions, beside.unwrap_or_default())?;
         match (users, twin) {
             (None, Some(twin)) => self.same.push((file.relative.clone(), twin)),
             (users, _) => {
@@ -61,6 +68,9 @@ impl Understood {
         item.content = file.content.clone();
         item.entry.origin.agent = place.agent.map(str::to_owned);
         item.entry.origin.path = Some(file.relative.clone());
+        if let What::Resource(attributes) = &mut item.entry.what {
+            attributes.executable = file.executable;
+        }
         self.wanted.entry((place.role, wanted)).or_default().push(at);
         // A file of which nothing is left is the same as this one.
         if !self.items.iter().any(|item| item.path == before) {
@@ -70,24 +80,24 @@ impl Understood {
         Ok(true)
     }
 
-    /// Adds the instructions of a block. Returns the file that all of them stand in already, where they do.
+    /// Adds the instructions of a block. Returns the file that all of them stand in already, where they do; of a block without any it is
+    /// the one `beside`, which it imports.
     fn gathered(
         &mut self,
         file: &File,
         place: &Destination,
         instructions: Vec<(String, Vec<u8>)>,
+        beside: String,
     ) -> Result<Option<String>> {
+        let mut twin = Some(beside);
         let applies = Scope::default().within(&place.scope).applies;
-        // What imports another file says what that one does.
-        let folder = file.relative.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
-        let mut twin = Some(format!("{folder}AGENTS.md"));
         for (name, text) in instructions {
             let uri = format!("instructions://{}", encode(&name));
             let content = NewContent::from(text.clone());
             let known = self.uris.get(&uri).copied().filter(|at| self.items[*at].content == content);
             if let Some(at) = known {
                 let item = &mut self.items[at];
-                if at >= self.exact
+                if at >= self.listed_count
                     && let (Applies::Globs(known), Applies::Globs(more)) = (&mut item.entry.origin.applies, &applies)
                 {
                     let new: Vec<String> = more.iter().filter(|glob| !known.contains(glob)).cloned().collect();
@@ -105,7 +115,7 @@ impl Understood {
             }
             twin = None;
             let resource = self.name(false, free_name::letters(&name), &[], &file.relative);
-            self.stems.entry(rule.stem).or_default().push(self.items.len());
+            self.know_by(&rule.stem, &rule.stem);
             let part = File { content, ..file.clone() };
             self.resource(&part, resource, uri, None, Origin { applies: applies.clone(), ..Origin::default() })?;
         }
@@ -129,7 +139,7 @@ impl Understood {
         let item = &mut self.items[at];
         if let What::Resource(attributes) = &mut item.entry.what
             && attributes.description.is_none()
-            && at >= self.exact
+            && at >= self.listed_count
         {
             attributes.description.clone_from(&scope.description);
         }
@@ -182,7 +192,7 @@ impl Understood {
             return Ok(false);
         }
         let known = self.wanted.get(&(Role::Subagent, name.clone())).into_iter().flatten();
-        for at in known.filter(|at| **at >= self.exact) {
+        for at in known.filter(|at| **at >= self.listed_count) {
             let item = &mut self.items[*at];
             let What::Resource(attributes) = &mut item.entry.what else { continue };
             let agent = item.entry.origin.agent.as_deref().unwrap_or_default();
@@ -200,6 +210,55 @@ impl Understood {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Has a rule take the place of the item of what was written from it.
+    fn take_place_of(
+        &mut self,
+        at: usize,
+        file: &File,
+        place: &Destination,
+        description: Option<String>,
+    ) -> Result<()> {
+        let name = self.name(false, place.wanted_name(), &place.origins(&file.relative), &file.relative);
+        let uri = place.uri(&name);
+        let item = &mut self.items[at];
+        let What::Resource(attributes) = &mut item.entry.what else { return Ok(()) };
+        let before = std::mem::replace(&mut attributes.uri, uri.clone());
+        attributes.description = attributes.description.take().or(description);
+        attributes.mime_type =
+            media::from_file(file.content.clone(), None, Path::new(&file.relative))?.mime_type.into();
+        attributes.executable = file.executable;
+        self.names[0].remove(&std::mem::replace(&mut item.entry.name, name));
+        let path = std::mem::replace(&mut item.path, file.relative.clone());
+        item.content = file.content.clone();
+        item.entry.origin.agent = place.agent.map(str::to_owned);
+        item.entry.origin.path = Some(file.relative.clone());
+        self.uris.remove(&before);
+        self.uris.insert(uri, at);
+        self.plain_rules.remove(&at);
+        self.same.push((path, file.relative.clone()));
+        Ok(())
+    }
+
+    /// Whether a rule is what one was written from that was imported before and says no more than a deploy writes; then it takes that
+    /// one's place.
+    pub(super) fn is_fuller_rule(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
+        // The rule of a file that applies to its folder is named after its path.
+        let stem = match (place.role, place.form, place.scope.is_empty()) {
+            (Role::Instructions, Form::Rule(_), true) => formats::stem(&place.label).to_owned(),
+            (Role::Instructions, Form::Plain, false) => formats::file_letters(formats::stem(&file.relative)),
+            _ => return Ok(false),
+        };
+        let text = with_newline(split_front(&file.content.bytes()?).1);
+        let applies = scope.clone().within(&place.scope).applies;
+        let is_form = |at: &&usize| {
+            let says = self.plain_rules.get(at).is_some_and(|rule| rule.stem == stem && rule.text == text);
+            says && deployed::apply_alike(&self.items[**at].entry.origin.applies, &applies)
+        };
+        let Some(at) = self.stems.get(&stem).into_iter().flatten().find(is_form).copied() else { return Ok(false) };
+        self.take_place_of(at, file, place, scope.description.clone())?;
+        Ok(true)
     }
 
     /// Takes out the skills that are commands, as agents without commands have them.

@@ -5,7 +5,7 @@ use super::agents::Form;
 use crate::content::command::skill::split_front;
 use crate::content::formats::subagent::{self, Subagent};
 use crate::content::formats::toml_text::{self, INSTRUCTIONS as INSTRUCTIONS_KEY};
-use crate::content::formats::{Scope, sections, stem};
+use crate::content::formats::{Scope, file_letters, sections, stem};
 use crate::store::modules::Applies;
 
 /// A file with the block that a deploy keeps in it.
@@ -58,7 +58,8 @@ pub fn plain_rule(form: Form, label: &str, file: &[u8], scope: &Scope) -> Option
 
 /// Whether instructions that were imported before, of the name `item`, have the name and the text of a plain rule.
 pub fn says(item: &str, content: &[u8], rule: &PlainRule) -> bool {
-    stem(item) == rule.stem && sections::with_newline(split_front(content).1) == rule.text
+    let own = stem(item);
+    (own == rule.stem || file_letters(own) == rule.stem) && sections::with_newline(split_front(content).1) == rule.text
 }
 
 /// Whether two mean the same files: their order, and a `./` that some agents do not know, say nothing.

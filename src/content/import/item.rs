@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::agents::{Form, Role};
+use super::deployed::{self, PlainRule};
 use super::free_name;
 use super::kept::{KeptFile, KeptFiles};
 use super::manifest::{self, Entry, Origin, What};
@@ -88,8 +89,12 @@ pub struct Understood {
     /// What is one agent's alone, and the MCP servers in it.
     pub kept: KeptFiles,
     /// How many of the items a manifest lists: they are the first, and stay as they are.
-    pub(super) exact: usize,
-    names: [HashSet<String>; 2],
+    pub(super) listed_count: usize,
+    /// Rules that say no more than a deploy writes, by the places of their items.
+    pub(super) plain_rules: HashMap<usize, PlainRule>,
+    /// The files among all that others import where a deploy wrote these.
+    pub(super) imported: HashSet<String>,
+    pub(super) names: [HashSet<String>; 2],
     pub(super) uris: HashMap<String, usize>,
     /// The items that asked for a name, whether or not they got it.
     pub(super) wanted: HashMap<(Role, String), Vec<usize>>,
@@ -112,6 +117,9 @@ pub struct Clash {
     /// The file that comes too late.
     pub path: String,
 }
+
+/// The name of the file that those for other agents import where a deploy wrote them.
+pub(super) const IMPORTED: &str = "AGENTS.md";
 
 /// Bytes of a file whose front matter is looked at.
 pub(super) const MAX_DESCRIBED: u64 = 16 << 20;
@@ -141,6 +149,9 @@ pub fn understand_after<'f>(
     let mut understood = Understood { kept, ..Understood::default() };
     let (mut skills, mut others) = (BTreeMap::<&InSkill, (&Destination, Vec<&File>)>::new(), Vec::new());
     for (file, place) in files {
+        if file.relative.ends_with(IMPORTED) {
+            understood.imported.insert(file.relative.clone());
+        }
         match (&file.listed, place) {
             (Some(entry), _) => understood.listed(file, entry).map_err(|error| naming(&file.relative, error))?,
             (None, Some(place)) => match &place.skill {
@@ -191,7 +202,7 @@ impl Understood {
         };
         if is_free {
             self.know_again(&entry);
-            self.exact = self.items.len() + 1;
+            self.listed_count = self.items.len() + 1;
             self.add(file, entry, content);
         } else {
             self.clashes.push(Clash { wanted: entry.name, path: file.relative.clone() });
@@ -207,7 +218,7 @@ impl Understood {
             (_, Some(("subagent", name))) => (Role::Subagent, uri::decode(name).unwrap_or_default()),
             (_, Some(("instructions", name))) => {
                 let name = uri::decode(name).unwrap_or_default();
-                self.stems.entry(formats::stem(&name).to_owned()).or_default().push(at);
+                self.know_by(formats::stem(&name), formats::stem(&name));
                 return;
             }
             _ => return,
@@ -257,6 +268,10 @@ impl Understood {
             true => match toml_file::read(text) {
                 Ok((attributes, content)) => Read { attributes, content, odd: None },
                 Err(why) => {
+                    if let Some(twin) = self.twin_by_form(place, text) {
+                        self.same.push((file.relative.clone(), self.items[twin].path.clone()));
+                        return Ok(());
+                    }
                     self.note(file, None, format!("was kept as a file: {why}"));
                     return self.document(file, &Destination::as_file(&file.relative));
                 }
@@ -298,6 +313,27 @@ impl Understood {
         Ok(())
     }
 
+    /// Has the next item, which are instructions, be known by the name of its file, and by that which a deploy gives them.
+    pub(super) fn know_by(&mut self, stem: &str, name: &str) {
+        let deployed = formats::file_letters(name);
+        if deployed != stem {
+            self.stems.entry(deployed).or_default().push(self.items.len());
+        }
+        self.stems.entry(stem.to_owned()).or_default().push(self.items.len());
+    }
+
+    /// Returns the prompt of which a text is the form of another agent.
+    fn twin_by_form(&mut self, place: &Destination, text: &str) -> Option<usize> {
+        let known = self.wanted.get(&(place.role, place.wanted_name()))?.clone();
+        known.into_iter().find(|at| {
+            let item = &self.items[*at];
+            let What::Prompt(attributes) = &item.entry.what else { return false };
+            let forms =
+                self.forms.entry(*at).or_insert_with(|| twins::forms(&item.entry.name, attributes, &item.content));
+            forms.iter().any(|form| form == text)
+        })
+    }
+
     /// Adds what an agent loads by itself: instructions, or a subagent.
     pub(super) fn loaded(&mut self, file: &File, place: &Destination) -> Result<()> {
         let is_small = file.content.size() <= MAX_DESCRIBED;
@@ -310,6 +346,13 @@ impl Understood {
             false => Scope { applies: Applies::Manual, ..Scope::default() },
         };
         if is_small && self.is_written_again(file, place, &scope)? {
+            return Ok(());
+        }
+        let plain = match is_small && place.role == Role::Instructions && place.scope.is_empty() {
+            true => deployed::plain_rule(place.form, &place.label, &file.content.bytes()?, &scope),
+            false => None,
+        };
+        if is_small && plain.is_none() && self.is_fuller_rule(file, place, &scope)? {
             return Ok(());
         }
         let Scope { applies, description, notes, .. } = scope.within(&place.scope);
@@ -329,6 +372,9 @@ impl Understood {
         if self.merge(file, place.role, &wanted, is_same) {
             return Ok(());
         }
+        if let Some(rule) = plain {
+            self.plain_rules.insert(self.items.len(), rule);
+        }
         let origins = place.origins(&file.relative);
         let (name, uri) = if place.role == Role::Subagent {
             let mut names = free_name::names(wanted.clone(), &origins, &file.relative);
@@ -342,7 +388,7 @@ impl Understood {
             (name, uri)
         };
         self.wanted.entry((place.role, wanted)).or_default().push(self.items.len());
-        self.stems.entry(formats::stem(&place.label).to_owned()).or_default().push(self.items.len());
+        self.know_by(formats::stem(&place.label), formats::stem(&name));
         let origin = origin(file, place, applies);
         self.resource(file, name, uri, description, origin)
     }

@@ -76,8 +76,9 @@ fn differences<'l>(
     let is_seen = |path: &str| files.contains(path) || there.contains(path);
     let is_gone = |link: &&Link| match &link.target {
         _ if there.contains(link.path.as_str()) => false,
+        _ if !is_whole => false,
         _ if files.contains(link.path.as_str()) => true,
-        Target::Copy(of) | Target::Form(Form { of, .. }) => is_whole && is_seen(of),
+        Target::Copy(of) | Target::Form(Form { of, .. }) => is_seen(of),
         Target::Link(_) => false,
     };
     (new, known.iter().filter(is_gone).collect())

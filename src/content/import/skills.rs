@@ -39,7 +39,12 @@ impl Understood {
             }
         }
         let twin = (skill.name.clone(), hasher.finish());
-        let known = self.skills.get(&twin).cloned();
+        // One whose SKILL.md a manifest lists is known by that alone.
+        let of_manifest = || {
+            let at = self.uris.get(&format!("skill://{}", encode(&format!("{}/{MAIN}", skill.name))));
+            at.is_some_and(|at| *at < self.listed_count).then(|| skill.name.clone())
+        };
+        let known = self.skills.get(&twin).cloned().or_else(of_manifest);
         if let Some(same) = known.map(|name| self.same_skill(&name, &files, path_of)).transpose()?.flatten() {
             for (file, at) in files.iter().zip(same) {
                 self.take_own(file, &path_of(file), at)?;
@@ -113,7 +118,7 @@ impl Understood {
     /// place.
     fn take_own(&mut self, file: &File, path: &str, at: usize) -> Result<()> {
         let item = &mut self.items[at];
-        if item.content == file.content || mended(file, path)?.is_none() {
+        if at < self.listed_count || item.content == file.content || mended(file, path)?.is_none() {
             self.same.push((file.relative.clone(), item.path.clone()));
             return Ok(());
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clock::Millis;
 use crate::content::export::layout;
+use crate::content::formats::sections;
 use crate::content::import::conflict;
 use crate::content::import::item::{self, Understood};
 use crate::content::import::kept::{Found, KeptFiles};
@@ -295,8 +296,19 @@ impl Look {
             stale.extend(more);
         };
         let Understood { items, same, left_out, clashes, kept, .. } = understood;
-        let mut found: HashMap<String, (Entry, NewContent)> =
-            items.into_iter().map(|item| (item.path, (item.entry, item.content))).collect();
+        let mut found: HashMap<String, (Entry, NewContent)> = HashMap::new();
+        for item in items {
+            // A file with a block holds several: the item that it was before counts, else what stands outside of the block.
+            let is_better = |(other, _): &(Entry, NewContent)| {
+                let base = bases.get(item.path.as_str()).and_then(|base| entry_of(base));
+                let is_base = |entry: &Entry| base.as_ref().is_some_and(|base| base.what.uri() == entry.what.uri());
+                let rank = |entry: &Entry| (is_base(entry), entry.origin.path.is_some());
+                rank(&item.entry) > rank(other)
+            };
+            if found.get(&item.path).is_none_or(is_better) {
+                found.insert(item.path, (item.entry, item.content));
+            }
+        }
         let same: HashMap<String, String> = same.into_iter().collect();
         let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
         for (path, of) in same.iter().filter(|(path, _)| !bases.contains_key(path.as_str())) {
@@ -312,7 +324,7 @@ impl Look {
                 .filter_map(|path| before.forms.get_key_value(*path))
                 .map(|(path, form)| (path.clone(), form.clone())),
         );
-        let why: HashMap<String, String> = left_out
+        let mut why: HashMap<String, String> = left_out
             .into_iter()
             .map(|left| match left.reason.is_known() {
                 true => (left.path, left.reason.text().to_owned()),
@@ -325,6 +337,11 @@ impl Look {
             .collect();
         for file in &files {
             let Some(twin) = same.get(&file.relative) else { continue };
+            // The text of one that a deploy took over stands in a block elsewhere.
+            if bases.contains_key(file.relative.as_str()) && sections::find(&file.content.bytes()?).is_some() {
+                why.insert(file.relative.clone(), TAKEN_OVER.to_owned());
+                continue;
+            }
             // A copy of another file is no item of its own, unless it was one before.
             let base = bases.get(file.relative.as_str()).and_then(|base| entry_of(base));
             if let (Some(base), Some((_, content))) = (base, found.get(twin).cloned()) {
@@ -365,6 +382,10 @@ impl Look {
         item::understand_after(is_base, files.map(|(file, place)| (file, place.as_ref())), kept)
     }
 }
+
+/// Why the file of an item is let be in whose place a deploy wrote that it imports another.
+const TAKEN_OVER: &str =
+    "holds what a deploy wrote in the place of its text; edit that in the project, and deploy anew";
 
 /// Returns the files that are items by themselves, and were copies or forms of others when they were last looked at, and are as they
 /// were: what they are of was changed or deleted, and they say what that said. Those of one skill are so together or not at all.

@@ -1,12 +1,12 @@
 //! Module ids as parts of file names.
 
+use crate::content::formats::file_letters;
 use crate::disk;
 use crate::hex;
 
 /// Returns an id as a part of a file's name: all but letters, digits, `_` and `-` is `_`.
 pub fn sanitise(id: &str) -> String {
-    let name: String =
-        id.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect();
+    let name = file_letters(id);
     if name.is_empty() { "module".to_owned() } else { name }
 }
 
