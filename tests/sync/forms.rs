@@ -185,4 +185,8 @@ fn a_nested_file_and_one_with_other_line_ends_are_known_in_each_form() {
     deploy(&scratch);
     scratch.run(&["sync"]);
     assert_eq!(names(&scratch), all);
+    // Who imports the tree has each thing once.
+    let fresh = Scratch::with_project();
+    fresh.ok(&["import", &scratch.path().join("team").display().to_string()]);
+    assert_eq!(names(&fresh).len(), all.len(), "{:?}", names(&fresh));
 }

@@ -109,7 +109,12 @@ impl Understood {
             let scope = Scope { applies: applies.clone(), ..Scope::default() };
             let rule = PlainRule { stem: formats::stem(&name).to_owned(), text: with_newline(&text) };
             // Each folder's file has one of the globs.
-            if let Some(at) = self.says_the_same(&rule, &scope, deployed::covers)? {
+            let known = self.says_the_same(&rule, &scope, deployed::covers)?;
+            // What a deploy made a file of by that name says it too.
+            let as_file = PlainRule { stem: formats::file_letters(&rule.stem), ..rule.clone() };
+            let known =
+                known.map_or_else(|| self.says_the_same(&as_file, &scope, deployed::covers), |at| Ok(Some(at)))?;
+            if let Some(at) = known {
                 twin = twin.map(|_| self.items[at].path.clone());
                 continue;
             }
