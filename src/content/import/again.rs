@@ -20,6 +20,16 @@ use crate::error::Result;
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
 
+impl Item {
+    /// Has an item be what a file says, at its place; returns the path that it had.
+    fn move_to(&mut self, file: &File, place: &Destination) -> String {
+        self.content = file.content.clone();
+        self.entry.origin.agent = place.agent.map(str::to_owned);
+        self.entry.origin.path = Some(file.relative.clone());
+        std::mem::replace(&mut self.path, file.relative.clone())
+    }
+}
+
 impl Understood {
     /// Adds the instructions that a deploy gathered in a file, and what the user wrote beside them; returns whether the
     /// file is such a one.
@@ -64,10 +74,7 @@ impl Understood {
         {
             return Ok(false);
         }
-        let before = std::mem::replace(&mut item.path, file.relative.clone());
-        item.content = file.content.clone();
-        item.entry.origin.agent = place.agent.map(str::to_owned);
-        item.entry.origin.path = Some(file.relative.clone());
+        let before = item.move_to(file, place);
         if let What::Resource(attributes) = &mut item.entry.what {
             attributes.executable = file.executable;
         }
@@ -205,12 +212,9 @@ impl Understood {
             if !deployed::is_form_of(&name, attributes.description.as_deref(), bytes, agent, &less) {
                 continue;
             }
-            let before = std::mem::replace(&mut item.path, file.relative.clone());
-            item.content = file.content.clone();
-            item.entry.origin.agent = place.agent.map(str::to_owned);
-            item.entry.origin.path = Some(file.relative.clone());
             attributes.mime_type =
                 media::from_file(file.content.clone(), None, Path::new(&file.relative))?.mime_type.into();
+            let before = item.move_to(file, place);
             self.same.push((before, file.relative.clone()));
             return Ok(true);
         }
@@ -235,10 +239,7 @@ impl Understood {
             media::from_file(file.content.clone(), None, Path::new(&file.relative))?.mime_type.into();
         attributes.executable = file.executable;
         self.names[0].remove(&std::mem::replace(&mut item.entry.name, name));
-        let path = std::mem::replace(&mut item.path, file.relative.clone());
-        item.content = file.content.clone();
-        item.entry.origin.agent = place.agent.map(str::to_owned);
-        item.entry.origin.path = Some(file.relative.clone());
+        let path = item.move_to(file, place);
         self.uris.remove(&before);
         self.uris.insert(uri, at);
         self.plain_rules.remove(&at);
