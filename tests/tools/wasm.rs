@@ -19,7 +19,7 @@ const PRELUDE: &str = "(import \"wasi_snapshot_preview1\" \"fd_write\" (func $wr
         (drop (call $write (local.get $fd) (i32.const 0) (i32.const 1) (i32.const 8))))";
 
 /// The actions of the tool `test/module`: what each module does.
-const ACTIONS: [(&str, &str); 9] = [
+const ACTIONS: [(&str, &str); 12] = [
     ("fits", "(call $print (i32.const 1) (i32.const 100) (i32.const 8))"),
     ("misfits", "(call $print (i32.const 1) (i32.const 120) (i32.const 10))"),
     ("fails", "(call $print (i32.const 2) (i32.const 140) (i32.const 5)) (call $exit (i32.const 3))"),
@@ -27,6 +27,10 @@ const ACTIONS: [(&str, &str); 9] = [
     ("loops", "(loop $l (br $l))"),
     ("forever", "(loop $l (br $l))"),
     ("grows", "(loop $l (br_if $l (i32.ne (memory.grow (i32.const 64)) (i32.const -1)))) unreachable"),
+    // Growth that fails each time: beyond what any memory may have, and beyond what this one may.
+    ("begs", "(loop $l (drop (memory.grow (i32.const -1))) (br $l))"),
+    ("begs-whole", "(loop $l (drop (memory.grow (i32.const 65536))) (br $l))"),
+    ("begs-more", "(loop $l (drop (memory.grow (i32.const 2000))) (br $l))"),
     // The variables, as they lie in memory.
     (
         "tells",
@@ -138,6 +142,28 @@ fn x41_inputs_and_outputs_of_a_module_are_checked_and_its_ends_have_codes() {
     }
     assert!(rows.iter().any(|run| run["runner"] == "wasm"), "{rows:?}");
     assert!(!scratch.path().join(".cache/mcpkg/tools").exists(), "a module is read in its archive");
+}
+
+/// What the interpreter's loop is compiled to depends on its level of optimisation: at level 1 these modules do no harm even where
+/// they would in a release.
+#[test]
+fn a_module_that_asks_for_memory_for_ever_ends_its_run_and_not_the_server() {
+    assert!(include_str!("../../Cargo.toml").contains("\nwasmi = { opt-level = 2 }\n"), "tests run what users run");
+    let scratch = with_module();
+    let mut client = Client::spawn(&mut alone(&scratch, &["serve", "--as", "enact"])).shake_hands("2025-06-18");
+    // The interpreter refuses growth beyond 4 GiB by itself; such a loop is as any other, and ends when its time is over.
+    for (action, code, limit) in [
+        ("begs", "E_TOOL_TIMEOUT", "time"),
+        ("begs-whole", "E_TOOL_TIMEOUT", "time"),
+        ("begs-more", "E_TOOL_LIMIT", "memory"),
+    ] {
+        let called = json!({ "name": format!("test__module___{action}"), "arguments": {} });
+        let error = client.result("tools/call", called)["_meta"]["mcpkg/error"].clone();
+        assert_eq!((&error["code"], &error["details"]["limit"]), (&json!(code), &json!(limit)), "{action}: {error}");
+        let fits = client.result("tools/call", json!({ "name": "test__module___fits", "arguments": {} }));
+        assert_eq!(fits["structuredContent"], json!({ "n": 1 }), "{action}: {fits}");
+    }
+    client.finish();
 }
 
 #[test]

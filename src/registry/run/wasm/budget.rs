@@ -10,55 +10,79 @@ const ELEMENT: u64 = 16;
 /// The most memories, tables and instances; one instance is made.
 const MOST: usize = 64;
 
+/// The most refusals. A module that goes on asking after so many asks in a loop.
+const MOST_REFUSALS: u32 = 100_000;
+
 /// What a module may take of memory, and what it took.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     left: u64,
-    was_refused: bool,
+    /// What the last growth took.
+    taken: u64,
+    refusals: u32,
 }
 
 impl Budget {
     /// Returns one of so many bytes.
     pub fn new(bytes: u64) -> Self {
-        Self { left: bytes, was_refused: false }
+        Self { left: bytes, taken: 0, refusals: 0 }
     }
 
     /// Whether more was asked for than there is.
     pub fn was_refused(&self) -> bool {
-        self.was_refused
+        self.refusals > 0
     }
 
-    /// Takes what something grows by, where that much is left. A module that asks for more is told so, as by `malloc`.
-    fn grow(&mut self, current: usize, desired: usize, maximum: Option<usize>, size: u64) -> bool {
+    /// Takes what something grows by, where that much is left. A module that asks for more is refused, as by `malloc`, and is
+    /// ended where it never stops asking.
+    fn grow(
+        &mut self,
+        current: usize,
+        desired: usize,
+        maximum: Option<usize>,
+        size: u64,
+    ) -> Result<bool, LimiterError> {
         if maximum.is_some_and(|maximum| desired > maximum) {
-            return false;
+            return Ok(false);
         }
         let more = (desired.saturating_sub(current) as u64).saturating_mul(size);
-        let left = self.left.checked_sub(more);
-        self.was_refused |= left.is_none();
-        self.left = left.unwrap_or(self.left);
-        left.is_some()
+        if let Some(left) = self.left.checked_sub(more) {
+            (self.left, self.taken) = (left, more);
+            return Ok(true);
+        }
+        self.refuse().map(|()| false)
+    }
+
+    /// Gives back what a growth took that did not happen. One that waits for fuel is asked for again, and was not refused.
+    fn failed(&mut self, waits_for_fuel: bool) -> Result<(), LimiterError> {
+        self.left = self.left.saturating_add(std::mem::take(&mut self.taken));
+        if waits_for_fuel { Ok(()) } else { self.refuse() }
+    }
+
+    fn refuse(&mut self) -> Result<(), LimiterError> {
+        self.refusals = self.refusals.saturating_add(1);
+        match self.refusals {
+            ..=MOST_REFUSALS => Ok(()),
+            _ => Err(LimiterError::ResourceLimiterDeniedAllocation),
+        }
     }
 }
 
 impl ResourceLimiter for Budget {
     fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool, LimiterError> {
-        Ok(self.grow(current, desired, maximum, 1))
+        self.grow(current, desired, maximum, 1)
     }
 
     fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> Result<bool, LimiterError> {
-        Ok(self.grow(current, desired, maximum, ELEMENT))
+        self.grow(current, desired, maximum, ELEMENT)
     }
 
-    fn memory_grow_failed(&mut self, _error: &MemoryError) -> Result<(), LimiterError> {
-        // The machine had less of it.
-        self.was_refused = true;
-        Ok(())
+    fn memory_grow_failed(&mut self, error: &MemoryError) -> Result<(), LimiterError> {
+        self.failed(matches!(error, MemoryError::OutOfFuel { .. }))
     }
 
-    fn table_grow_failed(&mut self, _error: &TableError) -> Result<(), LimiterError> {
-        self.was_refused = true;
-        Ok(())
+    fn table_grow_failed(&mut self, error: &TableError) -> Result<(), LimiterError> {
+        self.failed(matches!(error, TableError::OutOfFuel { .. }))
     }
 
     fn instances(&self) -> usize {
@@ -81,12 +105,33 @@ mod tests {
     #[test]
     fn memories_and_tables_share_what_there_is() {
         let mut budget = Budget::new(1000);
-        assert!(budget.grow(0, 600, None, 1));
-        assert!(budget.grow(0, 25, None, ELEMENT));
-        assert!(!budget.grow(0, 10, Some(5), 1), "a module's own maximum");
+        let mut grow = |current, desired, maximum, size| budget.grow(current, desired, maximum, size).expect("goes on");
+        assert!(grow(0, 600, None, 1));
+        assert!(grow(0, 25, None, ELEMENT));
+        assert!(!grow(0, 10, Some(5), 1), "a module's own maximum");
         assert!(!budget.was_refused());
-        assert!(!budget.grow(600, 601, None, 1));
+        assert!(!budget.grow(600, 601, None, 1).expect("goes on"));
         assert!(budget.was_refused());
-        assert!(!Budget::new(u64::MAX).grow(0, usize::MAX, Some(0), ELEMENT));
+        assert!(!Budget::new(u64::MAX).grow(0, usize::MAX, Some(0), ELEMENT).expect("goes on"));
+    }
+
+    #[test]
+    fn a_growth_that_waits_for_fuel_is_counted_once() {
+        let mut budget = Budget::new(1000);
+        for _ in 0..2 {
+            assert!(budget.grow(0, 600, None, 1).expect("goes on"));
+            budget.failed(true).expect("goes on");
+        }
+        assert!(budget.grow(0, 600, None, 1).expect("goes on") && !budget.was_refused());
+        budget.failed(false).expect("goes on");
+        assert!(budget.was_refused() && budget.grow(0, 1000, None, 1).expect("goes on"));
+    }
+
+    #[test]
+    fn a_module_that_never_stops_asking_is_ended() {
+        let mut budget = Budget::new(10);
+        assert!((0..MOST_REFUSALS).all(|_| budget.grow(0, 11, None, 1).is_ok_and(|granted| !granted)));
+        assert!(budget.grow(0, 11, None, 1).is_err());
+        assert!(budget.grow(0, 10, None, 1).is_ok_and(|granted| granted));
     }
 }
