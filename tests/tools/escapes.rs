@@ -1,12 +1,17 @@
 //! Tools that try to leave their sandbox, and fail.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::time::Duration;
 
+use mcpkg::process::starter::{self, Ceilings, Meeting, Output, Request, Within};
+use mcpkg::process::{self, Program};
 use mcpkg::registry::run::{Call, Variable, run};
 
 use super::sandbox::Sandbox;
+use crate::support::skipped;
 
 #[test]
 fn x34_a_tool_has_no_capabilities_no_new_privileges_and_makes_no_user_namespace() {
@@ -89,10 +94,81 @@ fn a_tool_sees_neither_the_servers_environment_nor_another_process() {
         }
         let found = sandbox.printed("cat /proc/*/environ | tr '\\0' '\\n'; cat /proc/*/cmdline | tr '\\0' '\\n'");
         assert!(!found.contains("CARGO_"), "{found}");
+        assert_eq!(
+            sandbox.printed("cat /proc/1/environ 2>/dev/null; cat /proc/1/cmdline | grep -c bwrap; true"),
+            "0\n"
+        );
         let ids = sandbox.printed("ls /proc | grep -c '^[0-9]'");
         assert!(ids.trim().parse::<u32>().expect("a number") <= 8, "{ids}");
         let killed = sandbox.printed(&format!("kill -0 {} 2>&1; echo status $?", std::process::id()));
         assert!(!killed.contains("status 0"), "{killed}");
+    }
+}
+
+/// Asks each other process for each of its descriptors (`pidfd_open`, `pidfd_getfd`).
+const THIEF: &str = r#"my ($looked, @took) = (0);
+    for my $id (grep { /^\d+$/ && $_ != $$ } map { s{/proc/}{}r } glob("/proc/*")) {
+        my $process = syscall(434, $id + 0, 0);
+        $looked++ if $process >= 0;
+        for my $fd (0 .. 63) { push @took, "$id:$fd" if syscall(438, $process, $fd, 0) >= 0; }
+    }
+    print "$looked: @took";"#;
+
+#[test]
+fn a_tool_takes_no_descriptor_of_what_started_it() {
+    for sandbox in Sandbox::each() {
+        match sandbox.run(&["perl", "-e", THIEF]) {
+            Err(error) if error.message().contains("cannot be started") => skipped("there is no perl"),
+            // There is one other process: what started it.
+            outcome => assert_eq!(outcome.expect("a run").stdout, "1: "),
+        }
+    }
+}
+
+#[test]
+fn what_comes_from_a_sandbox_is_bounded_in_number_and_bytes() {
+    // What is told once, and what is told again and again.
+    let floods = [
+        ("", "R", ""),
+        ("R", "M", ""),
+        ("R", "L", "a/link"),
+        ("R", "F", "a/file"),
+        ("R", "P", "a/program"),
+        ("R", "K", "a\0b"),
+        ("RF", "B", ""),
+        ("RF", "B", "bytes"),
+        ("", "L", &*"x".repeat(1 << 20)),
+        ("", "F", &*"x".repeat(1 << 20)),
+        ("", "E", &*"x".repeat(1 << 20)),
+        ("", "Q", &*"x".repeat(1 << 20)),
+    ];
+    let frame = |tag: char, text: &str| {
+        let length = u32::try_from(text.len()).expect("short").to_le_bytes();
+        [&[tag as u8], &length[..], text.as_bytes()].concat()
+    };
+    for (first, again, text) in floods {
+        let told: Vec<u8> = first.chars().flat_map(|tag| frame(tag, if tag == 'F' { "a" } else { "" })).collect();
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("first"), told).expect("a file");
+        let frame = again.chars().flat_map(|tag| frame(tag, text)).collect::<Vec<u8>>();
+        std::fs::write(at("again"), frame.repeat(if text.len() < 100 { 10_000 } else { 1 })).expect("a file");
+        let flood = "{ cat first; while cat again; do :; done; } >&0";
+        let sandbox = Program::new("sh").args(["-c", flood]).folder(folder.path());
+        let request = Request {
+            argv: Vec::new(),
+            variables: BTreeMap::new(),
+            folder: "/".to_owned(),
+            ceilings: Ceilings { cpu: 1, data: 1, addressed: 1, processes: 1, files: 1, file_size: 1 },
+            output: Some(Output { folder: "/output".to_owned(), files: 4, bytes: 1 << 20, links: true }),
+            copied: None,
+            within: Within::Sandbox,
+        };
+        let token = tokio_util::sync::CancellationToken::new();
+        let limits = process::Limits::new(Duration::from_secs(60), &token);
+        let finished = starter::run(sandbox, request, &Meeting::Stdin, None, &limits);
+        let finished = finished.unwrap_or_else(|failure| panic!("{first}, {again}: it is not stopped: {failure:?}"));
+        assert!(finished.ended.is_none() && finished.files.len() <= 4 && finished.left_out.len() <= 64, "{finished:?}");
     }
 }
 
@@ -119,6 +195,9 @@ fn x40_a_secret_is_in_no_argument_and_in_no_environment_of_the_sandbox_itself() 
                 processes().into_iter().partition(|(_, arguments, _)| is_tool(arguments));
             assert!(tools.iter().any(|(_, _, environment)| environment.contains(secret)));
             for (id, arguments, environment) in others {
+                let is_sandbox = arguments.starts_with("bwrap\0") || arguments.starts_with("/run/mcpkg\0");
+                let is_empty = environment.is_empty() || environment == "PWD=/workspace\0";
+                assert!(!sandbox.is_bubblewrap() || !is_sandbox || is_empty, "{arguments} has {environment}");
                 assert!(!arguments.contains(secret), "process {id} has a secret in its arguments");
                 assert!(!environment.contains(secret), "process {id} has a secret: {arguments}");
             }

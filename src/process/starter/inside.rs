@@ -7,11 +7,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rlimit::Resource;
+use rustix::io::Errno;
+use rustix::process::WaitOptions;
 
 use super::protocol::{Ceilings, Copied, Ended, FAILED, Frame, Request, Within};
 use super::{below, take};
@@ -22,6 +24,10 @@ const DEEPEST: usize = 64;
 /// Starts what is asked for on a socket, waits for its end and tells of it. Returns the status to end with. The socket is the one
 /// at a path, else standard input.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
+    if let Err(error) = shut_off() {
+        let _ = writeln!(io::stderr(), "mcpkg: what starts a tool cannot be kept apart from it: {error}");
+        return FAILED;
+    }
     let channel = match socket {
         Some(socket) => UnixStream::connect(socket),
         None => io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from),
@@ -32,6 +38,18 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
         Ok(Ended::Killed(signal)) => u8::try_from(128 + signal).unwrap_or(FAILED),
         Ok(Ended::Trapped(_) | Ended::NotStarted(_)) | Err(_) => FAILED,
     }
+}
+
+/// Keeps what it starts, which is the same user, from reading this process and from taking its socket (`pidfd_getfd`).
+#[cfg(target_os = "linux")]
+fn shut_off() -> io::Result<()> {
+    rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shut_off() -> io::Result<()> {
+    Ok(())
 }
 
 fn answer(channel: &mut UnixStream) -> io::Result<Ended> {
@@ -74,7 +92,20 @@ fn start(request: &Request, channel: &UnixStream) -> io::Result<ExitStatus> {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(&request.variables).current_dir(&request.folder).stdin(Stdio::null());
     limit(&request.ceilings)?;
-    command.status()
+    wait(&command.spawn()?)
+}
+
+/// Waits for a child, and for each orphan that becomes one: where this is a sandbox's first process nobody else does.
+fn wait(child: &Child) -> io::Result<ExitStatus> {
+    loop {
+        match rustix::process::wait(WaitOptions::empty()) {
+            Ok(Some((id, status))) if id.as_raw_nonzero().get().cast_unsigned() == child.id() => {
+                return Ok(ExitStatus::from_raw(status.as_raw()));
+            }
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Limits this process, and with it what it starts.

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::protocol::{Ended, Frame, Request, WORD};
+use super::protocol::{Allowance, Ended, Frame, Request, WORD};
 use crate::process::{Failure, Limits, Printed, Program};
 
 /// How long the other side is waited for once the sandbox has ended.
@@ -169,7 +169,9 @@ impl Met {
                     // The starter inside ends where there is nothing to start.
                     return channel.shutdown(Shutdown::Both);
                 }
-                listen(&channel, &request, &mut report)
+                // Whoever goes on writing to a side that has stopped listening is not kept waiting.
+                let listened = listen(&channel, &request, &mut report);
+                listened.or_else(|error| channel.shutdown(Shutdown::Both).and(Err(error)))
             });
             let _ = sender.send(report);
         };
@@ -192,39 +194,40 @@ struct Report {
     ran_out_of_memory: bool,
 }
 
+/// Takes what the other side tells, which may be a tool that took its socket: each kind of frame is bounded in number and bytes.
 fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
-    let (mut files, mut bytes) = request.output.as_ref().map_or((0, 0), |output| (output.files, output.bytes));
+    let mut allowed = Allowance::of(request.output.as_ref());
     let mut from = BufReader::new(channel);
-    let too_much = || io::Error::other("more than was asked for");
-    let mut one_more = || {
-        files = files.checked_sub(1).ok_or_else(too_much)?;
-        Ok::<(), io::Error>(())
-    };
+    let require =
+        |is_allowed: bool| is_allowed.then_some(()).ok_or_else(|| io::Error::other("more than was asked for"));
     loop {
         match Frame::read(&mut from)? {
-            Frame::Ready => report.began = true,
-            Frame::OutOfMemory => report.ran_out_of_memory = true,
+            Frame::Ready => require(!std::mem::replace(&mut report.began, true))?,
+            Frame::OutOfMemory => require(!std::mem::replace(&mut report.ran_out_of_memory, true))?,
             Frame::File(path) => {
-                one_more()?;
+                require(allowed.file(&path))?;
                 report.files.push(Left::File { path, bytes: Vec::new(), executable: false });
             }
             Frame::Program(path) => {
-                one_more()?;
+                require(allowed.file(&path))?;
                 report.files.push(Left::File { path, bytes: Vec::new(), executable: true });
             }
             Frame::Link(path, to) => {
-                one_more()?;
+                require(allowed.file(&path))?;
                 report.files.push(Left::Link { path, to });
             }
             Frame::Bytes(more) => {
-                bytes = bytes.checked_sub(more.len() as u64).ok_or_else(too_much)?;
+                require(allowed.bytes(more.len() as u64))?;
                 match report.files.last_mut() {
                     Some(Left::File { bytes, .. }) => bytes.extend(more),
-                    _ => return Err(too_much()),
+                    _ => require(false)?,
                 }
             }
-            Frame::LeftOut(path) => report.left_out.push(path),
+            Frame::LeftOut(path) => {
+                require(allowed.leave(&path))?;
+                report.left_out.push(path);
+            }
             Frame::Ended(ended) => {
                 report.ended = Some(ended);
                 return Ok(());

@@ -16,8 +16,23 @@ pub(super) const ENTER: &str = "__enter-cgroup";
 /// The status where mcpkg itself failed, as a shell has it for what it cannot run.
 pub(super) const FAILED: u8 = 126;
 
-/// Bytes of the longest frame.
-const LONGEST: u32 = 64 << 20;
+/// Bytes of the longest request.
+const REQUEST: u32 = 64 << 20;
+
+/// Bytes of the longest path: more than folders that lie as deep as they are walked can have.
+const PATH: u32 = 16 << 10;
+
+/// Bytes of a file that are sent at once.
+pub(super) const PIECE: u32 = 64 << 10;
+
+/// Bytes of the longest account of an end.
+const END: u32 = 16 << 10;
+
+/// Bytes of all paths together that a program may leave.
+const NAMES: usize = 8 << 20;
+
+/// The longest list of what is not taken.
+pub(super) const MOST_LEFT_OUT: usize = 64;
 
 /// What is started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,6 +138,51 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
+/// What may still be told of what a program left. Both sides count by it: the one inside to stop in time, and the one outside
+/// because a tool may have taken the place of the starter.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Allowance {
+    pub files: usize,
+    pub bytes: u64,
+    left_out: usize,
+    names: usize,
+}
+
+impl Allowance {
+    pub(super) fn of(output: Option<&Output>) -> Self {
+        let allowed =
+            |output: &Output| Self { files: output.files, bytes: output.bytes, left_out: MOST_LEFT_OUT, names: NAMES };
+        output.map(allowed).unwrap_or_default()
+    }
+
+    /// Counts a file or link with a path, and what a link leads to; returns whether it is allowed.
+    pub(super) fn file(&mut self, path: &str) -> bool {
+        Self::count(&mut self.files, &mut self.names, path)
+    }
+
+    /// Counts something that is not taken; returns whether that is allowed.
+    pub(super) fn leave(&mut self, path: &str) -> bool {
+        Self::count(&mut self.left_out, &mut self.names, path)
+    }
+
+    /// Counts bytes of a file; returns whether they are allowed. No bytes are not: a frame without any could be sent for ever.
+    pub(super) fn bytes(&mut self, bytes: u64) -> bool {
+        let left = self.bytes.checked_sub(bytes).filter(|_| bytes > 0);
+        self.bytes = left.unwrap_or(self.bytes);
+        left.is_some()
+    }
+
+    fn count(number: &mut usize, names: &mut usize, path: &str) -> bool {
+        match (number.checked_sub(1), names.checked_sub(path.len())) {
+            (Some(fewer), Some(left)) if path.len() <= PATH as usize => {
+                (*number, *names) = (fewer, left);
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
 impl Frame {
     pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let (ended, link);
@@ -180,8 +240,21 @@ impl Request {
     }
 }
 
+/// Returns the bytes of the longest frame of a kind.
+fn longest(tag: u8) -> u32 {
+    match tag {
+        b'Q' => REQUEST,
+        b'F' | b'P' | b'L' => PATH,
+        // A path, and what the link leads to.
+        b'K' => 2 * PATH,
+        b'B' => PIECE,
+        b'E' => END,
+        _ => 0,
+    }
+}
+
 fn write(to: &mut impl Write, tag: u8, bytes: &[u8]) -> io::Result<()> {
-    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= LONGEST).ok_or_else(wrong)?;
+    let length = u32::try_from(bytes.len()).ok().filter(|length| *length <= longest(tag)).ok_or_else(wrong)?;
     to.write_all(&[tag])?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(bytes)
@@ -192,7 +265,7 @@ fn read(from: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     from.read_exact(&mut head)?;
     let [tag, length @ ..] = head;
     let length = u32::from_le_bytes(length);
-    if length > LONGEST {
+    if length > longest(tag) {
         return Err(wrong());
     }
     // What is not there is not allocated for.
@@ -235,7 +308,15 @@ mod tests {
             let whole = std::iter::from_fn(|| Frame::read(&mut from).ok()).count();
             assert!(whole < frames.len());
         }
-        for wrong in [&b"R\xff\xff\xff\xff"[..], b"X\0\0\0\0", b"F\x01\0\0\0\xff", b"E\x02\0\0\0{}", b"K\x01\0\0\0a"] {
+        for wrong in [
+            &b"R\xff\xff\xff\xff"[..],
+            b"R\x01\0\0\0a",
+            b"L\x01\x40\0\0",
+            b"X\0\0\0\0",
+            b"F\x01\0\0\0\xff",
+            b"E\x02\0\0\0{}",
+            b"K\x01\0\0\0a",
+        ] {
             assert!(Frame::read(&mut &wrong[..]).is_err(), "{wrong:?}");
         }
     }

@@ -8,30 +8,25 @@ use std::os::unix::net::UnixStream;
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use super::protocol::{Frame, Output};
+use super::protocol::{Allowance, Frame, MOST_LEFT_OUT, Output, PIECE};
 
 /// Folders inside each other that are walked.
 const DEEPEST: usize = 32;
-
-/// The longest list of what is not taken.
-const MOST_LEFT_OUT: usize = 64;
 
 /// Sends the files of a folder.
 ///
 /// # Errors
 /// How the other side could not be told.
 pub(super) fn take(channel: &mut UnixStream, output: &Output) -> io::Result<()> {
-    let Output { folder: _, files, bytes, links } = *output;
-    Taken { channel, files, bytes, links, left_out: 0, most: files + 8 * MOST_LEFT_OUT }.take(output)
+    let (allowed, most) = (Allowance::of(Some(output)), output.files + 8 * MOST_LEFT_OUT);
+    Taken { channel, allowed, links: output.links, most }.take(output)
 }
 
 /// What is still taken out of a folder.
 struct Taken<'a> {
     channel: &'a mut UnixStream,
-    files: usize,
-    bytes: u64,
+    allowed: Allowance,
     links: bool,
-    left_out: usize,
     /// The most names of a folder that are looked at.
     most: usize,
 }
@@ -84,15 +79,14 @@ impl Taken<'_> {
             Ok(metadata) if metadata.is_file() => (metadata.len(), metadata.mode()),
             _ => return self.leave(path),
         };
-        if self.files == 0 || size > self.bytes {
+        if size > self.allowed.bytes || !self.allowed.file(path) {
             return self.leave(path);
         }
-        self.files -= 1;
         let begin = if mode & 0o111 == 0 { Frame::File } else { Frame::Program };
         begin(path.to_owned()).write(self.channel)?;
         // It may grow meanwhile.
         let mut left = size;
-        let mut piece = vec![0; 64 << 10];
+        let mut piece = vec![0; PIECE as usize];
         while left > 0 {
             let most = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
             match file.read(&mut piece[..most])? {
@@ -103,26 +97,22 @@ impl Taken<'_> {
                 }
             }
         }
-        self.bytes -= size;
+        self.allowed.bytes -= size;
         Ok(())
     }
 
     fn link(&mut self, folder: &OwnedFd, name: &str, path: String) -> io::Result<()> {
         let text = rustix::fs::readlinkat(folder, name, Vec::new()).ok().and_then(|text| text.into_string().ok());
         match text {
-            Some(text) if self.files > 0 => {
-                self.files -= 1;
-                Frame::Link(path, text).write(self.channel)
-            }
+            Some(text) if self.allowed.file(&path) => Frame::Link(path, text).write(self.channel),
             _ => self.leave(&path),
         }
     }
 
     fn leave(&mut self, path: &str) -> io::Result<()> {
-        if self.left_out == MOST_LEFT_OUT {
-            return Ok(());
+        match self.allowed.leave(path) {
+            true => Frame::LeftOut(path.to_owned()).write(self.channel),
+            false => Ok(()),
         }
-        self.left_out += 1;
-        Frame::LeftOut(path.to_owned()).write(self.channel)
     }
 }

@@ -113,11 +113,8 @@ impl Runner for Bubblewrap {
             .map_err(|error| NotRun::Unavailable(not_started(&error)))?
             .args(bwrap::arguments(&sandbox))
             .args([STARTER])
-            // What the tool gets is handed over inside; bwrap needs none, and none of it could change what bwrap does.
-            .environment(Environment::Exactly(BTreeMap::from([(
-                "PATH".into(),
-                std::env::var_os("PATH").unwrap_or_default(),
-            )])))
+            // What the tool gets is handed over inside; bwrap was found already, and what it has the tool could read.
+            .environment(Environment::Exactly(BTreeMap::new()))
             .asks_below();
         let start = started::Start {
             request: started::request(&job, Within::Sandbox),

@@ -30,7 +30,8 @@ pub struct Sandbox {
 /// Returns bubblewrap's arguments, before those of the program that it starts.
 pub fn arguments(sandbox: &Sandbox) -> Vec<OsString> {
     let mut arguments = Arguments::default();
-    arguments.add(["--unshare-all", "--unshare-user", "--disable-userns", "--cap-drop", "ALL"]);
+    // The starter is the first process: bubblewrap's own would hold its socket too, where a tool could take it.
+    arguments.add(["--unshare-all", "--unshare-user", "--disable-userns", "--as-pid-1", "--cap-drop", "ALL"]);
     arguments.add(["--die-with-parent", "--new-session", "--uid", USER, "--gid", USER, "--hostname", "sandbox"]);
     if sandbox.network {
         arguments.add(["--share-net"]);
@@ -84,7 +85,7 @@ mod tests {
     fn a_sandbox_shares_nothing_and_each_file_system_that_is_written_to_has_a_size() {
         let link = Mount::Link { to: "usr/bin".into(), at: "/bin".into() };
         let arguments = shown(&sandbox(vec![Mount::read("/usr", "/usr"), link], false));
-        let expected = "--unshare-all --unshare-user --disable-userns --cap-drop ALL --die-with-parent --new-session \
+        let expected = "--unshare-all --unshare-user --disable-userns --as-pid-1 --cap-drop ALL --die-with-parent --new-session \
             --uid 1000 --gid 1000 --hostname sandbox --proc /proc --dev /dev \
             --perms 0700 --size 4096 --tmpfs /dev/shm --perms 0700 --size 4096 --tmpfs /tmp \
             --perms 0700 --size 17825792 --tmpfs /output \
