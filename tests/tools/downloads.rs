@@ -1,8 +1,10 @@
 //! Archives from the registry that a server offers: whole, in parts, and to clients that take their time.
 
 use std::io::{BufReader, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use super::team::{Team, body, refused, request};
+use super::team::{Team, body, form, refused, request};
 use super::trust::folder;
 use crate::support::http::read_response;
 use crate::support::{eventually, memory, reset_peak};
@@ -141,4 +143,33 @@ fn uploads_at_once_wait_for_each_other() {
         }
     });
     assert_eq!(body(&team.ask("GET", "/tools/search", Some(&key)))["total"], 6);
+}
+
+#[test]
+fn slow_uploads_of_one_key_keep_no_other_key_waiting() {
+    let team = Team::start(&["--timeout", "2"]);
+    let keys = ["alice", "bob"].map(|name| team.key(&[name, "--publish", name]));
+    let promised = form(request("POST", "/tools/alice/slow/versions", Some(&keys[0])), &noise(0, 2), "public");
+    let (promised, is_over) = (promised.bytes(), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let mut stream = team.server.connect();
+                let (first, rest) = promised.split_at(promised.len() / 2);
+                stream.write_all(first).expect("half of it");
+                // So slowly that it would take days, and never so slowly that it is given up.
+                for byte in rest {
+                    if is_over.load(Ordering::Acquire) || stream.write_all(&[*byte]).is_err() {
+                        break;
+                    }
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+            });
+        }
+        let publish = |name: &str, key| team.publish(&folder(&team.scratch, name, "Sun"), "public", Some(key)).status;
+        eventually("all places of a key are taken", || (publish("alice/tool", &keys[0]) == 503).then_some(()));
+        let published = publish("bob/tool", &keys[1]);
+        is_over.store(true, Ordering::Release);
+        assert_eq!(published, 201);
+    });
 }

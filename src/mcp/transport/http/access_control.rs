@@ -172,6 +172,23 @@ impl AccessControl {
     }
 }
 
+/// Whose requests count together: those of a key by its name, or of the addresses that one client has.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Client {
+    Key(String),
+    Address(IpAddr),
+}
+
+impl Client {
+    /// Returns whom a request counts for.
+    pub(super) fn of(config: &Config, from: IpAddr) -> Self {
+        match &config.grant {
+            Some(grant) => Self::Key(grant.key.clone()),
+            None => Self::Address(subnet(from)),
+        }
+    }
+}
+
 /// Returns what stands for all addresses of one client: of IPv6 a client has a whole /64. An address of IPv4 is the same
 /// one where it came through a socket of IPv6.
 pub(super) fn subnet(address: IpAddr) -> IpAddr {

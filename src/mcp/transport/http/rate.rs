@@ -7,19 +7,12 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use http::StatusCode;
 
-use super::access_control::subnet;
+use super::access_control::Client;
 use super::answer::Refusal;
 use crate::mcp::Config;
 
 /// A bucket for each client; none where clients may send as many as they like.
 pub(super) struct Rate(Option<DefaultKeyedRateLimiter<Client>>);
-
-/// What is counted together: a key by its name, or the addresses that one client has.
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Client {
-    Key(String),
-    Address(IpAddr),
-}
 
 impl Rate {
     pub(super) fn new(per_second: Option<NonZeroU32>) -> Self {
@@ -32,11 +25,7 @@ impl Rate {
     /// 429 where it is one too many.
     pub(super) fn check(&self, config: &Config, from: IpAddr) -> Result<(), Refusal> {
         let Some(limiter) = &self.0 else { return Ok(()) };
-        let client = match &config.grant {
-            Some(grant) => Client::Key(grant.key.clone()),
-            None => Client::Address(subnet(from)),
-        };
-        limiter.check_key(&client).map_err(|until| {
+        limiter.check_key(&Client::of(config, from)).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             let why = "This client sends more requests than the server takes from one";
             Refusal::later(StatusCode::TOO_MANY_REQUESTS, why, wait.as_secs() + 1)

@@ -16,6 +16,7 @@ use tempfile::SpooledTempFile;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::access_control::Client;
 use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
@@ -87,21 +88,30 @@ pub(super) async fn answer(
         }
     };
     let wait = app.network.timeout;
-    // What is small is read in any number; whatever is larger waits for those before it.
-    let _upload = match most > SMALL {
-        true => match timeout(wait, Arc::clone(&app.permits.uploads).acquire_owned()).await {
-            Ok(Ok(upload)) => Some(upload),
+    // What is small is read in any number; whatever is larger waits for what the same client still sends.
+    let is_upload = most > SMALL;
+    let too_many = |why| Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 5);
+    let places = is_upload.then(|| app.permits.places.of(Client::of(&config, peer.from)));
+    let _place = match places {
+        Some(places) => match timeout(wait, places.acquire_owned()).await {
+            Ok(Ok(place)) => Some(place),
             _ => {
                 discard(app, peer, body).await;
-                let why = "As many uploads come in as are taken at once";
-                return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 5));
+                return Err(too_many("As many uploads of this client come in as are taken at once"));
             }
         },
-        false => None,
+        None => None,
     };
     let body = match most {
         0 => SpooledTempFile::new(0),
         most => spooled(app, peer, &head.headers, body, most).await?,
+    };
+    let _upload = match is_upload {
+        true => match timeout(wait, app.permits.uploads.acquire()).await {
+            Ok(Ok(upload)) => Some(upload),
+            _ => return Err(too_many("As many uploads are worked on as are taken at once")),
+        },
+        false => None,
     };
     let Ok(Ok(_permit)) = timeout(wait, app.permits.work.acquire()).await else {
         return Err(Refusal::later(StatusCode::SERVICE_UNAVAILABLE, "As much is asked for as is answered at once", 2));
