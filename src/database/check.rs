@@ -44,15 +44,16 @@ impl Operation for Check {
         } else {
             Findings { broken: context.store.read(check::faults)?, ..Findings::default() }
         };
-        let verified = findings.verified;
+        let (verified, more) = (findings.verified, findings.more);
         let path = context.store.location();
         let faults: Vec<&str> = findings.faults().collect();
         if !faults.is_empty() {
             // A file that is broken is more than a content that is.
             let code = if findings.broken.is_empty() { Code::Damaged } else { Code::NotDatabase };
-            return Err(Error::new(code, format!("The database `{path}` is damaged: {}", faults.join("; ")))
+            let others = if more == 0 { String::new() } else { format!("; and {more} more") };
+            return Err(Error::new(code, format!("The database `{path}` is damaged: {}{others}", faults.join("; ")))
                 .hint("`mcpkg restore FILE` brings back a backup")
-                .with_details(json!({ "faults": faults })));
+                .with_details(json!({ "faults": faults, "more": more })));
         }
         let sentence = if self.deep {
             format!("The database {path} is sound; {verified} contents match their SHA-256")

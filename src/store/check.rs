@@ -23,6 +23,8 @@ pub struct Findings {
     pub broken: Vec<String>,
     /// Content, rows and words that are not what was stored.
     pub damaged: Vec<String>,
+    /// How many more of these there are.
+    pub more: usize,
     /// Contents that match their SHA-256.
     pub verified: u64,
 }
@@ -54,11 +56,8 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
             Err(error) if error.code() == Code::NotDatabase => findings.broken.push(error.message().to_owned()),
             looked => looked?,
         }
-        let more = findings.damaged.len().saturating_sub(NAMED);
-        if more > 0 {
-            findings.damaged.truncate(NAMED);
-            findings.damaged.push(format!("and {more} more"));
-        }
+        findings.more = findings.damaged.len().saturating_sub(NAMED);
+        findings.damaged.truncate(NAMED);
         Ok(findings)
     });
     connection.release();

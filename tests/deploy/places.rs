@@ -111,6 +111,8 @@ fn d07_a_dry_run_of_a_rollback_writes_nothing_and_without_a_yes_it_asks() {
     assert_eq!(ran.status, 1, "{ran}");
     assert!(ran.stderr.contains("--yes"), "{ran}");
     place.refused(&["rollback", "--to", "pristine"], "E_CONFIRM_REQUIRED");
+    // Whether there is such a snapshot comes before whether that is wanted.
+    place.refused(&["rollback", "--to", "xyz"], "E_SNAPSHOT_NOT_FOUND");
     assert_eq!(place.tree(), deployed);
     assert_eq!(place.data(&["snapshot", "list"]), snapshots);
 }

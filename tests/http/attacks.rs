@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::support::http::read_response;
-use crate::support::{DEADLINE, Http, Request, Scratch, eventually, http, sockets};
+use crate::support::{Client, DEADLINE, Http, Request, Scratch, eventually, http, sockets};
 
 fn server(arguments: &[&str]) -> (Scratch, Http) {
     let scratch = Scratch::with_project();
@@ -287,6 +287,93 @@ fn readiness_tells_nothing_and_waits_for_nobody() {
         (told.status != 200).then(|| (told.status, told.text()))
     });
     assert_eq!((status, text.as_str()), (503, "not ready\n"));
+}
+
+#[test]
+fn idle_connections_starve_nobody_of_a_server_with_few_descriptors() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "x"]);
+    let mut serve = scratch.command();
+    serve.args(["--json", "serve", "--http", "--sse", "--port", "0"]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -n 64 && exec \"$0\" \"$@\""]).arg(serve.get_program()).args(serve.get_args());
+    for (name, value) in serve.get_envs() {
+        match value {
+            Some(value) => limited.env(name, value),
+            None => limited.env_remove(name),
+        };
+    }
+    limited.current_dir(serve.get_current_dir().unwrap_or(scratch.path()));
+    let server = Http::spawn(&mut limited);
+    // A stream that is open works, and gives no way.
+    let events = server.open(&Request::new("GET", "/sse"));
+    let address = events.data();
+    let mut kept = server.connect();
+    kept.write_all(&good().bytes()).expect("a request");
+    assert_eq!(read_response(&mut BufReader::new(&kept)).expect("an answer").status, 200);
+    let idle: Vec<_> = (0..120)
+        .map(|n| {
+            let mut stream = server.connect();
+            if n % 2 == 0 {
+                stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: loc").expect("a piece");
+            }
+            stream
+        })
+        .collect();
+    for _ in 0..40 {
+        lives(&server);
+    }
+    let hello =
+        json!({ "protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
+    assert_eq!(server.send(&http::message(&address, &hello)).status, 202);
+    assert_eq!(events.message()["result"]["protocolVersion"], "2024-11-05");
+    drop(idle);
+    lives(&server);
+}
+
+/// What a model reads of a failure: where it is, its code, and whether it says what to do. The words are those of whoever noticed first.
+fn failure(result: &serde_json::Value) -> (bool, bool, bool, serde_json::Value) {
+    let text = result["content"][0]["text"].as_str().unwrap_or_default();
+    let structured = &result["structuredContent"];
+    let has_hint = text.contains("hint") || !structured["error"]["hints"].is_null();
+    (result["isError"] == true, has_hint, structured.is_object(), structured["error"]["code"].clone())
+}
+
+/// A call of a tool fails over HTTP as it does over stdio, also where a request fails before anybody knows what it asks.
+#[test]
+fn a_call_of_a_tool_while_the_database_is_gone_is_a_result_that_a_model_can_read() {
+    let scratch = Scratch::with_project();
+    if !scratch.is_file() {
+        return;
+    }
+    let server = Http::start(&scratch, &[]);
+    let session = server.session("/mcp", "2025-11-25");
+    let mut client = Client::spawn(scratch.command().arg("serve")).shake_hands("2025-11-25");
+    std::fs::rename(scratch.db(), scratch.path().join("elsewhere.db")).expect("the database is moved");
+    let ask = || server.send(&Request::new("GET", "/readyz"));
+    eventually("the server notices", || (ask().status != 200).then_some(()));
+    for (tool, arguments) in [
+        ("list_prompts", json!({})),
+        ("create_prompt", json!({ "name": "b", "content": "y" })),
+        ("list_skills", json!({})),
+        ("search_commands", json!({ "query": "prompt" })),
+        ("enact__list", json!({})),
+    ] {
+        let called = json!({ "name": tool, "arguments": arguments });
+        let stdio = client.result("tools/call", called.clone());
+        assert_eq!(stdio["isError"], true, "{tool}: {stdio}");
+        let told = server.send(&http::in_session("/mcp", &session, "tools/call", called.clone()));
+        assert_eq!(
+            (told.status, failure(&told.message()["result"])),
+            (200, failure(&stdio)),
+            "{tool}: {}",
+            told.text()
+        );
+        let modern = server.modern("/mcp", "tools/call", called.clone());
+        assert_eq!(failure(&modern["result"]), failure(&stdio), "{tool}: {modern}");
+    }
+    client.finish();
 }
 
 #[test]

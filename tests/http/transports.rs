@@ -57,6 +57,43 @@ fn headers_that_say_something_else_than_the_body_are_refused() {
 }
 
 #[test]
+fn a_client_that_takes_anything_is_answered() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let good = http::modern("/mcp", "prompts/get", json!({ "name": "greet" }));
+    let hello = http::message("/mcp", &http::hello("2025-11-25"));
+    for accept in ["*/*", "application/*", "text/html, */*;q=0.8", "application/json, application/*; q=0.5"] {
+        assert_eq!(server.send(&good.clone().with("Accept", accept)).status, 200, "{accept}");
+        let begun = server.send(&hello.clone().with("Accept", accept));
+        let session = begun.header("mcp-session-id").expect("a session");
+        let stream = Request::new("GET", "/mcp").with("Mcp-Session-Id", session).with("Accept", accept);
+        assert_eq!(server.open(&stream).head.header("content-type"), Some("text/event-stream"), "{accept}");
+    }
+    for accept in ["text/html", "*/*;q=0", "application/*;q=0.0, text/plain", "image/*"] {
+        assert_eq!(server.send(&good.clone().with("Accept", accept)).status, 406, "{accept}");
+    }
+}
+
+#[test]
+fn a_client_whose_session_is_gone_begins_another_one() {
+    let scratch = scratch();
+    let server = Http::start(&scratch, &[]);
+    let ended = server.session("/mcp", "2025-11-25");
+    server.send(&Request::new("DELETE", "/mcp").with("Mcp-Session-Id", &ended));
+    for dead in [ended.as_str(), "never-was", ""] {
+        let begun = server.send(&http::message("/mcp", &http::hello("2025-11-25")).with("Mcp-Session-Id", dead));
+        assert_eq!(begun.message()["result"]["protocolVersion"], "2025-11-25", "{}", begun.text());
+        let session = begun.header("mcp-session-id").expect("a session").to_owned();
+        assert_ne!(session, dead);
+        let read = http::in_session("/mcp", &session, "prompts/get", json!({ "name": "greet" }));
+        assert_eq!(server.send(&read).message()["result"]["messages"][0]["content"]["text"], "Hello \"you\"");
+        // One that lives is not begun twice.
+        let again = server.send(&http::message("/mcp", &http::hello("2025-11-25")).with("Mcp-Session-Id", &session));
+        assert_eq!(again.message()["error"]["code"], -32600, "{}", again.text());
+    }
+}
+
+#[test]
 fn older_revisions_have_sessions() {
     let scratch = scratch();
     let server = Http::start(&scratch, &[]);

@@ -5,6 +5,34 @@ use insta::assert_snapshot;
 use crate::support::Scratch;
 
 #[test]
+fn files_whose_names_are_not_what_they_look_like_are_not_packed() {
+    let scratch = Scratch::new();
+    scratch.ok(&["tool", "init", "alice/greet"]);
+    for (name, rule) in [
+        ("exe.\u{202e}gnp.sh", "hidden"),
+        ("a\u{2067}b", "hidden"),
+        ("a\u{61c}b", "hidden"),
+        ("a\u{200b}b", "hidden"),
+        ("a\u{e0001}b", "hidden"),
+        ("a\u{1b}[31mb", "control"),
+        ("a\u{9b}b", "control"),
+    ] {
+        let path = scratch.file(&format!("greet/{name}"), "x");
+        let ran = scratch.run(&["--json", "tool", "pack", "greet"]);
+        let refused: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        let error = &refused["error"];
+        assert_eq!((&error["code"], &error["details"]["rule"]), (&"E_ARCHIVE_INVALID".into(), &rule.into()), "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(!message.contains(name) && message.contains("\\u{"), "it is shown with marks: {message}");
+        std::fs::remove_file(path).expect("it goes");
+    }
+    // Words that are written with joiners, and pictures, have names of their own.
+    scratch.file("greet/می\u{200c}خواهم.txt", "x");
+    scratch.file("greet/👩\u{200d}💻.txt", "x");
+    scratch.ok(&["tool", "pack", "greet"]);
+}
+
+#[test]
 fn a_new_tool_is_valid_and_packs_the_same_each_time() {
     let scratch = Scratch::new();
     assert_snapshot!(scratch.run(&["tool", "init", "alice/utils/hello"]), @r##"

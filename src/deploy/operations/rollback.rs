@@ -79,11 +79,11 @@ impl Operation for Rollback {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
+        let goal = Goal::find(context, &self.to)?;
         let approved = if context.is_shell() { context.confirmation != Confirmation::Nobody } else { self.yes };
         if !approved && !self.dry_run {
             return Err(unconfirmed("rollback"));
         }
-        let goal = Goal::find(context, &self.to)?;
         let site = goal.site(context, &self.choice)?;
         if !self.forget {
             check_root(context, &site, &goal)?;

@@ -3,15 +3,17 @@
 use std::borrow::{Borrow, Cow};
 use std::time::Instant;
 
+use rmcp::ErrorData;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::call::{ResultForm, item, log, result};
-use crate::error::{Code, Result};
+use crate::error::{Code, Error, Result};
 use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
+use crate::mcp::error::smctl_error;
 use crate::op::{Body, Call, Connection, Context, Entry, Reply, Shape};
 use crate::present;
 
@@ -79,6 +81,29 @@ impl HotCall {
     }
 }
 
+/// Returns the operation that the parameters of tools/call name.
+pub(in crate::mcp) fn named(parameters: Option<&RawValue>, config: &Config) -> Option<&'static Entry> {
+    let parameters: Parameters<'_> = serde_json::from_str(parameters?.get()).ok()?;
+    super::operation(&parameters.name, config)
+}
+
+/// Appends the result of a call that fails before its operation is run.
+///
+/// # Errors
+/// A failure of contract 003's tools, which is a JSON-RPC error in the revisions with a handshake.
+pub(in crate::mcp) fn push_failed(
+    entry: &'static Entry,
+    error: Error,
+    era: Era,
+    out: &mut Vec<u8>,
+) -> std::result::Result<(), ErrorData> {
+    if entry.shape == Shape::Rpc && era == Era::Legacy {
+        return Err(smctl_error(&error));
+    }
+    push(entry, &entry.cli.join(" "), Err(error), era, out);
+    Ok(())
+}
+
 /// Logs a call that was answered from the cache.
 pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     parameters: Option<&RawValue>,
@@ -89,8 +114,7 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
         return;
     }
     let started = Instant::now();
-    let parsed = parameters.and_then(|raw| serde_json::from_str::<Parameters<'_>>(raw.get()).ok());
-    if let Some(entry) = parsed.and_then(|parameters| super::operation(&parameters.name, config)) {
+    if let Some(entry) = named(parameters, config) {
         log(entry.tool, context().borrow(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
     }
 }

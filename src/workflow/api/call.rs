@@ -215,15 +215,30 @@ fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     }
 }
 
-/// Returns what an error tells of an answer: the status, and how it begins, without secrets.
+/// Returns what a program does about an answer with this status, where that is not to try again: the same request is answered the
+/// same.
+pub fn next_step(status: u16) -> Option<&'static str> {
+    match status {
+        408 | 425 | 429 => None,
+        401 | 403 | 407 | 300..=399 => Some("ask_user"),
+        400..=499 => Some("fix_arguments"),
+        _ => None,
+    }
+}
+
+/// Returns what an error tells of an answer: the status, how it begins, without secrets, and what to do about it.
 fn details(spec: &CommandSpec, answer: &Answer) -> Value {
-    json!({
+    let mut details = json!({
         "status": answer.status.as_u16(),
         "excerpt": excerpt(spec, answer),
         "bytes": answer.body.len(),
         "sha256": hex::encode(&disk::sha256(&answer.body)),
         "attempts": answer.attempts,
-    })
+    });
+    if let Some(step) = next_step(answer.status.as_u16()) {
+        details["next_step"] = json!(step);
+    }
+    details
 }
 
 /// Returns how an answer begins. Where it is JSON, the names of its fields tell which of them are secrets.

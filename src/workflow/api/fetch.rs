@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use http::header::{ACCEPT, HeaderMap, HeaderValue};
+use serde_json::json;
 
-use super::call::failed;
+use super::call::{failed, next_step};
 use super::document::MOST_JSON;
 use super::violation::{Rule, Violation, invalid};
 use crate::disk;
@@ -92,7 +93,12 @@ fn fetch(context: &Context, url: &Url, reach: Reach) -> Result<Vec<u8>> {
         true => Ok(answer.body),
         false => {
             let why = format!("`{}` cannot be fetched: {} answers {}", url.as_str(), url.host(), answer.status);
-            Err(Error::new(Code::HttpFailed, why).with_details(serde_json::json!({ "status": answer.status.as_u16() })))
+            let status = answer.status.as_u16();
+            let mut details = json!({ "status": status });
+            if let Some(step) = next_step(status) {
+                details["next_step"] = json!(step);
+            }
+            Err(Error::new(Code::HttpFailed, why).with_details(details))
         }
     }
 }

@@ -32,7 +32,7 @@ pub fn beginning(
         command: spec.id.clone(),
         method: spec.method.clone(),
         host: spec.base_url.as_deref().map(host),
-        path: spec.path.clone(),
+        path: spec.path.as_deref().map(|path| format!("{}{path}", spec.base_url.as_deref().map_or("", base_path))),
         arguments: known.shown(&arguments(with, body)).to_string(),
         started_at: context.clock.now(),
     }
@@ -70,6 +70,13 @@ fn arguments(with: &Map<String, Value>, body: Option<&Value>) -> Value {
     Value::Object(all)
 }
 
+/// Returns the path of the address that an API is served at, which the paths of its commands follow.
+fn base_path(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let path = rest.find('/').map_or("", |at| &rest[at..]);
+    path[..path.find(['?', '#']).unwrap_or(path.len())].trim_end_matches('/')
+}
+
 /// Returns the host of an address, with its port where one is said.
 fn host(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
@@ -88,6 +95,18 @@ mod tests {
         assert_ne!(key_of(run, "create", 1), key_of(run, "create", 2));
         assert_ne!(key_of(run, "create", 1), key_of(run, "creat", 1));
         assert_ne!(key_of(run, "create", 1), key_of(Uuid::from_u128(8), "create", 1));
+    }
+
+    #[test]
+    fn the_path_of_an_address_ends_without_a_slash() {
+        for (address, path) in [
+            ("https://api.example.com", ""),
+            ("https://api.example.com/", ""),
+            ("https://api.example.com/api/v3/", "/api/v3"),
+            ("https://api.example.com/v1?key=secret", "/v1"),
+        ] {
+            assert_eq!(base_path(address), path);
+        }
     }
 
     #[test]

@@ -183,3 +183,28 @@ fn newer_documents_have_more_methods() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn of_what_is_left_out_programs_get_all_and_people_the_number() {
+    let scratch = crate::support::Scratch::with_project();
+    let answer = |reference: &str| json!({ "get": { "responses": { "200": { "$ref": reference } } } });
+    let mut paths = serde_json::Map::new();
+    paths.insert("/fine".to_owned(), json!({ "get": { "responses": { "200": { "description": "ok" } } } }));
+    paths.extend((0..30).map(|n| (format!("/broken{n}"), answer("#/components/responses/None"))));
+    let document = json!({
+        "openapi": "3.0.3", "info": { "title": "Half", "version": "1" }, "paths": paths,
+        "servers": [{ "url": "https://api.example.com" }],
+    });
+    scratch.file("half.json", document.to_string());
+    let import = ["catalog", "import", "half.json", "--prefix", "half"];
+    let json = scratch.run(&[&["--json"], &import[..]].concat());
+    let told: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
+    assert_eq!(told["left_out"].as_array().map(Vec::len), Some(30), "{json}");
+    assert!(!json.stdout.contains(" more"), "{json}");
+    scratch.ok(&["catalog", "remove", "half", "--yes"]);
+    let text = scratch.run(&import);
+    assert!(text.stderr.contains("30 parts of the document were left out; `-v` lists them"), "{text}");
+    scratch.ok(&["catalog", "remove", "half", "--yes"]);
+    let whole = scratch.run(&[&import[..], &["-v"]].concat());
+    assert_eq!(whole.stderr.matches("#/components/responses/None").count(), 30, "{whole}");
+}

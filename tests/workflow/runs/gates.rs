@@ -29,7 +29,7 @@ fn x35_nothing_is_run_before_a_person_consented() {
     let attempt = &run["steps"][0]["attempts"][0];
     assert_eq!(
         (&attempt["method"], &attempt["path"], &attempt["status"]),
-        (&json!("POST"), &json!("/apps"), &json!(201))
+        (&json!("POST"), &json!("/api/v1/apps"), &json!(201))
     );
     client.finish();
 }

@@ -28,6 +28,8 @@ struct Parts {
     /// The id of the request, as it stands there.
     id: Option<String>,
     header: Option<(HeaderName, HeaderValue)>,
+    /// The failure of mcpkg's own that it tells of.
+    failure: Option<Error>,
 }
 
 /// The code of what HTTP refuses, in the error object that MCP's clients look for.
@@ -79,6 +81,11 @@ impl Refusal {
         &self.0.error
     }
 
+    /// Returns the failure that it tells of, or itself where it tells of none.
+    pub(super) fn into_failure(mut self) -> Result<Error, Self> {
+        self.0.failure.take().ok_or(self)
+    }
+
     /// Whether it is an error of JSON-RPC, which answers a request by its id.
     pub(super) fn is_answer(&self) -> bool {
         self.0.error.code.0 != REFUSED
@@ -92,7 +99,7 @@ impl Refusal {
     }
 
     fn of(status: StatusCode, error: ErrorData) -> Self {
-        Self(Box::new(Parts { status, error, id: None, header: None }))
+        Self(Box::new(Parts { status, error, id: None, header: None, failure: None }))
     }
 
     fn with(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -102,7 +109,7 @@ impl Refusal {
 
     pub(super) fn into_response(self) -> Response<Body> {
         let is_answer = self.is_answer();
-        let Parts { status, error, id, header } = *self.0;
+        let Parts { status, error, id, header, .. } = *self.0;
         // What HTTP refuses answers no message; a message whose id was not read is answered with none.
         let mut body = Vec::new();
         match is_answer {
@@ -125,7 +132,9 @@ impl From<Error> for Refusal {
             Blame::Us | Blame::Machine => StatusCode::INTERNAL_SERVER_ERROR,
             Blame::Caller => StatusCode::BAD_REQUEST,
         };
-        Self::of(status, error_data(&error))
+        let mut refusal = Self::of(status, error_data(&error));
+        refusal.0.failure = Some(error);
+        refusal
     }
 }
 

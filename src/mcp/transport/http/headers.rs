@@ -1,7 +1,7 @@
 //! The headers of requests.
 
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 
@@ -56,6 +56,24 @@ pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
+}
+
+/// Says in the usual way that a request takes JSON and streams, where its client takes anything: what is looked for later on are the two
+/// by their names.
+pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
+    let is_any = |range: &str| {
+        let (kind, weight) = range.split_once(';').unwrap_or((range, ""));
+        let is_refused = weight
+            .replace(' ', "")
+            .strip_prefix("q=0")
+            .is_some_and(|rest| !rest.contains(|digit| ('1'..='9').contains(&digit)));
+        matches!(kind.trim(), "*/*" | "application/*") && !is_refused
+    };
+    let mut ranges =
+        headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    if ranges.any(is_any) {
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+    }
 }
 
 /// Whether a request is JSON and takes JSON as well as a stream, said in the usual way.

@@ -10,7 +10,7 @@ use super::admission::Admission;
 use super::answer::{self, Body, Refusal};
 use super::app::App;
 use super::connection::Peer;
-use super::headers::check_single;
+use super::headers::{check_single, spell_out_accept};
 use super::{compression, metrics, origin, served, sse, streamable};
 use crate::mcp::Identity;
 
@@ -51,7 +51,7 @@ pub(super) async fn answer(app: &Arc<App>, peer: &Peer, request: Request<Incomin
 }
 
 /// Answers a request where nothing refuses it.
-async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
+async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> Result<Response<Body>, Refusal> {
     check_single(request.headers())?;
     if is_health(request.uri().path(), app.config.identity) {
         return Ok(answer::text(StatusCode::OK, "ok\n"));
@@ -75,10 +75,11 @@ async fn route(app: &Arc<App>, peer: &Peer, request: Request<Incoming>) -> Resul
         return served::answer(app, peer, served, request).await;
     }
     let (project, endpoint) = endpoint(app, request.uri().path())?;
+    spell_out_accept(request.headers_mut());
     let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
     let admission = match Admission::begin(app, request.headers(), peer.from, project.clone()) {
         Ok(admission) => admission,
-        Err(why) if is_message && why.is_answer() => return Err(streamable::failed(request, why)),
+        Err(why) if is_message && why.is_answer() => return streamable::failed(app, request, why),
         Err(why) => return Err(why),
     };
     app.rate.check(admission.presumed(), peer.from)?;

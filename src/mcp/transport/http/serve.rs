@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::app::App;
-use super::connection::{Addresses, Counted, converse};
+use super::connection::{Entered, Full, Room, converse};
 use super::network::Network;
 use super::tls;
 use crate::access;
@@ -24,11 +23,14 @@ use crate::mcp::transport::{GIVE_UP, GRACE, announce};
 use crate::mcp::{Config, Surface};
 use crate::store::Store;
 
-/// Connections that may be open at once; more of them wait to be taken.
+/// Connections that may be open at once, where this process may open as many files.
 const MAX_CONNECTIONS: usize = 8192;
 
-/// Those that one address may have: a flood of half requests leaves room for others.
-const MAX_OF_ADDRESS: usize = MAX_CONNECTIONS / 2;
+/// Descriptors that are left for all else, such as the database: of a few files half.
+const RESERVED: u64 = 256;
+
+/// How soon a connection that found no room is tried again.
+const AGAIN: Duration = Duration::from_millis(20);
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -68,7 +70,7 @@ pub fn serve_http(
     let tls = network.tls.as_ref().map(|(certificate, key)| tls::acceptor(certificate, key)).transpose()?;
     let _serving = announce(&store)?;
     let position = store.position()?;
-    raise_open_file_limit();
+    let room = Room::new(connections(raise_open_file_limit()));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -83,7 +85,7 @@ pub fn serve_http(
         let stop = stop.clone();
         move || stop.cancel()
     })?;
-    let served = runtime.block_on(serve(&app, tls, &stop, listening));
+    let served = runtime.block_on(serve(&app, &room, tls, &stop, listening));
     runtime.shutdown_timeout(Duration::from_secs(1));
     store.checkpoint();
     served
@@ -91,6 +93,7 @@ pub fn serve_http(
 
 async fn serve(
     app: &Arc<App>,
+    room: &Arc<Room>,
     tls: Option<TlsAcceptor>,
     stop: &CancellationToken,
     listening: impl FnOnce(SocketAddr) -> Result<()>,
@@ -103,27 +106,28 @@ async fn serve(
     let listener = TcpListener::bind(wanted).await.map_err(unavailable)?;
     listening(listener.local_addr().map_err(unavailable)?)?;
     let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let addresses = Addresses::new(MAX_OF_ADDRESS);
     let upkeep = tokio::spawn(keep_up(Arc::clone(app)));
     loop {
-        let permit = tokio::select! {
-            () = stop.cancelled() => break,
-            permit = Arc::clone(&room).acquire_owned() => permit.ok(),
-        };
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, from)) => match addresses.count(from.ip()) {
-                Some(counted) => connect(app, &graceful, tls.clone(), stream, from, (permit, counted)),
-                None => tracing::debug!(%from, "one connection too many of an address"),
-            },
+            Ok((stream, from)) => {
+                let entered = tokio::select! {
+                    () = stop.cancelled() => break,
+                    entered = enter(room, from) => entered,
+                };
+                match entered {
+                    Some(entered) => connect(app, &graceful, tls.clone(), stream, from, entered),
+                    None => tracing::debug!(%from, "one connection too many of an address"),
+                }
+            }
             Err(error) => {
                 // Too many open files, mostly: some close, and then it goes on.
                 tracing::warn!(%error, "a connection could not be taken");
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                room.make();
+                tokio::time::sleep(AGAIN).await;
             }
         }
     }
@@ -161,6 +165,17 @@ async fn keep_up(app: Arc<App>) {
     }
 }
 
+/// Lets a connection in once there is room; `None` where its address has too many.
+async fn enter(room: &Arc<Room>, from: SocketAddr) -> Option<Entered> {
+    loop {
+        match room.enter(from.ip()) {
+            Ok(entered) => return Some(entered),
+            Err(Full::Address) => return None,
+            Err(Full::Room) => tokio::time::sleep(AGAIN).await,
+        }
+    }
+}
+
 /// Serves one connection on a task of its own.
 fn connect(
     app: &Arc<App>,
@@ -168,7 +183,7 @@ fn connect(
     tls: Option<TlsAcceptor>,
     stream: TcpStream,
     from: SocketAddr,
-    held: (Option<OwnedSemaphorePermit>, Counted),
+    entered: Entered,
 ) {
     // With Nagle's delay each event of a stream would take 40 ms.
     let _ = stream.set_nodelay(true);
@@ -176,23 +191,36 @@ fn connect(
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(app.network.timeout));
     let stream = Box::pin(stream);
-    let (app, watcher) = (Arc::clone(app), graceful.watcher());
-    tokio::spawn(async move {
+    let (app, watcher, place) = (Arc::clone(app), graceful.watcher(), Arc::clone(&entered.place));
+    let conversation = async move {
         match tls {
-            None => converse(app, watcher, stream, local, from).await,
+            None => converse(app, watcher, stream, local, from, place).await,
             Some(tls) => match tokio::time::timeout(app.network.timeout, tls.accept(stream)).await {
-                Ok(Ok(stream)) => converse(app, watcher, stream, local, from).await,
+                Ok(Ok(stream)) => converse(app, watcher, stream, local, from, place).await,
                 _ => tracing::debug!(%from, "no TLS came about"),
             },
         }
-        drop(held);
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = conversation => {}
+            () = entered.place.closed.cancelled() => tracing::debug!(%from, "an idle connection gave way"),
+        }
     });
 }
 
-/// Raises the soft limit on open files to the hard one: each connection and each stream takes one.
-fn raise_open_file_limit() {
+/// Raises the soft limit on open files to the hard one, since each connection and each stream takes one; returns it.
+fn raise_open_file_limit() -> u64 {
     #[cfg(unix)]
-    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
-        tracing::warn!(%error, "the limit on open files stays as it is");
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(limit) => return limit,
+        Err(error) => tracing::warn!(%error, "the limit on open files stays as it is"),
     }
+    u64::MAX
+}
+
+/// Returns how many connections there may be where so many files may be open.
+fn connections(files: u64) -> usize {
+    let left = files - (files / 2).min(RESERVED);
+    usize::try_from(left).unwrap_or(usize::MAX).min(MAX_CONNECTIONS)
 }

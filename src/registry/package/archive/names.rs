@@ -32,6 +32,9 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
     if path.chars().any(char::is_control) {
         return wrong(Rule::Control, "holds a control character");
     }
+    if path.chars().any(is_hidden) {
+        return wrong(Rule::Hidden, "holds a character that is not seen, or that turns the text around it");
+    }
     if path.len() > MAX_PATH {
         return wrong(Rule::Length, &format!("has {} bytes, more than {MAX_PATH}", path.len()));
     }
@@ -46,6 +49,13 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Depth, &format!("has {depth} parts, more than {MAX_DEPTH}"));
     }
     Ok(path)
+}
+
+/// Whether a character makes a name look like another one: it changes the direction of text, breaks a line, or is not seen. The two
+/// joiners stay, which words of some languages are written with.
+fn is_hidden(char: char) -> bool {
+    matches!(char, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// What a name stands for.

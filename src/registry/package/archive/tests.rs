@@ -147,6 +147,7 @@ fn what_an_archive_cannot_hold_is_not_packed() {
         (&[("a\\b", b"x")], "backslash"),
         (&[("a.", b"x")], "ending"),
         (&[("a\nb", b"x")], "control"),
+        (&[("a\u{202e}b", b"x")], "hidden"),
         (&[("zeros", &[0; 1 << 20])], "ratio"),
     ] {
         assert_eq!(pack(folder(files).path()).unwrap_err().details().unwrap()["rule"], rule);
@@ -162,7 +163,7 @@ fn what_an_archive_cannot_hold_is_not_packed() {
 fn x64_names_that_lead_elsewhere_are_refused() {
     let long = "x".repeat(241);
     let deep = vec!["d"; 33].join("/");
-    let plain: [(&[u8], &str); 20] = [
+    let plain: [(&[u8], &str); 25] = [
         (b"/etc/passwd", "absolute"),
         (b"c:/x", "absolute"),
         (b"../x", "dots"),
@@ -176,6 +177,11 @@ fn x64_names_that_lead_elsewhere_are_refused() {
         (b"a\\b", "backslash"),
         (b"a\nb", "control"),
         (b"a\x1b[31m", "control"),
+        ("a\u{85}b".as_bytes(), "control"),
+        ("exe.\u{202e}gnp.sh".as_bytes(), "hidden"),
+        ("a\u{2066}b/c".as_bytes(), "hidden"),
+        ("a\u{200b}".as_bytes(), "hidden"),
+        ("a\u{e0041}".as_bytes(), "hidden"),
         (b"a\xff", "utf8"),
         (b"a.", "ending"),
         (b"a /b", "ending"),

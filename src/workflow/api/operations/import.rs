@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::new_catalog::{Asked, NewCatalog};
-use super::{CHANGES, base_url, hints, left_out, not_runnable, take_over};
+use super::{CHANGES, base_url, hints, not_runnable, take_over, telling_left_out};
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
@@ -117,6 +117,6 @@ impl Operation for Import {
             let which = plural::count(idle, "command");
             reply.hints.push(format!("{which} cannot be run: `mcpkg catalog show {name}` says why"));
         }
-        Ok(reply.warn(left_out(&imported.left_out)))
+        Ok(telling_left_out(reply, &imported.left_out))
     }
 }

@@ -23,7 +23,7 @@ use super::naming::kebab;
 use super::violation::Violation;
 use crate::error::{Code, Error, Result};
 use crate::http::{Reach, Url};
-use crate::op::{Changes, Context, Entry, Names};
+use crate::op::{Changes, Context, Entry, LISTED_BY_VERBOSE, Names, Reply};
 use crate::store::Db;
 use crate::store::catalogs::{self, CommandRow};
 use crate::store::plugins;
@@ -167,13 +167,13 @@ fn hints(catalog: &Catalog, imported: &Imported) -> Vec<String> {
     hints
 }
 
-/// Returns what was left out, a line each.
-fn left_out(violations: &[Violation]) -> Vec<String> {
-    let mut lines: Vec<String> = violations.iter().take(SHOWN).map(Violation::line).collect();
-    if violations.len() > SHOWN {
-        lines.push(format!("and {} more; --json has all", violations.len() - SHOWN));
+/// Adds what was left out: a warning each, or of many their number, since the data have them all.
+fn telling_left_out(mut reply: Reply, violations: &[Violation]) -> Reply {
+    if violations.len() <= SHOWN {
+        return reply.warn(violations.iter().map(Violation::line));
     }
-    lines
+    reply.details.extend(violations.iter().map(Violation::line));
+    reply.hint(format!("{} parts of the document were left out{LISTED_BY_VERBOSE}", violations.len()))
 }
 
 /// Returns how many commands cannot be run.

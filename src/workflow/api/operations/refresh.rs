@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::hits::{Hit, hits as of_difference};
-use super::{CATALOGS, CHANGES, Read, check_groups, get, hints, left_out, rows};
+use super::{CATALOGS, CHANGES, Read, check_groups, get, hints, rows, telling_left_out};
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::plural;
@@ -174,8 +174,8 @@ impl News {
         data["hits"] = json!(self.hits);
         data["left_out"] = Value::Array(self.imported.left_out.iter().map(Violation::data).collect());
         let lost = self.lost.iter().map(|id| format!("'{id}' is gone, and with it what was corrected of it"));
-        let mut reply = Reply::new(body, data).warn(left_out(&self.imported.left_out)).warn(lost);
+        let mut reply = Reply::new(body, data);
         reply.hints = hints(&self.after, &self.imported);
-        reply
+        telling_left_out(reply, &self.imported.left_out).warn(lost)
     }
 }

@@ -12,6 +12,8 @@ use futures_util::task::AtomicWaker;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
+use super::room::Place;
+
 /// The client's end of a connection.
 #[derive(Clone)]
 pub(in crate::mcp) struct Peer {
@@ -100,6 +102,7 @@ impl Drop for Answering {
 pub(super) struct HalfClosed<S> {
     inner: S,
     exchange: Exchange,
+    place: Arc<Place>,
     /// Whether the client has to take something before more can be written.
     blocked: bool,
     /// Runs from the end of a client that may cancel.
@@ -107,8 +110,8 @@ pub(super) struct HalfClosed<S> {
 }
 
 impl<S> HalfClosed<S> {
-    pub(super) fn new(inner: S, exchange: Exchange) -> Self {
-        Self { inner, exchange, blocked: false, soon: None }
+    pub(super) fn new(inner: S, exchange: Exchange, place: Arc<Place>) -> Self {
+        Self { inner, exchange, place, blocked: false, soon: None }
     }
 
     /// Whether the end that was met is shown; the task is woken where it will be later.
@@ -138,7 +141,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for HalfClosed<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        std::task::ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let read = Pin::new(&mut self.inner).poll_read(context, buffer);
+        if read.is_pending() && !self.blocked {
+            self.place.rest();
+        }
+        std::task::ready!(read)?;
         let ended = buffer.filled().len() == before && buffer.remaining() > 0;
         if ended && !self.shows_end(context) {
             return Poll::Pending;

@@ -1,13 +1,14 @@
 //! One connection, from its first request to its end.
 
-mod addresses;
 mod exchange;
+mod room;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::Request;
-use hyper::body::Incoming;
+use http_body_util::BodyExt;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,28 +19,47 @@ use super::app::App;
 use super::router;
 use exchange::{Exchange, HalfClosed};
 
-pub(super) use addresses::{Addresses, Counted};
 pub(super) use exchange::Peer;
+pub(super) use room::{Entered, Full, Place, Room};
 
 /// Bytes that the head of a request may take.
 const MAX_HEAD: usize = 32 << 10;
 
 /// Answers what comes over one connection, until it ends or the server does.
-pub(super) async fn converse<S>(app: Arc<App>, watcher: Watcher, stream: S, local: SocketAddr, from: SocketAddr)
-where
+pub(super) async fn converse<S>(
+    app: Arc<App>,
+    watcher: Watcher,
+    stream: S,
+    local: SocketAddr,
+    from: SocketAddr,
+    place: Arc<Place>,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let timeout = app.network.timeout;
     let exchange = Exchange::default();
-    let stream = HalfClosed::new(stream, exchange.clone());
+    let stream = HalfClosed::new(stream, exchange.clone(), Arc::clone(&place));
     let peer = Peer { local, from: from.ip(), exchange };
     let service = service_fn(move |request: Request<Incoming>| {
         let (app, peer) = (Arc::clone(&app), peer.clone());
         let answering = peer.exchange.begin();
+        let work = place.begin();
         async move {
+            // The connection gave way, and is closed at once.
+            let Some(work) = work else { return std::future::pending().await };
             let response = router::answer(&app, &peer, request).await;
             drop(answering);
-            Ok::<_, std::convert::Infallible>(response)
+            Ok::<_, std::convert::Infallible>(match response.body().size_hint().exact() {
+                Some(_) => response,
+                // More of it is made while it is sent.
+                None => response.map(|body| {
+                    let held = move |frame| {
+                        let _work = &work;
+                        frame
+                    };
+                    body.map_frame(held).boxed()
+                }),
+            })
         }
     });
     let connection = http1::Builder::new()

@@ -11,7 +11,7 @@ use rmcp::ErrorData;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::message;
+use super::message::{self, Called};
 use crate::mcp::Config;
 use crate::mcp::front::{self, Envelope};
 use crate::mcp::transport::http::access_control::owner;
@@ -64,6 +64,7 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
         Envelope::Request { id, .. } => Some(id.to_owned()),
         _ => None,
     };
+    let called = Called::of(app, &parts.headers, &envelope);
     let mut line = Vec::new();
     // A kept answer counts only where the messages before this one changed nothing.
     let answered = match app.read_cache.refresh() {
@@ -87,7 +88,10 @@ async fn answered(app: &Arc<App>, peer: &Peer, config: Arc<Config>, parts: Parts
                 }
             }
         }
-        Err(refusal) => front::push_error(&mut line, id.as_deref(), refusal.error()),
+        Err(refusal) => match message::failed(id.as_deref(), called, refusal) {
+            Ok(failed) => line = failed,
+            Err(refusal) => front::push_error(&mut line, id.as_deref(), refusal.error()),
+        },
     }
     Full::new(Bytes::from([b"data: ", line.trim_ascii(), b"\n\n"].concat())).boxed()
 }

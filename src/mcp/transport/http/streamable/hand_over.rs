@@ -67,14 +67,19 @@ pub(super) async fn hand_over(
         Ok(Some(again)) => again.into(),
         Err(error) => return Err(Refusal::message(error)),
     };
+    let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
+    // A client that begins again sends the id of a session that is no more.
+    let session = session.filter(|id| begins.is_none() || app.sessions.enter(id, &owner(&config)));
+    if session.is_none() {
+        parts.headers.remove(&SESSION);
+    }
     parts.extensions.insert(Arc::clone(&config));
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.listens) {
         let hub = Arc::clone(&app.server.hub);
         parts.extensions.insert(tokio::task::spawn_blocking(move || hub.since()).await.unwrap_or_default());
     }
     let request = Request::from_parts(parts, Full::new(body));
-    let begins = forwarded.as_ref().and_then(|forwarded| forwarded.begins);
     let session = match (session, begins) {
         (Some(session), _) => session,
         (None, Some(begins)) => return begin(app, config, request, begins).await,

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::hand_over::{Forwarded, hand_over};
 use super::hot_read::hot_read;
 use super::listen;
+use crate::mcp::era::Era;
 use crate::mcp::front::{self, Envelope, Meta};
 use crate::mcp::methods::{LEGACY_ONLY, no_method, serves};
 use crate::mcp::transport::http::access_control::owner;
@@ -21,6 +22,7 @@ use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::connection::Peer;
 use crate::mcp::transport::http::headers::{METHOD, SESSION, VERSION, only, takes_both};
 use crate::mcp::{Config, Identity, tools};
+use crate::op::Entry;
 
 /// Answers one message, which stands in `body`.
 pub(super) async fn answer(
@@ -67,6 +69,36 @@ pub(super) async fn answer(
             hand_over(app, peer, config, parts, body, None).await
         }
     }
+}
+
+/// A call of an operation, and the era that it is answered in.
+#[derive(Clone, Copy)]
+pub(super) struct Called {
+    entry: &'static Entry,
+    era: Era,
+}
+
+impl Called {
+    /// Returns the operation that a message calls, if it calls one.
+    pub(super) fn of(app: &App, headers: &HeaderMap, envelope: &Envelope<'_>) -> Option<Self> {
+        let Envelope::Request { method, parameters, .. } = envelope else { return None };
+        let entry = (method == "tools/call").then(|| tools::named(*parameters, &app.config)).flatten()?;
+        let is_modern = only(headers, &VERSION) == Some(front::MODERN);
+        Some(Self { entry, era: if is_modern { Era::Modern } else { Era::Legacy } })
+    }
+}
+
+/// Returns what a message gets that failed before it was answered: a call of an operation gets a result that a model can read, as on the
+/// other transports, and the rest the refusal.
+pub(super) fn failed(id: Option<&str>, called: Option<Called>, refusal: Refusal) -> Result<Vec<u8>, Refusal> {
+    let (Some(id), Some(Called { entry, era })) = (id, called) else { return Err(refusal.to(id)) };
+    let error = refusal.into_failure().map_err(|refusal| refusal.to(Some(id)))?;
+    let (mut line, mut result) = (Vec::new(), Vec::new());
+    match tools::push_failed(entry, error, era, &mut result) {
+        Ok(()) => front::push_result(&mut line, id, &result),
+        Err(error) => front::push_error(&mut line, Some(id), &error),
+    }
+    Ok(line)
 }
 
 /// Whether a request opens a listen stream, and its headers are all as they have to be.

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use rmcp::ErrorData;
 
 use super::batch::batch;
-use super::message;
+use super::message::{self, Called};
 use crate::mcp::front::{self, Line};
 use crate::mcp::transport::http::admission::Admission;
-use crate::mcp::transport::http::answer::{Body, Refusal};
+use crate::mcp::transport::http::answer::{self, Body, Refusal};
 use crate::mcp::transport::http::app::App;
 use crate::mcp::transport::http::body;
 use crate::mcp::transport::http::connection::Peer;
@@ -36,20 +36,25 @@ pub(in crate::mcp) async fn post(
         Line::Unreadable(why) => Err(Refusal::message(ErrorData::parse_error(why, None))),
         Line::Batch(items) => batch(app, peer, Arc::clone(admission.presumed()), parts, &body, &items).await,
         Line::One(envelope) => {
-            let id = envelope.id();
+            let (id, called) = (envelope.id(), Called::of(app, &parts.headers, &envelope));
             let answered = message::answer(app, peer, admission, parts, &body, envelope).await;
-            answered.map_err(|refusal| refusal.to(id))
+            answered
+                .or_else(|refusal| message::failed(id, called, refusal).map(|line| answer::json(StatusCode::OK, line)))
         }
     }
 }
 
 /// Returns what a posted message is answered where it fails before anybody looked at it: with the id of the message, where that
 /// came along with the head of the request.
-pub(in crate::mcp) fn failed(request: Request<Incoming>, why: Refusal) -> Refusal {
-    let frame = request.into_body().frame().now_or_never().flatten();
+pub(in crate::mcp) fn failed(app: &App, request: Request<Incoming>, why: Refusal) -> Result<Response<Body>, Refusal> {
+    let (parts, mut body) = request.into_parts();
+    let frame = body.frame().now_or_never().flatten();
     let body = frame.and_then(Result::ok).and_then(|frame| frame.into_data().ok()).unwrap_or_default();
     match front::parse_line(&body) {
-        Line::One(envelope) => why.to(envelope.id()),
-        Line::Batch(_) | Line::Blank | Line::Unreadable(_) => why,
+        Line::One(envelope) => {
+            let called = Called::of(app, &parts.headers, &envelope);
+            message::failed(envelope.id(), called, why).map(|line| answer::json(StatusCode::OK, line))
+        }
+        Line::Batch(_) | Line::Blank | Line::Unreadable(_) => Err(why),
     }
 }
