@@ -109,6 +109,18 @@ pub fn end(db: &Db<'_>, run: i64, seq: i64, state: StepState, reason: Option<&st
     db.run(sql, params![run, seq, state.word(), reason, ended]).map(drop)
 }
 
+/// Has a step that ended begin again, with all the time that it has for its rounds.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn retry(db: &Db<'_>, run: i64, seq: i64) -> Result<()> {
+    let sql = sql!(
+        "UPDATE run_step SET state = 'pending', reason = NULL, ended_at = NULL, next_at = NULL, deadline_at = NULL
+          WHERE run_id = ?1 AND seq = ?2"
+    );
+    db.run(sql, params![run, seq]).map(drop)
+}
+
 /// Notes that all steps which have not ended are given up with their run; one whose outcome nobody knows stays so.
 ///
 /// # Errors

@@ -128,10 +128,13 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the round that comes next: one whose answer did not come is made again.
+/// Returns the round that comes next: one whose answer did not come is made again. One that was refused is over: an API that knows its
+/// idempotency key would answer the same again.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
+    let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));
+    let is_open = |ended: &Ended| ended.outcome != "ok" && !was_refused(ended);
     match last {
-        Some(last) if last.ended.as_ref().is_none_or(|ended| ended.outcome != "ok") => last.begun.round,
+        Some(last) if last.ended.as_ref().is_none_or(is_open) => last.begun.round,
         _ => row.rounds + 1,
     }
 }

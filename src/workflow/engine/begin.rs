@@ -121,7 +121,7 @@ pub fn is_recorded(context: &Context, run: Uuid, plan_hash: &str, generation: &s
     Ok(note.is_some_and(|note| note[GENERATION] == generation))
 }
 
-/// Takes the note away: the run has ended.
+/// Takes the note away: the run has ended, and nothing carries it on. One that failed may be tried again.
 pub fn forget(context: &Context, run: Uuid, plan_hash: &str) {
     if let Err(error) = context.approved.withdraw(Kind::Run, &digest(run, plan_hash)) {
         tracing::warn!(%run, %error, "the note of a run that ended stays");

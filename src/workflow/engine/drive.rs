@@ -18,7 +18,7 @@ use crate::store::Db;
 use crate::store::events::{self, NewEvent};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
-use crate::store::runs::{self, State, StepState, steps};
+use crate::store::runs::{self, Kind, State, StepState, steps};
 use crate::workflow::sealed::Known;
 
 /// The work on a run.
@@ -115,7 +115,8 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
         ended: None,
     };
     let worked = stop.watched(context, run, || drive.work());
-    if drive.is_over() {
+    let may_be_retried = program.kind == Kind::Workflow && drive.ended == Some(State::Failed);
+    if drive.is_over() && !may_be_retried {
         begin::forget(context, uuid, &plan_hash);
     }
     drop(holder);

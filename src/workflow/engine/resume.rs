@@ -12,7 +12,7 @@ use crate::op::Context;
 use crate::store::blobs::stored_json;
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
-use crate::store::runs::{self, Run, State, StepState, steps};
+use crate::store::runs::{self, Kind, Run, State, StepState, steps};
 use crate::store::watch;
 use crate::store::{Db, RunHolder};
 
@@ -25,6 +25,15 @@ pub enum Decision {
     Skip,
     /// It did its work, and answered this.
     Done(Value),
+}
+
+/// Where a run that failed goes on.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Retry {
+    /// At the steps that failed.
+    Failed,
+    /// At this step, and at those after it that failed.
+    From(String),
 }
 
 /// A run that can go on, and the right to work on it.
@@ -40,11 +49,11 @@ pub struct Resumable {
     pub holder: RunHolder,
 }
 
-/// Takes a run over that has stopped before its end.
+/// Takes a run over that has stopped before its end, or one that failed and is to be tried again.
 ///
 /// # Errors
 /// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended; `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
-pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
+pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
     // Read again under the lock: the one who held it may have brought it to its end.
     let found = context.store.read(|db| {
@@ -53,8 +62,27 @@ pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
         Ok(Some((run, definition, watch::generation(db)?)))
     })?;
     let (run, definition, generation) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
-    if run.state.is_over() {
-        return Err(over(&run));
+    if retries && run.kind == Kind::Command {
+        let why = format!("Run {} is one of a single command: run that again", run.uuid);
+        return Err(wrong_state(&run, run.state, why));
+    }
+    match (run.state, retries) {
+        (State::Failed, true) => {}
+        (State::Failed, false) if context.is_shell() => {
+            return Err(
+                over(&run).hint(format!("`mcpkg workflow resume {} --retry` tries again what failed", run.uuid))
+            );
+        }
+        (state, _) if state.is_over() => return Err(over(&run)),
+        (State::Uncertain, true) => {
+            let why = format!("Run {} has not failed: what became of a step is not known", run.uuid);
+            return Err(wrong_state(&run, run.state, why));
+        }
+        (_, true) => {
+            let why = format!("Run {} has not failed: `mcpkg workflow resume {}` carries it on", run.uuid, run.uuid);
+            return Err(wrong_state(&run, run.state, why));
+        }
+        (_, false) => {}
     }
     let definition = stored_json(&definition, "what a run was to do")?;
     Ok(Resumable { run, definition, generation, holder })
@@ -64,16 +92,22 @@ pub fn take(context: &Context, run: &Run) -> Result<Resumable> {
 ///
 /// # Errors
 /// `E_STEP_UNCERTAIN` where a person has to decide of a step; `E_INVALID_ARGUMENT` where a decision is about a step of which
-/// there is nothing to decide; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+/// there is nothing to decide, or a step that is tried again succeeded; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
 pub fn prepare(
     context: &Context,
     resumable: &Resumable,
     program: &Program,
     decisions: &[(String, Decision)],
+    retry: Option<&Retry>,
 ) -> Result<()> {
     let (run, now) = (&resumable.run, context.clock.now());
     let refused = context.store.write(|db| {
         let rows = steps::of(db, run.id)?;
+        if let Some(retry) = retry {
+            for seq in tried_again(&rows, program, retry)? {
+                steps::retry(db, run.id, rows[seq].seq)?;
+            }
+        }
         for (name, _) in decisions {
             check_decision(&rows, program, name)?;
         }
@@ -103,6 +137,42 @@ pub fn prepare(
         Ok(uncertain)
     })?;
     refused.map_or(Ok(()), |step| Err(self::uncertain(run.uuid, &step)))
+}
+
+/// Returns the places of the steps that are tried again, in their order: those that failed, and those that were skipped since they need
+/// one of these. What succeeded is not repeated.
+fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<usize>> {
+    let failed: Vec<&str> =
+        rows.iter().filter(|row| row.state == StepState::Failed).map(|row| row.name.as_str()).collect();
+    let refused = |why: String| {
+        Error::new(Code::InvalidArgument, why).hint(match failed.as_slice() {
+            [] => "no step failed: the run failed after its last one".to_owned(),
+            steps => format!("--retry tries again what failed: {}", steps.join(", ")),
+        })
+    };
+    let first = match retry {
+        Retry::Failed => 0,
+        Retry::From(name) => {
+            let at = rows.iter().position(|row| row.name == *name);
+            let at = at.ok_or_else(|| refused(format!("The run has no step '{}'", name.escape_debug())))?;
+            if rows[at].state == StepState::Succeeded {
+                return Err(refused(format!("Step '{name}' succeeded, and is not repeated")));
+            }
+            at
+        }
+    };
+    let mut again: Vec<usize> = Vec::new();
+    for (at, (row, step)) in rows.iter().zip(&program.steps).enumerate().skip(first) {
+        let is_named = at == first && matches!(retry, Retry::From(_));
+        let follows = row.state == StepState::Skipped && step.needs.iter().any(|needed| again.contains(needed));
+        if is_named || follows || row.state == StepState::Failed {
+            again.push(at);
+        }
+    }
+    match again.is_empty() {
+        true => Err(refused("There is no step to try again".to_owned())),
+        false => Ok(again),
+    }
 }
 
 /// Returns whether a decision is about a step of which there is something to decide.

@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::op::{Body, Context, Reply, cell};
 use crate::store::runs::steps::{self, Step};
 use crate::store::runs::{self, Run, State, StepState, attempts};
+use crate::workflow::api::call::next_step;
 use crate::workflow::engine::report::{self, Detail};
 use crate::workflow::engine::resume::{goes_on, missing, uncertain};
 use crate::workflow::engine::{Begun, drive, follow};
@@ -119,10 +120,17 @@ fn failed(context: &Context, run: &Run) -> Result<Error> {
     let mut details = json!({ "run": run.uuid.to_string(), "step": name, "code": code });
     if let (Some(status), Some(excerpt)) = (status, excerpt) {
         (details["status"], details["excerpt"]) = (json!(status), json!(excerpt));
+        if let Some(step) = u16::try_from(status).ok().and_then(next_step) {
+            details["next_step"] = json!(step);
+        }
     }
-    Ok(Error::new(Code::StepFailed, what)
+    let error = Error::new(Code::StepFailed, what)
         .with_details(details)
-        .hint(format!("`mcpkg workflow runs {}` shows each attempt", run.uuid)))
+        .hint(format!("`mcpkg workflow runs {}` shows each attempt", run.uuid));
+    Ok(match context.is_shell() && run.kind == runs::Kind::Workflow && step.is_some() {
+        true => error.hint(format!("`mcpkg workflow resume {} --retry` goes on from this step", run.uuid)),
+        false => error,
+    })
 }
 
 /// Returns the status and the beginning of what an API answered to the last attempt at a step, where it said something.

@@ -22,7 +22,7 @@ use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::engine::Taken;
 use crate::workflow::engine::begin::{self, Begun, is_recorded};
-use crate::workflow::engine::resume::{self, Decision, Resumable, missing};
+use crate::workflow::engine::resume::{self, Decision, Resumable, Retry, missing};
 
 /// The most bytes of an answer that a person gives for a step.
 const MAX_OUTPUT: u64 = 8 << 20;
@@ -41,6 +41,14 @@ pub struct Resume {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
+    /// Try a run again that failed: its failed steps, and those that need them. No step that succeeded is repeated
+    #[arg(long, conflicts_with = "from")]
+    #[serde(skip)]
+    retry: bool,
+    /// Try a run again that failed, from this step
+    #[arg(long, value_name = "STEP")]
+    #[serde(skip)]
+    from: Option<String>,
     /// Go on though a command is not what it was when the run began; asks at a terminal
     #[arg(long)]
     #[serde(skip)]
@@ -80,13 +88,14 @@ impl Operation for Resume {
     const TOOL: &'static str = "resume_run";
     const CLI: &'static [&'static str] = &["workflow", "resume"];
     const TITLE: &'static str = "Resume a run";
-    const ABOUT: &'static str = "Carry a run on that was paused or interrupted";
+    const ABOUT: &'static str = "Carry a run on that was paused or interrupted, or try one again that failed";
     const HELP: &'static str = "No step that succeeded is repeated. What was under way is sent again where that does no harm: \
         where the command only reads, does no more the second time, or takes an idempotency key. Of any other you decide with \
-        --step. A run of which a command, an input or a variable has changed since is refused with what changed, unless \
+        --step. A run that failed goes on with --retry or --from. A run of which a command, an input or a variable has changed since is refused with what changed, unless \
         --accept-changes says so at a terminal.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow resume 3f2a1b4c5d6e",
+        "mcpkg workflow resume 3f2a1b4c5d6e --retry",
         "mcpkg workflow resume 3f2a1b4c5d6e --step create_app=done --output app.json",
     ];
     const EFFECT: Effect = Effect::Write;
@@ -106,7 +115,8 @@ impl Operation for Resume {
     fn run(self, context: &Context) -> Result<Reply> {
         gates::policy(context)?;
         let decisions = decisions(&self.step, self.output.as_deref())?;
-        let resumable = resume::take(context, &named(context, &self.run)?)?;
+        let retry = self.from.map(Retry::From).or(self.retry.then_some(Retry::Failed));
+        let resumable = resume::take(context, &named(context, &self.run)?, retry.is_some())?;
         let plan = again(context, &resumable.definition)?;
         let run = &resumable.run;
         let is_known = is_known(context, &resumable)?;
@@ -122,7 +132,7 @@ impl Operation for Resume {
             let consent = gates::consent(context, &plan, Held::Nothing)?;
             context.store.write(|db| consent.consume(context, db))?;
         }
-        resume::prepare(context, &resumable, &plan.program, &decisions)?;
+        resume::prepare(context, &resumable, &plan.program, &decisions, retry.as_ref())?;
         go_on(context, resumable, plan, Instant::now())
     }
 }
@@ -132,7 +142,7 @@ impl Operation for Resume {
 /// # Errors
 /// As [`gates::consent`]; `E_PLAN_CHANGED`, `E_RUN_BUSY`, `E_RUN_STATE`, `E_STEP_UNCERTAIN`, and as [`reply::carry`].
 pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -> Result<Reply> {
-    let resumable = resume::take(context, run)?;
+    let resumable = resume::take(context, run, false)?;
     let mut plan = again(context, &resumable.definition)?;
     if plan.hash != resumable.run.plan_hash {
         return Err(changed(run, &changes::between(&resumable.definition, &plan)));
@@ -146,7 +156,7 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
     let consent: Consent = gates::consent(context, &plan, held)?;
     plan.hash = begun_with;
     context.store.write(|db| consent.consume(context, db))?;
-    resume::prepare(context, &resumable, &plan.program, &[])?;
+    resume::prepare(context, &resumable, &plan.program, &[], None)?;
     go_on(context, resumable, plan, until)
 }
 

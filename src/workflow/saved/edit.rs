@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 
 use super::model::{self, Model};
 use super::{approval, data};
+use crate::diff;
 use crate::editor;
 use crate::error::{Code, Error, Result};
-use crate::op::{Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Changes, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::store::workflows::{self, Action, Change, Workflow};
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::completions::WORKFLOWS;
-use crate::workflow::finding::Finding;
+use crate::workflow::finding::{Finding, has_errors};
 
 /// Edit a workflow
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -30,9 +31,10 @@ impl Operation for Edit {
     const TOOL: &'static str = "edit_workflow";
     const CLI: &'static [&'static str] = &["workflow", "edit"];
     const TITLE: &'static str = "Edit a workflow";
-    const ABOUT: &'static str = "Edit a workflow's text in $VISUAL or $EDITOR, and show what is found in it";
+    const ABOUT: &'static str =
+        "Edit a workflow's text in $VISUAL or $EDITOR, and show the change and what is found in it";
     const HELP: &'static str = "The text is kept as you write it. One that cannot be read as a workflow is refused, and kept in a \
-        file; what else is found in it is shown, and stops nothing but a run. Leaving it as it is changes nothing. What you save at a terminal, or leave as it is, \
+        file. Everything else that is found in it is shown; errors keep the workflow from running, and the exit status is 1. Leaving it as it is changes nothing. What you save at a terminal, or leave as it is, \
         is approved: `mcpkg workflow run NAME --yes` runs it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];
@@ -62,10 +64,15 @@ impl Operation for Edit {
             return Ok(Reply::sentence(sentence, with(data(&project, &before), &[])));
         }
         let kept = self.keep(context, &before, edited).map_err(|error| editor::keep(file, error))?;
-        let (workflow, findings, text) = kept;
-        approval::approve(context, &project, &workflow.name, &text)?;
+        let (workflow, findings, after) = kept;
+        approval::approve(context, &project, &workflow.name, &after)?;
         let sentence = format!("Updated workflow '{}' in project '{project}'", workflow.name);
-        let reply = Reply::sentence(sentence, with(data(&project, &workflow), &findings));
+        let file = format!("{}.yaml", workflow.name);
+        let diff = diff::unified(&text, &after, &format!("a/{file}"), &format!("b/{file}"));
+        let mut data = with(data(&project, &workflow), &findings);
+        data["diff"] = json!(diff);
+        let body = Body::Several(vec![Body::Diff(diff), Body::Sentence(sentence)]);
+        let reply = Reply { failed: has_errors(&findings), ..Reply::new(body, data) };
         Ok(reply.warn(model::warnings(&findings)))
     }
 }

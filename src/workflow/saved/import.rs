@@ -19,7 +19,7 @@ use crate::store::projects::Project;
 use crate::store::revisions::Author;
 use crate::store::workflows::{self, Action, Change};
 use crate::workflow::answer::VERSION;
-use crate::workflow::finding::Finding;
+use crate::workflow::finding::{Finding, has_errors};
 use crate::workflow::fixture::beside::{self, Fixtures};
 use crate::workflow::fixture::form::Fixture;
 use crate::workflow::text::argument::Text;
@@ -52,7 +52,8 @@ impl Operation for Import {
     const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, \
         those without `workflow` left out, and folders in it too. What other programs write and mcpkg reads otherwise is mended, with a note for each \
         thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. The fixtures of \
-        app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing.";
+        app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing. What is found in the texts is shown; with an error \
+        among it the exit status is 1, and that workflow does not run until it is corrected.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow import app_with_db.yaml",
         "mcpkg workflow import workflows/ --dry-run",
@@ -103,6 +104,7 @@ impl Operation for Import {
         }
         let warnings = files.iter().flat_map(|file| file.told()).collect::<Vec<_>>();
         let reply = Reply::new(Body::Table(table(&files, &done)), self.data(&project, &files, &done, &left_out));
+        let reply = Reply { failed: files.iter().any(|file| has_errors(&file.findings)), ..reply };
         Ok(left_out.iter().fold(reply.warn(warnings), |reply, path| {
             reply.hint(match path.ends_with('/') {
                 true => format!("left out the folder `{path}`: name it too, and its files come in"),

@@ -135,7 +135,7 @@ fn only_what_can_be_run_is_exposed_and_without_a_yes_nothing_is() {
     let unasked = scratch.run(&["workflow", "expose", "new_app"]);
     assert!(unasked.status != 0 && unasked.stderr.contains("--yes"), "{unasked}");
     scratch.file("broken.yaml", APP.replace("new_app", "broken").replace("hosting:apps:create", "hosting:apps:made"));
-    scratch.ok(&["workflow", "import", "broken.yaml"]);
+    assert_eq!(scratch.run(&["workflow", "import", "broken.yaml"]).status, 1);
     let refused = scratch.run(&["workflow", "expose", "broken", "--yes"]);
     assert!(refused.status != 0 && refused.stderr.contains("'broken' has 1 error"), "{refused}");
     scratch.file(

@@ -7,6 +7,7 @@ mod control;
 mod engine;
 mod gates;
 mod nonces;
+mod retried;
 mod secrets;
 mod steps;
 mod told;

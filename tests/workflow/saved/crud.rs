@@ -107,7 +107,12 @@ fn an_edit_is_kept_as_it_was_written() {
     let left = edit("true", &[]);
     assert_eq!((left.status, &*left.stdout), (0, "Left workflow 'keep_note' in project 'p' as it was\n"), "{left}");
     let done = edit("sed -i 's/for later/for ever/'", &["-m", "A better word"]);
-    assert_eq!(done.stdout, "Updated workflow 'keep_note' in project 'p'\n", "{done}");
+    // What was changed is shown, and then that it was.
+    assert!(done.stdout.starts_with("--- a/keep_note.yaml\n+++ b/keep_note.yaml\n@@ "), "{done}");
+    assert!(
+        done.stdout.contains("for ever") && done.stdout.ends_with("Updated workflow 'keep_note' in project 'p'\n"),
+        "{done}"
+    );
     assert_eq!(scratch.ok(&["workflow", "show", "keep_note"]), NOTE.replace("for later", "for ever"));
     let history = scratch.json(&["workflow", "history", "keep_note"]);
     assert_eq!(history["revisions"][0]["message"], "A better word");
@@ -122,7 +127,11 @@ fn an_edit_is_kept_as_it_was_written() {
     let renamed = edit("sed -i 's/keep_note/other/'", &[]);
     assert!(renamed.status == 2 && renamed.stderr.contains("`mcpkg workflow rename keep_note other`"), "{renamed}");
     let unknown = edit("sed -i 's/mcpkg:prompt:list/mcpkg:prompt:lst/'", &[]);
-    assert!(unknown.status == 0 && unknown.stderr.contains("unknown_command"), "{unknown}");
+    assert!(unknown.status == 1 && unknown.stderr.contains("unknown_command"), "{unknown}");
+    assert!(
+        unknown.stdout.contains("+") && unknown.stdout.contains("Updated workflow"),
+        "it is kept all the same: {unknown}"
+    );
     for path in
         [&broken, &renamed].map(|ran| ran.stderr.split('`').find(|word| word.ends_with(".yaml")).map(str::to_owned))
     {

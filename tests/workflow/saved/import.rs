@@ -55,6 +55,28 @@ fn a_folder_is_imported_whole_or_not_at_all() {
 }
 
 #[test]
+fn what_is_found_in_a_file_is_shown_and_decides_about_the_exit_status() {
+    let scratch = Scratch::with_project();
+    let text = "workflow: res\nsteps:\n  - {id: a, run: sec:login:create, with: {user: u}}\n\
+        \u{20} - {id: b, run: sh:problem:list, depends_on: [a]}\n";
+    scratch.file("res.yaml", text);
+    for arguments in [&["--dry-run"][..], &[]] {
+        let ran = scratch.run(&[&["workflow", "import", "res.yaml"], arguments].concat());
+        assert!(ran.status == 1 && ran.stdout.contains("res\tcreated\t2\tres.yaml"), "{ran}");
+        assert!(ran.stderr.contains("res.yaml:3:") && ran.stderr.contains("[unknown_command]"), "{ran}");
+    }
+    // It came in all the same, and does not run.
+    assert_eq!(scratch.ok(&["workflow", "show", "res"]), text);
+    let again = scratch.run(&["--json", "workflow", "import", "res.yaml"]);
+    let told: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!((again.status, &told["workflows"][0]["findings"][0]["code"]), (1, &"unknown_command".into()), "{again}");
+    // A warning is none of that.
+    scratch.file("odd.yaml", named("odd").replacen("steps:", "colour: red\nsteps:", 1));
+    let odd = scratch.run(&["workflow", "import", "odd.yaml"]);
+    assert!(odd.status == 0 && odd.stderr.contains("[unknown_key]"), "{odd}");
+}
+
+#[test]
 fn what_is_there_and_differs_is_updated_only_where_that_was_said() {
     let scratch = kept();
     scratch.file("note.yaml", NOTE.replace("later", "ever"));
