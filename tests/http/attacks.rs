@@ -332,7 +332,7 @@ fn idle_connections_starve_nobody_of_a_server_with_few_descriptors() {
     lives(&server);
 }
 
-/// What a model reads of a failure: where it is, its code, and whether it says what to do. The words are those of whoever noticed first.
+/// What a model can read of a failure, without its words: these depend on how the loss was noticed.
 fn failure(result: &serde_json::Value) -> (bool, bool, bool, serde_json::Value) {
     let text = result["content"][0]["text"].as_str().unwrap_or_default();
     let structured = &result["structuredContent"];

@@ -127,7 +127,7 @@ fn a_tool_takes_no_descriptor_of_what_started_it() {
 
 #[test]
 fn what_comes_from_a_sandbox_is_bounded_in_number_and_bytes() {
-    // What is told once, and what is told again and again.
+    // The frames that are sent once, the kind that is sent again and again, and its text.
     let floods = [
         ("", "R", ""),
         ("R", "M", ""),

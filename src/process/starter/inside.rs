@@ -25,7 +25,7 @@ const DEEPEST: usize = 64;
 /// at a path, else standard input.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
     if let Err(error) = shut_off() {
-        let _ = writeln!(io::stderr(), "mcpkg: what starts a tool cannot be kept apart from it: {error}");
+        let _ = writeln!(io::stderr(), "mcpkg: the starter cannot be protected from the tool: {error}");
         return FAILED;
     }
     let channel = match socket {
@@ -40,7 +40,7 @@ pub(super) fn run(socket: Option<&Path>) -> u8 {
     }
 }
 
-/// Keeps what it starts, which is the same user, from reading this process and from taking its socket (`pidfd_getfd`).
+/// Protects this process from the tool, which runs as the same user: it could read its memory and take its socket (`pidfd_getfd`).
 #[cfg(target_os = "linux")]
 fn shut_off() -> io::Result<()> {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)?;

@@ -169,7 +169,7 @@ impl Met {
                     // The starter inside ends where there is nothing to start.
                     return channel.shutdown(Shutdown::Both);
                 }
-                // Whoever goes on writing to a side that has stopped listening is not kept waiting.
+                // A sender that goes on writing after this side stopped reading must not be left waiting.
                 let listened = listen(&channel, &request, &mut report);
                 listened.or_else(|error| channel.shutdown(Shutdown::Both).and(Err(error)))
             });
@@ -194,7 +194,7 @@ struct Report {
     ran_out_of_memory: bool,
 }
 
-/// Takes what the other side tells, which may be a tool that took its socket: each kind of frame is bounded in number and bytes.
+/// Reads the frames of the other side. A tool may have taken its socket, so each kind of frame is bounded in number and bytes.
 fn listen(mut channel: &UnixStream, request: &Request, report: &mut Report) -> io::Result<()> {
     request.write(&mut channel)?;
     let mut allowed = Allowance::of(request.output.as_ref());

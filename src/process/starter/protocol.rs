@@ -31,7 +31,7 @@ const END: u32 = 16 << 10;
 /// Bytes of all paths together that a program may leave.
 const NAMES: usize = 8 << 20;
 
-/// The longest list of what is not taken.
+/// The most entries that are reported as not taken.
 pub(super) const MOST_LEFT_OUT: usize = 64;
 
 /// What is started.
@@ -138,8 +138,8 @@ pub(super) enum Frame {
     Ended(Ended),
 }
 
-/// What may still be told of what a program left. Both sides count by it: the one inside to stop in time, and the one outside
-/// because a tool may have taken the place of the starter.
+/// How much may still be reported of what a program left. Both sides count: the inner one to stop in time, the outer one because a
+/// tool may have taken the starter's place.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Allowance {
     pub files: usize,

@@ -128,8 +128,8 @@ pub fn may_repeat(spec: &CommandSpec) -> bool {
     spec.idempotency != Idempotency::None
 }
 
-/// Returns the round that comes next: one whose answer did not come is made again. One that was refused is over: an API that knows its
-/// idempotency key would answer the same again.
+/// Returns the number of the next round. A round whose answer was lost is repeated. A refused one is over: an API that remembers its
+/// idempotency key would repeat the refusal.
 fn round(row: &Step, last: Option<&attempts::Attempt>) -> i64 {
     let was_refused = |ended: &Ended| ended.status.is_some_and(|status| (400..500).contains(&status));
     let is_open = |ended: &Ended| ended.outcome != "ok" && !was_refused(ended);

@@ -49,7 +49,7 @@ pub struct Resumable {
     pub holder: RunHolder,
 }
 
-/// Takes a run over that has stopped before its end, or one that failed and is to be tried again.
+/// Takes over a run that stopped before its end, or a failed one that is retried.
 ///
 /// # Errors
 /// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended; `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
@@ -70,12 +70,12 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
         (State::Failed, true) => {}
         (State::Failed, false) if context.is_shell() => {
             return Err(
-                over(&run).hint(format!("`mcpkg workflow resume {} --retry` tries again what failed", run.uuid))
+                over(&run).hint(format!("`mcpkg workflow resume {} --retry` retries the failed steps", run.uuid))
             );
         }
         (state, _) if state.is_over() => return Err(over(&run)),
         (State::Uncertain, true) => {
-            let why = format!("Run {} has not failed: what became of a step is not known", run.uuid);
+            let why = format!("Run {} has not failed: the outcome of a step is unknown", run.uuid);
             return Err(wrong_state(&run, run.state, why));
         }
         (_, true) => {
@@ -139,15 +139,15 @@ pub fn prepare(
     refused.map_or(Ok(()), |step| Err(self::uncertain(run.uuid, &step)))
 }
 
-/// Returns the places of the steps that are tried again, in their order: those that failed, and those that were skipped since they need
-/// one of these. What succeeded is not repeated.
+/// Returns the places of the steps that are retried, in their order: failed ones, and those skipped because they depend on one of them.
+/// A step that succeeded is never among them.
 fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<usize>> {
     let failed: Vec<&str> =
         rows.iter().filter(|row| row.state == StepState::Failed).map(|row| row.name.as_str()).collect();
     let refused = |why: String| {
         Error::new(Code::InvalidArgument, why).hint(match failed.as_slice() {
             [] => "no step failed: the run failed after its last one".to_owned(),
-            steps => format!("--retry tries again what failed: {}", steps.join(", ")),
+            steps => format!("--retry retries the failed steps: {}", steps.join(", ")),
         })
     };
     let first = match retry {
@@ -170,7 +170,7 @@ fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<us
         }
     }
     match again.is_empty() {
-        true => Err(refused("There is no step to try again".to_owned())),
+        true => Err(refused("There is no failed step to retry".to_owned())),
         false => Ok(again),
     }
 }

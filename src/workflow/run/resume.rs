@@ -41,11 +41,11 @@ pub struct Resume {
     #[arg(long, value_name = "FILE")]
     #[serde(skip)]
     output: Option<PathBuf>,
-    /// Try a run again that failed: its failed steps, and those that need them. No step that succeeded is repeated
+    /// Retry a failed run: its failed steps, and the steps that depend on them. Steps that succeeded are not repeated
     #[arg(long, conflicts_with = "from")]
     #[serde(skip)]
     retry: bool,
-    /// Try a run again that failed, from this step
+    /// Retry a failed run from this step on
     #[arg(long, value_name = "STEP")]
     #[serde(skip)]
     from: Option<String>,
@@ -88,7 +88,7 @@ impl Operation for Resume {
     const TOOL: &'static str = "resume_run";
     const CLI: &'static [&'static str] = &["workflow", "resume"];
     const TITLE: &'static str = "Resume a run";
-    const ABOUT: &'static str = "Carry a run on that was paused or interrupted, or try one again that failed";
+    const ABOUT: &'static str = "Resume a run that was paused or interrupted, or retry one that failed";
     const HELP: &'static str = "No step that succeeded is repeated. What was under way is sent again where that does no harm: \
         where the command only reads, does no more the second time, or takes an idempotency key. Of any other you decide with \
         --step. A run that failed goes on with --retry or --from. A run of which a command, an input or a variable has changed since is refused with what changed, unless \

@@ -31,10 +31,9 @@ impl Operation for Edit {
     const TOOL: &'static str = "edit_workflow";
     const CLI: &'static [&'static str] = &["workflow", "edit"];
     const TITLE: &'static str = "Edit a workflow";
-    const ABOUT: &'static str =
-        "Edit a workflow's text in $VISUAL or $EDITOR, and show the change and what is found in it";
+    const ABOUT: &'static str = "Edit a workflow's text in $VISUAL or $EDITOR, and show the change and the findings";
     const HELP: &'static str = "The text is kept as you write it. One that cannot be read as a workflow is refused, and kept in a \
-        file. Everything else that is found in it is shown; errors keep the workflow from running, and the exit status is 1. Leaving it as it is changes nothing. What you save at a terminal, or leave as it is, \
+        file. Other findings are shown; an error keeps the workflow from running, and makes the exit status 1. Leaving it as it is changes nothing. What you save at a terminal, or leave as it is, \
         is approved: `mcpkg workflow run NAME --yes` runs it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg workflow edit app_with_db", "EDITOR=nano mcpkg workflow edit app_with_db -m 'Smaller plan'"];

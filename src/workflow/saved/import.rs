@@ -52,8 +52,8 @@ impl Operation for Import {
     const HELP: &'static str = "A workflow's name is the one in its text. Of a folder the files .yaml, .yml and .json in it are read, \
         those without `workflow` left out, and folders in it too. What other programs write and mcpkg reads otherwise is mended, with a note for each \
         thing: `when`, fields that are null or empty, commands named as `group name`, examples that are mappings. The fixtures of \
-        app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing. What is found in the texts is shown; with an error \
-        among it the exit status is 1, and that workflow does not run until it is corrected.";
+        app.yaml come from app.fixtures.yaml beside it. All is imported, or nothing. Findings are shown; with an error \
+        among them the exit status is 1, and that workflow does not run until you correct it.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg workflow import app_with_db.yaml",
         "mcpkg workflow import workflows/ --dry-run",

@@ -70,7 +70,7 @@ fn what_is_found_in_a_file_is_shown_and_decides_about_the_exit_status() {
     let again = scratch.run(&["--json", "workflow", "import", "res.yaml"]);
     let told: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
     assert_eq!((again.status, &told["workflows"][0]["findings"][0]["code"]), (1, &"unknown_command".into()), "{again}");
-    // A warning is none of that.
+    // A warning does not change the exit status.
     scratch.file("odd.yaml", named("odd").replacen("steps:", "colour: red\nsteps:", 1));
     let odd = scratch.run(&["workflow", "import", "odd.yaml"]);
     assert!(odd.status == 0 && odd.stderr.contains("[unknown_key]"), "{odd}");

@@ -172,7 +172,7 @@ impl AccessControl {
     }
 }
 
-/// Whose requests count together: those of a key by its name, or of the addresses that one client has.
+/// A client whose requests are counted together: an access key by its name, or all addresses that one client has.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Client {
     Key(String),
@@ -180,7 +180,7 @@ pub(super) enum Client {
 }
 
 impl Client {
-    /// Returns whom a request counts for.
+    /// Returns the client that a request is counted for.
     pub(super) fn of(config: &Config, from: IpAddr) -> Self {
         match &config.grant {
             Some(grant) => Self::Key(grant.key.clone()),

@@ -58,8 +58,7 @@ pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a 
     values.next().is_none().then_some(value)
 }
 
-/// Says in the usual way that a request takes JSON and streams, where its client takes anything: what is looked for later on are the two
-/// by their names.
+/// Replaces an `Accept` header that takes anything by the one that names JSON and event streams: later checks look for these names.
 pub(super) fn spell_out_accept(headers: &mut HeaderMap) {
     let is_any = |range: &str| {
         let (kind, weight) = range.split_once(';').unwrap_or((range, ""));

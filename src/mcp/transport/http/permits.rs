@@ -13,17 +13,17 @@ const WORKED_ON: usize = 8;
 /// Large bodies that are worked on at once. Each may be in memory once.
 const UPLOADS: usize = 2;
 
-/// Large bodies of one client that come in, or are worked on, at once. Each may lie on the disk whole, for as long as its client
-/// likes to take: the places are the client's own, so that nobody waits for somebody else's.
+/// Large bodies that one client may send at once. Each may take as long as its client likes, and up to its whole size on the disk.
+/// Every client has places of its own, so that a slow one holds up nobody else.
 const UPLOADS_OF_CLIENT: usize = 2;
 
 /// How much is worked on at once.
 pub(super) struct Permits {
     /// Answers that are made.
     pub(super) work: Arc<Semaphore>,
-    /// Large bodies that came in, and what is made of them.
+    /// Large bodies that have arrived and are worked on.
     pub(super) uploads: Arc<Semaphore>,
-    /// Large bodies that come in.
+    /// Large bodies that are being received.
     pub(super) places: Places,
 }
 
@@ -34,10 +34,10 @@ impl Default for Permits {
     }
 }
 
-/// Places of which each client has as many.
+/// Places for uploads: each client has the same number of its own.
 pub(super) struct Places {
     each: usize,
-    /// Those of the clients that have one taken, or wait for one.
+    /// The places of clients that use one or wait for one.
     taken: Mutex<HashMap<Client, Weak<Semaphore>>>,
 }
 

@@ -88,7 +88,7 @@ pub(super) async fn answer(
         }
     };
     let wait = app.network.timeout;
-    // What is small is read in any number; whatever is larger waits for what the same client still sends.
+    // Small bodies are read in any number. A larger one waits for the uploads that the same client is still sending.
     let is_upload = most > SMALL;
     let too_many = |why| Refusal::later(StatusCode::SERVICE_UNAVAILABLE, why, 5);
     let places = is_upload.then(|| app.permits.places.of(Client::of(&config, peer.from)));

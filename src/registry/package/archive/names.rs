@@ -33,7 +33,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Control, "holds a control character");
     }
     if path.chars().any(is_hidden) {
-        return wrong(Rule::Hidden, "holds a character that is not seen, or that turns the text around it");
+        return wrong(Rule::Hidden, "holds an invisible character, or one that changes the direction of text");
     }
     if path.len() > MAX_PATH {
         return wrong(Rule::Length, &format!("has {} bytes, more than {MAX_PATH}", path.len()));

@@ -17,7 +17,7 @@ pub enum Rule {
     Backslash,
     /// U+0000 or another control character in a path.
     Control,
-    /// A character in a path that is not seen, or that changes the direction of text.
+    /// An invisible character in a path, or one that changes the direction of text.
     Hidden,
     /// A path that is no UTF-8.
     Utf8,
