@@ -67,9 +67,9 @@ conformance:
     cargo build --locked --example conformance
     bash tests/conformance/run.sh target/debug/examples/conformance
 
-# Input from strangers, each generator for so many seconds, or those whose name holds the word
+# Input from strangers from a new seed, each generator for so many seconds, or the tests whose name holds the word
 fuzz SECONDS='60' NAME='hostile':
-    MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test {{NAME}} -- --nocapture --test-threads=1
+    MCPKG_TEST_SEED="${MCPKG_TEST_SEED:-new}" MCPKG_FUZZ_SECONDS={{SECONDS}} cargo test {{NAME}} -- --nocapture --test-threads=1
 
 # Write anew which functions a release holds side by side, since a server runs them first; needs valgrind
 order:

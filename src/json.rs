@@ -184,6 +184,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn escapes_as_serde_json_does(text in "(?s).{0,200}", cut in 0_usize..200) {
             let bytes = text.as_bytes();

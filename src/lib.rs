@@ -21,6 +21,7 @@ pub mod file;
 pub mod git;
 pub mod hex;
 pub mod http;
+pub mod inside;
 mod json;
 pub mod machine;
 pub mod mcp;
@@ -33,6 +34,9 @@ pub mod redact;
 pub mod registry;
 pub mod schema;
 pub mod secret;
+#[cfg(test)]
+#[path = "../tests/support/seed.rs"]
+mod seed;
 pub mod shell;
 pub mod store;
 pub mod workflow;

@@ -111,7 +111,7 @@ fn round_trip(agent: &Agent, before: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::seed::config(400))]
 
     #[test]
     fn any_json_comes_back((value, noise, comments, crlf, bom) in files()) {

@@ -435,6 +435,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn text_in_pieces_is_text(bytes in prop_oneof!["[aé€😀]{0,9}".prop_map(String::into_bytes),
                                                        prop::collection::vec(any::<u8>(), 0..9)],

@@ -135,6 +135,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn a_random_graph_has_a_legal_order_or_a_circle(edges in prop::collection::vec((0_usize..12, 0_usize..12), 0..30)) {
             let graph = graph(12, &edges);

@@ -3,19 +3,22 @@
 use std::path::{Path, PathBuf};
 
 pub(super) fn sources() -> Vec<(PathBuf, String)> {
-    fn walk(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
-        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-            if entry.is_dir() {
-                walk(&entry, found);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&entry).expect("a source");
-                found.push((entry, text));
-            }
+    let found = below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert!(found.len() > 30);
+    found
+}
+
+/// The sources below a folder.
+fn below(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        if entry.is_dir() {
+            found.extend(below(&entry));
+        } else if entry.extension().is_some_and(|extension| extension == "rs") {
+            let text = std::fs::read_to_string(&entry).expect("a source");
+            found.push((entry, text));
         }
     }
-    let mut found = Vec::new();
-    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
-    assert!(found.len() > 30);
     found
 }
 
@@ -104,8 +107,26 @@ fn a_domain_is_named_by_nobody_but_its_line() {
     }
 }
 
+/// Every source of the program and of the tests that shows a property.
+fn properties() -> Vec<(PathBuf, String)> {
+    let folders = ["src", "tests"].map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder));
+    let all = folders.iter().flat_map(|folder| below(folder));
+    all.filter(|(path, text)| !path.ends_with("contract/house.rs") && text.contains("proptest!")).collect()
+}
+
+#[test]
+fn every_property_runs_from_the_seed_of_all() {
+    let found = properties();
+    assert!(found.len() > 40, "{}", found.len());
+    for (path, text) in found {
+        let heads = text.matches("proptest! {").count() + text.matches("proptest!(").count();
+        let seeded = text.matches("config(").count() - text.matches("proptest_config(").count();
+        assert!(heads <= seeded, "a property in {} does not take its configuration from `config`", path.display());
+    }
+}
+
 /// Small rooms that name nothing and that every room may name.
-const ANYWHERE: [&str; 6] = ["diff", "hex", "json", "machine", "plural", "shell"];
+const ANYWHERE: [&str; 8] = ["diff", "hex", "inside", "json", "machine", "plural", "seed", "shell"];
 
 #[test]
 fn imports_go_down_only() {

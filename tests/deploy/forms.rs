@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
-use crate::support::folder;
+use crate::support::{config, folder};
 
 const EVERYBODY: &str = "instructions:style";
 
@@ -377,7 +377,7 @@ fn module(name: usize) -> impl Strategy<Value = Module> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(config(400))]
 
     /// Each module is written for each target that it is meant for, or is told as left out, and never both; what is
     /// written says to that target what the module says, and stands in no file that it always loads.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
-use crate::support::{Tree, cases};
+use crate::support::{Tree, config};
 
 /// How instructions are said to apply.
 const SAYS: &[&[&str]] = &[
@@ -215,7 +215,7 @@ fn instructions_for_two_agents_are_imported_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(40))]
 
     #[test]
     fn what_was_deployed_is_imported_as_what_it_was_made_of(wanted in wanted()) {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::run;
 use super::steps::{Kind, Step, name, perform, project, steps};
-use crate::support::{Scratch, cases};
+use crate::support::{Scratch, config};
 
 /// A state of an item.
 #[derive(Clone, Debug, PartialEq)]
@@ -232,7 +232,7 @@ fn assert_agrees(context: &Context, model: &mut Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(12), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..config(12) })]
 
     #[test]
     fn random_operations_agree_with_a_model(steps in steps()) {

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::run;
-use crate::support::{Client, Random, Scratch, cases};
+use crate::support::{Client, Random, Scratch, config};
 
 /// Any text that may be stored: all of Unicode but U+0000.
 fn text() -> impl Strategy<Value = String> {
@@ -15,7 +15,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(16), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(16))]
 
     #[test]
     fn any_text_and_any_bytes_come_back_as_they_were(

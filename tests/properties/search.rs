@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::run;
-use crate::support::Scratch;
+use crate::support::{Scratch, config};
 
 #[test]
 fn no_query_is_an_error_of_ours() {
@@ -16,11 +16,7 @@ fn no_query_is_an_error_of_ours() {
     let words = proptest::collection::vec(any::<char>(), 0..12).prop_map(String::from_iter);
     let syntax = "(AND|OR|NOT|NEAR|NEAR\\(|name:|\\^|\\*|\"|'|\\(|\\)|\\{|\\}|-|\\+|,|:|a| |\u{0}){0,12}";
     let query = prop_oneof![words, syntax, "\\PC{0,30}"];
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig {
-        cases: 400,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    });
+    let mut runner = proptest::test_runner::TestRunner::new(config(400));
     let checked = runner.run(&query, |query| match run(&context, &["search"], json!({ "query": query })) {
         Ok(_) => Ok(()),
         Err(error) => {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::seed::seed;
 use super::{BINARY, eventually};
 
 /// Where `tool` stands, if the machine has it.
@@ -122,22 +123,13 @@ pub fn kill_stride() -> usize {
     if std::env::var_os("MCPKG_KILLS").is_some_and(|kills| kills == "all") { 1 } else { 10 }
 }
 
-/// Of how many random cases a property is shown: as many as `PROPTEST_CASES` says, else `usual`.
-pub fn cases(usual: u32) -> u32 {
-    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
-}
-
 /// Random numbers that a seed repeats (splitmix64).
 pub struct Random(u64);
 
 impl Random {
-    /// Takes the seed from `MCPKG_TEST_SEED`, else from the time, and prints it: a failing test shows it.
+    /// Returns those of the seed of all random tests.
     pub fn new() -> Self {
-        let given = std::env::var("MCPKG_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
-        let nanos = || std::time::UNIX_EPOCH.elapsed().map_or(1, |elapsed| elapsed.subsec_nanos()).into();
-        let seed: u64 = given.unwrap_or_else(nanos);
-        eprintln!("MCPKG_TEST_SEED={seed}");
-        Self(seed)
+        Self(seed())
     }
 
     /// Random numbers of its own for somebody else, which the same seed repeats.

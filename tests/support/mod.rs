@@ -12,6 +12,7 @@ pub mod postgres;
 mod raw;
 mod saved;
 mod scratch;
+mod seed;
 mod terminal;
 mod upstream;
 
@@ -20,12 +21,13 @@ pub use folder::folder;
 pub use ground::{Ground, Thing, Tree, set_mode};
 pub use http::{Http, Request};
 pub use machine::{
-    Mount, Random, as_bound_user, cases, finds, free_space, ignores_hangups, is_root, kill_stride, memory, reset_peak,
-    signal, sockets, tool,
+    Mount, Random, as_bound_user, finds, free_space, ignores_hangups, is_root, kill_stride, memory, reset_peak, signal,
+    sockets, tool,
 };
 pub use raw::{Raw, call, handshake, request};
 pub use saved::Saved;
 pub use scratch::{BINARY, Ran, Scratch};
+pub use seed::{cases, config};
 pub use terminal::{at_a_terminal, shown_on, typed_after};
 pub use upstream::{Upstream, skill};
 

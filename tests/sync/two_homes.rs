@@ -10,7 +10,7 @@ use mcpkg::store::{blobs, proposals};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Scratch, cases, folder};
+use crate::support::{Scratch, config, folder};
 
 /// Two homes, each with a project `p`, and a folder.
 struct Homes {
@@ -323,7 +323,7 @@ fn come_together(homes: &Homes, accepts: &[bool]) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(48), max_shrink_iters: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..config(48) })]
 
     #[test]
     fn two_homes_over_one_folder_lose_no_line(steps in steps(false), accepts in prop::collection::vec(any::<bool>(), 1..4)) {

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::homes::{key, run};
-use crate::support::{Scratch, cases};
+use crate::support::{Scratch, config};
 
 /// Tools, and versions of each: small numbers stand for them.
 const TOOLS: u8 = 3;
@@ -354,7 +354,7 @@ fn assert_agrees(context: &Context, model: &Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(24), max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..config(24) })]
 
     #[test]
     fn random_changes_of_what_is_installed_agree_with_a_model(steps in steps()) {

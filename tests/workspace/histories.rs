@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::imported::{FILE, Files, LINK, PROGRAM, Stream};
 use super::shop::{REPOS, Shop};
-use crate::support::{Tree, cases};
+use crate::support::{Tree, config};
 
 /// Paths that a commit may have: some are folders of others, so that files and folders take each other's place.
 const PATHS: [&[u8]; 13] = [
@@ -497,12 +497,7 @@ fn check(case: &Case) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: cases(12),
-        max_shrink_iters: 60,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 60, ..config(12) })]
 
     #[test]
     fn a_finish_gives_what_a_merge_by_hand_gives_and_undo_takes_it_back(case in case()) {

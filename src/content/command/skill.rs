@@ -129,6 +129,8 @@ mod tests {
     use super::*;
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn what_is_read_without_yaml_is_what_yaml_says(
             name in "([a-z0-9]{1,5}|true|null|no|e1|0x1f|inf)(-[a-z0-9]{1,3})?", description in "\\PC{0,40}|[ -~]{0,30}|(\\n|\\\\|\"|é|\u{1f600}| |#|:){0,8}",

@@ -264,7 +264,7 @@ fn attributes() -> impl Strategy<Value = Attributes> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::seed::config(256))]
 
     #[test]
     fn a_file_comes_out_to_the_byte(front in front(), body in BODY) {

@@ -250,6 +250,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn sections_give_back_every_text(texts in prop::collection::vec("( {0,2}(<!-- |\\\\|/agentpack|agentpack:module=b|mcpkg:end|mcpkg:begin| -->|x|\r?\n)){0,12}", 2..4)) {
             let ids = ["a", "b", "c"];

@@ -235,6 +235,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         /// What is written says to its agent what was meant, or nothing is written.
         #[test]
         fn when_a_rule_applies_is_never_widened(applies in applies(), description in prop::option::of("[-a: \"#\n]{0,8}")) {

@@ -142,6 +142,8 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::config(256))]
+
     #[test]
     fn a_merge_loses_no_line_of_either(
         // Few different lines, so that they repeat.

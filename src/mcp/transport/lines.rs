@@ -92,6 +92,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn pieces_do_not_matter(text in "[a-z\n]{0,200}", at in proptest::collection::vec(0_usize..200, 0..5)) {
             let mut at: Vec<usize> = at.into_iter().map(|at| at.min(text.len())).collect();

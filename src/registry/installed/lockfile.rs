@@ -193,6 +193,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_texts_are_refused_and_what_is_read_comes_back(
             text in "\\PC{0,60}",

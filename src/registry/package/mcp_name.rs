@@ -105,6 +105,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn distinct_actions_of_tools_have_distinct_legal_names(
             tools in prop::collection::vec(("@?[ab_-]{1,3}(/[ab_-]{1,3}){0,4}", prop::option::of("[ab_-]{1,4}")), 1..40)

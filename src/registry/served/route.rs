@@ -188,6 +188,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn any_path_is_a_route_or_refused(path in "\\PC{0,80}", method in "GET|POST|PATCH|DELETE|PUT") {
             let _ = route(&method, &path);

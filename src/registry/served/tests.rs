@@ -89,7 +89,7 @@ fn random_bodies_are_answered_and_change_nothing() {
             }
         }),
     ];
-    proptest!(ProptestConfig::with_cases(300), |(bytes in value, at in 0..places.len())| {
+    proptest!(crate::seed::config(300), |(bytes in value, at in 0..places.len())| {
         let (method, path, kind) = &places[at];
         let (status, said) = ask(&context, method, path, kind, &bytes);
         // What was sent may be nothing but the archive that is there, in another frame.

@@ -282,6 +282,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_bytes_as_a_form_or_json_never_panic(
             bytes in proptest::collection::vec(any::<u8>(), 0..600),

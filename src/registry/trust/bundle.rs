@@ -120,6 +120,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", deep in 0..5_000_usize) {
             prop_assert!(Bundle::read(&text, &Root::Embedded).signers.iter().all(Result::is_err));

@@ -186,6 +186,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", payload in ".{0,40}", sig in any::<[u8; 64]>()) {
             prop_assert!(read(&text).is_err());

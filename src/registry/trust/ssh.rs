@@ -141,6 +141,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_bytes_never_panic_and_never_verify(text in "\\PC{0,300}", bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             prop_assert!(!is_good(&text));

@@ -261,6 +261,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn a_reference_leads_to_the_very_value(outputs in prop::collection::vec(any_json(), 1..4), value in any_json()) {
             let answers: Vec<Answer> =

@@ -56,6 +56,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn every_other_line_stays_where_it_is(text in "([a-z]{0,3}[:\\[\\]{}\"' -]{0,3}[a-z]{0,2}\n){0,12}", written in prop::option::of(1_usize..12)) {
             let whole = unbroken(&text, written);

@@ -348,6 +348,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn x43_random_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let _ = read(&bytes);

@@ -338,6 +338,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn elements_come_back(at in 0..DTYPES.len(), bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let (dtype, .., size) = DTYPES[at];

@@ -121,6 +121,8 @@ fn an_edit_leaves_the_rest_to_the_byte() {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::config(256))]
+
     #[test]
     fn random_text_never_panics(text in "(\\[workspace\\]\n|name = \"a\"\n|\\[\\[repos\\]\\]\n|path = \"[./a]{0,4}\"\n|[a-z=\\[\\]\"{}, 0-9]{0,12}\n){0,12}") {
         let _ = read_text(&text);

@@ -99,6 +99,8 @@ fn piece() -> impl Strategy<Value = Piece> {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::config(256))]
+
     #[test]
     fn any_text_is_read(text in document()) {
         let document = Markdown::read(&text);

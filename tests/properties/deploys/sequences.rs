@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Piece, context, deploy, import, piece, rollback, run, text};
-use crate::support::{Ground, Thing, cases, set_mode};
+use crate::support::{Ground, Thing, config, set_mode};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -157,7 +157,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(40), max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 400, ..config(40) })]
 
     #[test]
     fn whatever_happens_pristine_is_the_first_tree_and_a_snapshot_what_it_left(

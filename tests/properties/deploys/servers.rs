@@ -1,6 +1,6 @@
 //! A deploy of MCP servers, imported again, is the same servers; and a rollback leaves every file as it was.
 
-use crate::support::cases;
+use crate::support::config;
 use mcpkg::mcp_servers::dialect::Dialect;
 use mcpkg::store::servers::{self, Definition, Origin, Part, Text, Transport};
 
@@ -63,7 +63,7 @@ fn all(context: &Context) -> Vec<Bare> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(48), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(48))]
 
     #[test]
     fn a38_what_is_deployed_is_imported_as_the_same_servers(

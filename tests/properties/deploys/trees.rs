@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Piece, context, deploy, import, piece, rollback, run, text};
-use crate::support::{Ground, Tree, cases, set_mode};
+use crate::support::{Ground, Tree, config, set_mode};
 
 /// What stands in the way before the first deploy.
 #[derive(Clone, Debug)]
@@ -95,7 +95,7 @@ fn pieces() -> impl Strategy<Value = Vec<Piece>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(64), max_shrink_iters: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..config(64) })]
 
     #[test]
     fn an_apply_and_a_rollback_to_pristine_leave_the_tree_as_it_was(tree in tree(), pieces in pieces(), long in 1..250_usize) {
@@ -142,7 +142,7 @@ fn assert_same(tree: &Tree, other: &Tree, when: &str) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(8), max_shrink_iters: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 40, ..config(8) })]
 
     #[test]
     fn the_same_holds_in_the_users_own_folders(tree in tree(), pieces in pieces(), codex in proptest::option::of(stands())) {

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 use super::authority::{Authority, Order};
 use super::{made, weigh};
 
+use crate::support::config;
+
 /// What no signature covers: names of values that the library puts in the place of those that are missing, the log's name in its note, and
 /// the note's end. A bit that flips there changes nothing that is checked.
 const UNSIGNED: [&str; 6] =
@@ -45,7 +47,7 @@ fn texts(value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(config(200))]
 
     #[test]
     fn random_values_in_a_bundle_never_panic_and_never_verify(

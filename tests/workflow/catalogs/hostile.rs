@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{hosting, imported, refused};
-use crate::support::Scratch;
+use crate::support::{Scratch, config};
 
 #[test]
 fn each_bad_document_is_refused_with_its_rule_and_place() {
@@ -132,6 +132,8 @@ fn mutated(document: &mut Value, path: &[usize], with: Value) {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn any_change_of_a_document_is_imported_or_refused(
         path in proptest::collection::vec(0..40_usize, 1..9),

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::{fields, hosting, imported};
 
+use crate::support::config;
+
 const BASE: &str = "https://eu.hosting.example.com/api/v1";
 
 /// The commands of the fixture, and how to ask one.
@@ -189,6 +191,8 @@ fn a_path_of_a_document_that_leads_elsewhere_is_refused() {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     /// X12: whatever a value holds, the request goes to the base's origin, below its path, and says it back unchanged.
     #[test]
     fn x12_a_value_comes_back_as_it_went_in(value in "\\PC{1,40}|[./%\\\\#?&=;:@ ]{1,12}", other in any::<String>()) {

@@ -5,7 +5,7 @@ use mcpkg::workflow::index::Found;
 use mcpkg::workflow::source::Commands;
 use proptest::prelude::*;
 
-use crate::support::Scratch;
+use crate::support::{Scratch, config};
 
 /// Words of commands, mistyped ones, and anything else.
 fn query() -> impl Strategy<Value = String> {
@@ -26,8 +26,7 @@ fn any_query_has_one_order() {
     let context = scratch.context();
     let commands = reachable(&context);
     let indexes = commands.indexes(None).expect("an index");
-    let config = ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() };
-    proptest!(config, |(query in query())| {
+    proptest!(config(128), |(query in query())| {
         let ids = |reversed: bool| {
             let mut found = commands.search(&indexes, &query, |_| true);
             if reversed {

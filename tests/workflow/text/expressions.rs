@@ -4,6 +4,8 @@ use mcpkg::workflow::expression::{Outcome, Path, Root, Scope, evaluate, parse, v
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::support::config;
+
 /// What is known of the inputs.
 struct Inputs(Value);
 
@@ -85,6 +87,8 @@ fn expression() -> impl Strategy<Value = Drawn> {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn an_expression_is_worth_what_the_plain_evaluator_says(drawn in expression()) {
         let parsed = parse(&drawn.text).map_err(|fault| TestCaseError::fail(format!("{}: {fault:?}", drawn.text)))?;

@@ -12,6 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::api::Api;
 
+use crate::support::config;
+
 const FULL: &str = include_str!("../golden/full.yaml");
 
 fn text() -> impl Strategy<Value = String> {
@@ -155,6 +157,8 @@ fn places_are_inside(text: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn what_is_written_is_read_as_the_same_and_written_alike(definition in definition()) {
         let text = rendered(&definition).expect("a text");

@@ -139,7 +139,7 @@ fn paths(reply: &Reply, key: &str) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::seed::config(96))]
 
     #[test]
     fn an_import_accounts_for_every_file(tree in tree()) {

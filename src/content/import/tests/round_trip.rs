@@ -106,7 +106,7 @@ fn prompt() -> impl Strategy<Value = (Entry, NewContent)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::seed::config(64))]
 
     #[test]
     fn what_is_exported_imports_back(items in prop::collection::vec(prop_oneof![resource(), prompt()], 0..12)) {

@@ -326,7 +326,7 @@ fn x35_x60_files_are_unpacked_beside_and_whole_or_not_at_all() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::seed::config(64))]
 
     #[test]
     fn packed_unpacked_and_packed_again_is_the_same(

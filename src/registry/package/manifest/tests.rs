@@ -286,6 +286,8 @@ fn x16_what_is_published_has_a_version_and_a_publisher() {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::config(256))]
+
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0..FILES.len()) {
         let _ = read(&mut |name| Ok((name == FILES[at]).then(|| bytes.clone())));

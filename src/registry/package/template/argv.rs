@@ -290,6 +290,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn there_are_as_many_arguments_as_elements_whatever_the_values(
             elements in prop::collection::vec("[a-z' \"\\\\$-]{0,4}(\\{\\{ ?(a|b|file:a) ?\\}\\})?", 0..8),

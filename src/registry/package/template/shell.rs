@@ -274,6 +274,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn the_text_never_changes_whatever_the_values(x in "\\PC*", y in any::<i64>()) {
             let shell = shell("printf '%s' \"${x}\" -- ${y} '${x}'");

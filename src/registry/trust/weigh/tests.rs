@@ -285,6 +285,8 @@ fn one_flipped_bit_of_an_attestation_never_verifies() {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::config(256))]
+
     #[test]
     fn random_bytes_never_panic_and_never_verify(texts in prop::collection::vec("\\PC{0,200}", 0..5)) {
         let verdict = weigh(&texts, vec![trusted(1, "*", TrustedPart::Both)]);

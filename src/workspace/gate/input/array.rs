@@ -181,6 +181,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_texts_are_read_or_refused(text in "[\\[\\]{}\",:x0-9a-z.-]{0,60}") {
             let _ = read(text.as_bytes(), &[port(&[Dim::Any])]);

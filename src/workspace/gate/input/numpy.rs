@@ -89,6 +89,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seed::config(256))]
+
         #[test]
         fn random_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let _ = read(&[MAGIC, &bytes].concat());

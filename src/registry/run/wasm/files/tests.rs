@@ -66,6 +66,8 @@ fn total(tree: &Tree, folder: Id) -> (u64, usize) {
 }
 
 proptest! {
+    #![proptest_config(crate::seed::config(256))]
+
     #[test]
     fn a_file_system_never_holds_more_than_its_room(steps in prop::collection::vec(step(), 1..80)) {
         let mut tree = Tree::default();

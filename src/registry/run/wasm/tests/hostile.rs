@@ -25,7 +25,7 @@ fn number() -> impl Strategy<Value = u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(crate::seed::config(64))]
 
     #[test]
     fn calls_with_any_numbers_panic_never(

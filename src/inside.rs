@@ -1,0 +1,76 @@
+//! Which paths stay below their root. This is the one rule for files of the user, rows of a database, archives and what sandboxes
+//! send: no `..`, no path from the root, and nothing in git's own folder. Where links lead is looked up by
+//! [`Folders`](crate::disk::folders::Folders), which asks the same function about the real path.
+
+use std::path::{Component, Path};
+
+/// Whether a relative path, with `/` between its parts, stays below the folder that it is joined to and out of git's own.
+pub fn stays_inside(relative: &str) -> bool {
+    !relative.contains(['\0', '\\'])
+        && !relative.split('/').any(|part| matches!(part, "" | "." | ".."))
+        && is_below(Path::new(""), Path::new(relative))
+}
+
+/// Whether a path lies below `root` and out of git's own folder there; `root` itself does not.
+pub fn is_below(root: &Path, path: &Path) -> bool {
+    path != root && is_at_or_below(root, path)
+}
+
+/// Whether a path is `root`, or lies below it as [`is_below`] says.
+pub fn is_at_or_below(root: &Path, path: &Path) -> bool {
+    path.strip_prefix(root).is_ok_and(|below| below.components().all(is_plain))
+}
+
+/// Whether a part of a path leads down, and not into git's own folder.
+fn is_plain(part: Component<'_>) -> bool {
+    matches!(part, Component::Normal(name) if !is_gits(&name.to_string_lossy()))
+}
+
+/// Whether some disk takes a name for `.git`: in any case, with dots or blanks at its end, as a stream of it or by its short name
+/// (NTFS), or with characters in it that HFS+ ignores.
+pub fn is_gits(name: &str) -> bool {
+    let is_ignored =
+        |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let is = |name: &str| {
+        let name = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
+        name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
+    };
+    if name.is_ascii() { is(name) } else { is(&name.replace(is_ignored, "")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Spellings of git's own folder.
+    const GITS: [&str; 9] =
+        [".git", ".GIT", ".Git", ".git.", ".git ", ".git. .", ".git::$INDEX_ALLOCATION", "GIT~1", ".g\u{200c}it"];
+
+    #[test]
+    fn paths_stay_inside() {
+        for good in ["a", "a/b.md", "a b/ü", ".github/x", ".gitignore", "a.git", "git", "...", ".claude/commands/a.md"]
+        {
+            assert!(stays_inside(good), "{good}");
+        }
+        for bad in ["", "/", "/a", "../a", "a/../b", "a/..", "..", "a//b", "./a", "a/", "a\\b", "..\\a", "a\0"] {
+            assert!(!stays_inside(bad), "{bad:?}");
+        }
+        for git in GITS {
+            for bad in [git.to_owned(), format!("{git}/hooks/post-checkout"), format!("a/{git}"), format!("a/{git}/x")]
+            {
+                assert!(!stays_inside(&bad), "{bad:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn paths_lie_below_their_root() {
+        let below = |root: &str, path: &str| is_below(Path::new(root), Path::new(path));
+        assert!(below("/r", "/r/a/b") && below("/r/.git/w", "/r/.git/w/a"));
+        for bad in ["/r", "/", "/a", "/ra", "/r/../a", "/r/a/../../b", "/r/.git", "/r/.git/hooks/x", "/r/a/.GIT/config"]
+        {
+            assert!(!below("/r", bad), "{bad}");
+        }
+        assert!(is_at_or_below(Path::new("/r"), Path::new("/r")) && !is_at_or_below(Path::new("/r"), Path::new("/")));
+    }
+}

@@ -1,0 +1,35 @@
+//! The seed of all random tests, also of those beside the code in `src/`: always the same, so that a run says the same twice.
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// The seed where `MCPKG_TEST_SEED` names none.
+const USUAL: u64 = 37;
+
+/// Returns the seed: `MCPKG_TEST_SEED`, where that is `new` one that is drawn once per process, else always the same. It is printed
+/// with the way to repeat it, which a failing test shows.
+pub fn seed() -> u64 {
+    static DRAWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let given = std::env::var("MCPKG_TEST_SEED").unwrap_or_default();
+    let seed = match given.as_str() {
+        "" => USUAL,
+        "new" => {
+            *DRAWN.get_or_init(|| std::time::UNIX_EPOCH.elapsed().map_or(1, |elapsed| elapsed.as_nanos() as u64 >> 10))
+        }
+        number => number.parse().expect("MCPKG_TEST_SEED is a number, or `new`"),
+    };
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    eprintln!("random, from the seed {seed}; the same again: MCPKG_TEST_SEED={seed} cargo test {test}");
+    seed
+}
+
+/// Of how many random cases a property is shown: as many as `PROPTEST_CASES` says, else `usual`.
+pub fn cases(usual: u32) -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+}
+
+/// Returns how a property is shown: of `usual` random cases from the seed, and with nothing kept beside the sources. A counterexample
+/// becomes a test with a name.
+pub fn config(usual: u32) -> Config {
+    let rng_seed = RngSeed::Fixed(seed());
+    Config { cases: cases(usual), rng_seed, failure_persistence: None, ..Config::default() }
+}
