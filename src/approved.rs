@@ -27,6 +27,8 @@ pub enum Kind {
     Root,
     /// A folder that this user synced a project with; the SHA-256 is of both.
     Sync,
+    /// The files that a sync of this machine is writing; the SHA-256 is of the project, the folder and all that is written.
+    SyncWrites,
     /// A request that this user consented to, until it is used; the SHA-256 is of what never changes in its row.
     Consent,
     /// Where a source of content is fetched from; the SHA-256 is of its kind and address.
@@ -72,6 +74,7 @@ impl Kind {
             Kind::Journal => "journals",
             Kind::Root => "roots",
             Kind::Sync => "syncs",
+            Kind::SyncWrites => "sync-writes",
             Kind::Consent => "consents",
             Kind::Source => "sources",
             Kind::Registry => "registries",

@@ -9,12 +9,13 @@ use std::rc::Rc;
 use super::folder::{Folder, Moved, in_the_way};
 use super::{RealFolders, failed};
 use crate::error::Result;
+use crate::inside::{is_at_or_below, is_gits};
 
 /// The most folders that are kept open at a time; a process may open 1,024 files unless told otherwise.
 const MAX_OPEN: usize = 400;
 
-/// Opens the folders in and above some roots, and keeps them open. Links are followed once, when a folder is first asked
-/// for, and only to what is below a root.
+/// Opens the folders at and below some roots, and keeps them open. Links are followed once, when a folder is first asked
+/// for, and only to what is below a root and not in git's own folder. Above a root, missing folders can be made, and no more.
 pub struct Folders {
     roots: Vec<PathBuf>,
     real: RealFolders,
@@ -27,17 +28,61 @@ impl Folders {
         Self { roots, real: RealFolders::default(), open: HashMap::new() }
     }
 
-    /// Returns the folder at `path`, which is absolute; `None` where nothing is there.
+    /// Returns the folder at `path`, which is absolute, at or below a root; `None` where nothing is there.
     ///
     /// # Errors
-    /// `E_IO_INVALID_PATH` where a link leads out of the roots, a folder was swapped for a link since it was first asked
-    /// for, or a part of the path is no folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    /// `E_IO_INVALID_PATH` where the path or a link in it leads out of the roots or into git's own folder, a folder was swapped for
+    /// a link since it was first asked for, or a part of the path is not a folder; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn open(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
-        let real = self.real.of(path);
-        if !self.roots.iter().any(|root| real.starts_with(root) || root.starts_with(&real)) {
-            return Err(in_the_way(path, &format!("a link, or below one, and leads to `{}`", real.display())));
-        }
+        let real = self.inside(path)?;
         self.open_real(&real)
+    }
+
+    /// Returns where a folder really is, at or below a root.
+    fn inside(&mut self, path: &Path) -> Result<PathBuf> {
+        let real = self.real.of(path);
+        match self.roots.iter().any(|root| is_at_or_below(root, &real)) {
+            true => Ok(real),
+            false => Err(leads_out(path, &real)),
+        }
+    }
+
+    /// The same of a folder that may also be above a root: there it is only made, looked for, and removed while it is empty.
+    fn inside_or_above(&mut self, path: &Path) -> Result<PathBuf> {
+        let real = self.real.of(path);
+        match self.roots.iter().any(|root| root.starts_with(&real)) {
+            true => Ok(real),
+            false => self.inside(path),
+        }
+    }
+
+    /// Refuses a file that does not lie below a root, or that lies in git's own folder; nothing is opened.
+    ///
+    /// # Errors
+    /// As [`Folders::open`].
+    pub fn check(&mut self, path: &Path) -> Result<()> {
+        self.inside(split(path)?.0).map(drop)
+    }
+
+    /// Whether the folder at `path`, which may be above a root, is there.
+    ///
+    /// # Errors
+    /// As [`Folders::open`].
+    pub fn is_there(&mut self, path: &Path) -> Result<bool> {
+        let real = self.inside_or_above(path)?;
+        Ok(self.open_real(&real)?.is_some())
+    }
+
+    /// Puts the names in the folder at `path`, which may be above a root, on the disk; one that is gone is no failure.
+    ///
+    /// # Errors
+    /// As [`Folders::open`].
+    pub fn sync(&mut self, path: &Path) -> Result<()> {
+        let real = self.inside_or_above(path)?;
+        if let Some(folder) = self.open_real(&real)? {
+            folder.sync();
+        }
+        Ok(())
     }
 
     fn open_real(&mut self, path: &Path) -> Result<Option<Rc<Folder>>> {
@@ -59,9 +104,7 @@ impl Folders {
     /// # Errors
     /// As [`Folders::open`].
     pub fn holding<'p>(&mut self, path: &'p Path) -> Result<Option<(Rc<Folder>, &'p OsStr)>> {
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(in_the_way(path, "no file's path"));
-        };
+        let (folder, name) = split(path)?;
         Ok(self.open(folder)?.map(|folder| (folder, name)))
     }
 
@@ -70,10 +113,13 @@ impl Folders {
     /// # Errors
     /// As [`Folders::open`].
     pub fn make(&mut self, path: &Path) -> Result<()> {
-        let Some((parent, name)) = self.holding(path)? else {
-            return Err(failed("make", path, ErrorKind::NotFound.into()));
-        };
-        parent.make_folder(name)
+        let (parent, name) = split(path)?;
+        self.inside_or_above(path)?;
+        let real = self.inside_or_above(parent)?;
+        match self.open_real(&real)? {
+            Some(parent) => parent.make_folder(name),
+            None => Err(failed("make", path, ErrorKind::NotFound.into())),
+        }
     }
 
     /// Makes the folder `path`, and those above it.
@@ -81,7 +127,7 @@ impl Folders {
     /// # Errors
     /// As [`Folders::open`].
     pub fn make_all(&mut self, path: &Path) -> Result<()> {
-        if self.open(path)?.is_some() {
+        if self.is_there(path)? {
             return Ok(());
         }
         if let Some(parent) = path.parent() {
@@ -94,9 +140,9 @@ impl Folders {
     /// others are left.
     pub fn remove_empty<P: AsRef<Path>>(&mut self, paths: &[P]) {
         for path in paths.iter().map(AsRef::as_ref) {
-            let real = self.real.of(path);
-            let is_held = self.roots.iter().any(|root| real.starts_with(root) || root.starts_with(&real));
-            if is_held && let Ok(Some((parent, name))) = self.holding(path) {
+            let Ok((folder, name)) = split(path) else { continue };
+            let holding = self.inside_or_above(path).and_then(|_| self.inside_or_above(folder));
+            if let Ok(Some(parent)) = holding.and_then(|folder| self.open_real(&folder)) {
                 self.open.remove(&parent.path().join(name));
                 parent.remove_empty_folder(name);
             }
@@ -124,6 +170,24 @@ impl Folders {
         self.open.insert(folder.path().to_owned(), Rc::clone(&folder));
         folder
     }
+}
+
+/// Returns the folder and the name of a file's path.
+fn split(path: &Path) -> Result<(&Path, &OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(_), Some(name)) if is_gits(&name.to_string_lossy()) => Err(in_the_way(path, "git's own")),
+        (Some(folder), Some(name)) => Ok((folder, name)),
+        _ => Err(in_the_way(path, "not the path of a file")),
+    }
+}
+
+/// Returns the failure of a path that leads to `real`, where nothing is read or written.
+fn leads_out(path: &Path, real: &Path) -> crate::error::Error {
+    let why = match real == path {
+        true => "outside of the folders that files are written below, or in git's own".to_owned(),
+        false => format!("a link, or below one, and leads to `{}`", real.display()),
+    };
+    in_the_way(path, &why)
 }
 
 #[cfg(all(test, unix))]
@@ -162,6 +226,55 @@ mod tests {
         let to = top.join("outside/deep").display().to_string();
         assert!(error.message().contains("is a link, or below one") && error.message().contains(&to), "{error}");
         assert!(Folders::below(vec![top.clone()]).holding(&top.join("in/file")).expect("inside").is_some());
+    }
+
+    #[test]
+    fn nothing_above_beside_or_of_git_is_opened() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let top = scratch.path().canonicalize().expect("a path");
+        for folder in ["root/in", "root/.git/hooks", "root/in/.GIT", "beside/empty"] {
+            fs::create_dir_all(top.join(folder)).expect("folders");
+        }
+        symlink(".git/hooks", top.join("root/hooks")).expect("a link");
+        symlink("../beside", top.join("root/out")).expect("a link");
+        let mut folders = Folders::below(vec![top.join("root")]);
+        for bad in [
+            "root/../beside/f",
+            "root/in/../../beside/f",
+            "beside/f",
+            "f",
+            "root",
+            "root/.git",
+            "root/.git/hooks/post-checkout",
+            "root/in/.GIT/config",
+            "root/hooks/post-checkout",
+            "root/out/f",
+            "root/new/../../f",
+        ] {
+            let path = top.join(bad);
+            assert_eq!(folders.check(&path).expect_err(bad).code(), Code::InvalidPath, "{bad}");
+            assert_eq!(folders.holding(&path).err().expect(bad).code(), Code::InvalidPath, "{bad}");
+        }
+        for good in ["root/f", "root/in/f", "root/in/../f", "root/new/f", "root/.github/f"] {
+            folders.check(&top.join(good)).expect(good);
+        }
+        for bad in ["beside/made", "root/.git/made", "root/../beside/made", "root/.Git"] {
+            assert!(folders.make_all(&top.join(bad)).is_err() && !top.join(bad).exists(), "{bad}");
+        }
+        folders.remove_empty(&[
+            top.join("beside/empty"),
+            top.join("root/in/../../beside/empty"),
+            top.join("root/.git/hooks"),
+        ]);
+        assert!(top.join("beside/empty").exists() && top.join("root/.git/hooks").exists());
+        // A root that is not there is made with what is above it, and goes again.
+        let mut folders = Folders::below(vec![top.join("a/b")]);
+        folders.make_all(&top.join("a/b")).expect("made");
+        assert!(
+            folders.holding(&top.join("a/f")).is_err() && folders.holding(&top.join("a/b/f")).expect("in").is_some()
+        );
+        folders.remove_empty(&[top.join("a/b"), top.join("a")]);
+        assert!(!top.join("a").exists());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::engine::{params, sql};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::hex;
+use crate::inside::stays_inside;
 
 /// A project and a folder.
 #[derive(Clone, Debug)]
@@ -134,6 +135,8 @@ pub struct Known {
     pub links: Texts,
     /// Copies of items' files in the folder, and what says the same there to other agents.
     pub forms: Forms,
+    /// Of items that a proposal is about, by path, the name and attributes that it gives as JSON: what their files said by then.
+    pub proposed: Texts,
 }
 
 /// What stands before the text of a link in the column `item`.
@@ -142,16 +145,22 @@ const LINK: &str = "link:";
 /// What stands before the SHA-256 of a form in the column `item`, `:` and the path of the file that it is one of.
 const FORM: &str = "form:";
 
-/// Returns what is known of a folder.
+/// Returns what is known of a folder. A row whose path leads out of it is as good as none: no sync wrote it.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
-    let sql =
-        sql!("SELECT path, item, entry, blob_id, listed, proposal_id FROM sync_item WHERE sync_id = ?1 ORDER BY path");
+    let sql = sql!(
+        "SELECT sync_item.path, sync_item.item, sync_item.entry, sync_item.blob_id, listed, proposal_id, proposal.entry
+           FROM sync_item LEFT JOIN proposal ON proposal.id = proposal_id
+          WHERE sync_id = ?1 ORDER BY sync_item.path"
+    );
     let mut known = Known::default();
     db.each(sql, params![id], |row| {
         let (path, item): (String, &str) = (row.get(0)?, row.get(1)?);
+        if !stays_inside(&path) {
+            return Ok(());
+        }
         if let Some(text) = item.strip_prefix(LINK) {
             known.links.insert(path, text.to_owned());
         } else if let Some(form) = item.strip_prefix(FORM) {
@@ -164,6 +173,8 @@ pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
             let item = item.to_owned();
             let (entry, blob): (Option<String>, Option<i64>) = (row.get(2)?, row.get(3)?);
             let version = entry.zip(blob);
+            let proposed: Option<String> = row.get(6)?;
+            known.proposed.extend(proposed.map(|proposed| (path.clone(), proposed)));
             known.bases.push(Base { path, item, version, listed: row.get(4)?, proposal: row.get(5)? });
         }
         Ok(())

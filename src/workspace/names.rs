@@ -1,6 +1,7 @@
 //! Which names a workspace takes: none of them can leave a folder, or be taken for an option.
 
 use crate::error::{Code, Error, Result};
+use crate::inside::stays_inside;
 
 /// The folder of a workspace's own files, in its root.
 pub const OWN: &str = ".smctl";
@@ -57,16 +58,10 @@ pub fn is_repo_path(path: &str) -> bool {
     is_path(path) && !path.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(OWN))
 }
 
-/// Whether a relative path stays below the folder that it is relative to, as text: parts with `/` between them, none of
-/// which is `.`, `..` or git's own folder.
+/// Whether a relative path stays below the folder that it is relative to, and no part of it is an option to git.
 pub fn is_path(path: &str) -> bool {
-    !path.is_empty()
-        && path.trim_end_matches('/').split('/').all(|part| {
-            !matches!(part, "" | "." | "..")
-                && !part.eq_ignore_ascii_case(".git")
-                && !part.starts_with('-')
-                && !part.contains(['\\', '\0', '\n'])
-        })
+    let path = path.trim_end_matches('/');
+    stays_inside(path) && !path.contains('\n') && !path.split('/').any(|part| part.starts_with('-'))
 }
 
 #[cfg(test)]

@@ -119,7 +119,13 @@ impl Changed {
         assert_eq!(again.status, 0, "{when}: {again}");
         assert!(self.state() == self.expected, "{when}: {:#?}", differences(&self.state(), &self.expected));
         assert_eq!(self.scratch.run(&["sync", "--check"]).status, 0, "{when}");
+        assert_eq!(self.records(), 0, "{when}");
         assert_sound(&self.scratch);
+    }
+
+    /// How many syncs are on record on this machine as writing files.
+    fn records(&self) -> usize {
+        fs::read_dir(self.scratch.state().join("mcpkg/approved/sync-writes")).map_or(0, Iterator::count)
     }
 }
 
@@ -138,7 +144,7 @@ fn differences(found: &(Tree, Tree), expected: &(Tree, Tree)) -> Vec<String> {
 #[test]
 fn kill_9_at_any_step_of_a_sync_loses_nothing_and_the_next_one_goes_on() {
     let changed = Changed::new();
-    let (mut killed, mut between) = (0, 0);
+    let (mut killed, mut between, mut recorded) = (0, 0, 0);
     let steps: [(&str, &[usize]); 8] = [
         ("pwrite64", &[1, 3, 8, 15, 30, 45, 60, 75, 90, 110]),
         ("fdatasync", &[1, 2, 3, 5, 7, 9]),
@@ -159,10 +165,12 @@ fn kill_9_at_any_step_of_a_sync_loses_nothing_and_the_next_one_goes_on() {
             let left = tree(&changed.scratch.path().join("team"));
             let before = tree(&changed.scratch.path().join("kept-team"));
             between += usize::from(ran.status != 0 && left != before && left != changed.expected.0);
+            recorded += changed.records();
             changed.goes_on(&when);
             changed.back();
         }
     }
+    assert!(recorded >= between, "{recorded} records");
     eprintln!("{killed} syncs were killed, {between} of them between two files");
     assert!(killed >= 16 && between >= 8, "{killed} killed, {between} between two files");
 }

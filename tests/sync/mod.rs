@@ -1,6 +1,7 @@
 //! What stands here and what stands elsewhere: merged, or proposed to a person.
 
 mod both_ways;
+mod elsewhere;
 mod forms;
 #[cfg(unix)]
 mod links;

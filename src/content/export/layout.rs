@@ -11,6 +11,7 @@ use crate::content::import::place::decode;
 use crate::content::import::scan::File;
 use crate::content::{answer, command};
 use crate::error::Result;
+use crate::inside::stays_inside;
 use crate::store::new_content::NewContent;
 use crate::store::prompts::Attributes;
 
@@ -161,16 +162,14 @@ pub fn own_path(entry: &Entry) -> Option<String> {
     })
 }
 
-/// Whether a path stays in its folder and every common disk takes it. Nothing is written into a `.git`.
+/// Whether a path stays in its folder, outside of git's own, and every common disk takes it.
 pub fn is_safe(path: &str) -> bool {
-    let part_is_safe = |part: &str| {
-        !matches!(part, "" | "." | "..")
-            && part.len() <= MAX_PART
-            && !part.eq_ignore_ascii_case(".git")
+    let is_portable = |part: &str| {
+        part.len() <= MAX_PART
             && !part.ends_with(['.', ' '])
             && !part.contains(|c: char| c.is_control() || r#"\:*?"<>|"#.contains(c))
     };
-    path.len() <= MAX_PATH && path.split('/').all(part_is_safe)
+    stays_inside(path) && path.len() <= MAX_PATH && path.split('/').all(is_portable)
 }
 
 #[cfg(test)]

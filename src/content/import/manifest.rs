@@ -1,13 +1,14 @@
 //! `mcpkg.export.json`: what an exported folder cannot say by its paths and front matter.
 
 use std::collections::BTreeMap;
-use std::path::{Component, Path};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::conflict;
 use crate::content::{argument, command, media, names, template};
 use crate::error::{Code, Error, Result};
+use crate::inside::stays_inside;
 use crate::shell;
 use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
@@ -196,16 +197,10 @@ impl Manifest {
     }
 }
 
-/// Whether a path names a file of the folder, on every system alike: such files are read.
-fn stays_inside(path: &str) -> bool {
-    !path.contains('\\') && may_be_path(path)
-}
-
 /// Whether a file below a folder may have had this path. A backslash is a character like others where it is no separator. Who writes
 /// there asks [`crate::content::export::layout::is_safe`].
 fn may_be_path(path: &str) -> bool {
-    let plain = !path.is_empty() && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "."));
-    plain && Path::new(path).components().all(|component| matches!(component, Component::Normal(_)))
+    stays_inside(path) || cfg!(unix) && stays_inside(&path.replace('\\', "_"))
 }
 
 /// Checks that an item may be stored; the manifest and the content come from outside.
@@ -294,10 +289,9 @@ mod tests {
     #[test]
     fn paths_stay_inside() {
         for good in ["a", ".claude/commands/a.md", "a/b c"] {
-            assert!(stays_inside(good), "{good}");
+            assert!(may_be_path(good), "{good}");
         }
-        for bad in ["", "/etc/passwd", "../a", "a/../b", "a//b", "./a", "a/", "a\\b", "a\0"] {
-            assert!(!stays_inside(bad), "{bad}");
+        for bad in ["", "/etc/passwd", "../a", "a/../b", "a//b", "./a", "a/", "a\\b", "a\0", ".git/hooks/a", "a/.GIT"] {
             assert_eq!(may_be_path(bad), cfg!(unix) && bad == "a\\b", "{bad}");
         }
     }

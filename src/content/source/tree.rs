@@ -1,6 +1,7 @@
 //! The files of a commit: what git lists of them.
 
 use crate::content::import::walk::VERSION_CONTROL;
+use crate::inside::stays_inside;
 
 /// What an entry of a tree is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,12 +57,8 @@ impl Entry {
 
     /// Whether a folder takes the path as it is, so that nothing is written elsewhere.
     pub fn has_good_path(&self) -> bool {
-        let good = |part: &str| {
-            !matches!(part, "" | "." | "..")
-                && !part.contains(['\\', '\0', '\u{fffd}'])
-                && !VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part))
-        };
-        self.path.split('/').all(good)
+        let is_of_git_or_its_like = |part: &str| VERSION_CONTROL.iter().any(|name| name.eq_ignore_ascii_case(part));
+        stays_inside(&self.path) && !self.path.contains('\u{fffd}') && !self.path.split('/').any(is_of_git_or_its_like)
     }
 }
 

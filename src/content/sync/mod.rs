@@ -14,6 +14,7 @@ mod apply;
 mod approval;
 mod files;
 mod folder;
+mod journal;
 mod links;
 mod listing;
 mod moves;

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::apply::{Change, Written};
 use super::folder::{self, Look};
+use super::journal::{self, Journal};
 use super::plan::Plan;
 use super::report::Report;
 use super::servers;
@@ -18,6 +19,7 @@ use crate::content::{GROUP, stored};
 use crate::disk::{self, FolderLock};
 use crate::error::{Code, Error, Result};
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
+use crate::plural::count;
 use crate::store::projects::{self, Project};
 use crate::store::syncs::{self, Known};
 
@@ -167,22 +169,27 @@ impl Sync {
         // A row that this user did not write says nothing of the folder.
         let known = known.filter(|_| !self.anew);
         let known = if approval::is_given(context, &project, top)? { known } else { None };
-        let mut is_whole = true;
+        let (mut is_whole, mut strange) = (true, 0);
         if let Some(known) = &known {
-            let (writes, same, waiting) = context.store.read(|db| {
-                let writes = syncs::writes(db, known.id)?;
-                let same = writes.is_empty() && unchanged::is_unchanged(db, &project, known, top)?;
-                Ok((writes, same, syncs::waiting(db, known.id)?))
+            let (journal, same, waiting) = context.store.read(|db| {
+                let journal = Journal::read(db, known.id, &project, top)?;
+                let same = journal.writes.is_empty() && unchanged::is_unchanged(db, &project, known, top)?;
+                Ok((journal, same, syncs::waiting(db, known.id)?))
             })?;
             if same {
                 let mut reply = report.unchanged(waiting);
                 reply.differs = waiting > 0;
                 return Ok(reply);
             }
-            is_whole = writes.is_empty();
+            is_whole = journal.writes.is_empty();
             if !is_whole && !dry {
-                write::write(top, &writes, context)?;
+                if journal.is_of_this_machine(context)? {
+                    write::write(top, &journal.writes, context)?;
+                } else {
+                    strange = journal.writes.len();
+                }
                 context.store.write(|db| syncs::end_writes(db, known.id))?;
+                journal::end(context, &project, top);
             }
         }
         let before = match &known {
@@ -213,7 +220,14 @@ impl Sync {
         let id = known.as_ref().map(|known| known.id);
         let (id, plan, written) = begin(context, &project, top, id, &look)?;
         let (outcome, waiting) = end(context, &project, top, id, &plan, written)?;
-        Ok(report.of(&plan, &look, &outcome, waiting))
+        let mut reply = report.of(&plan, &look, &outcome, waiting);
+        if strange > 0 {
+            reply.warnings.push(format!(
+                "The database says that a sync was writing {}, but none on this machine was; those rows were dropped and nothing was done by them",
+                count(strange, "file")
+            ));
+        }
+        Ok(reply)
     }
 }
 
@@ -247,6 +261,7 @@ fn begin(
             context.event(db, author, Some(&project.name), "sync", &folder)?;
         }
         // Files that are about to be written are looked at by the next sync.
+        Journal::read(db, id, &project, top)?.record(context, &project, top)?;
         let is_done = !plan.writes_anything() && !plan.lets_be();
         let state = is_done.then(|| syncs::state(db, project.id)).transpose()?;
         syncs::looked(db, id, if is_done { &look.seen } else { &[] }, state, look.looked_at)?;
@@ -279,6 +294,7 @@ fn end(
         change.end(written, &outcome)?;
         syncs::waiting(db, id)
     })?;
+    journal::end(context, project, top);
     Ok((outcome, waiting))
 }
 

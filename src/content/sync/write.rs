@@ -33,6 +33,8 @@ pub(super) struct Outcome {
 pub(super) fn write(top: &Path, writes: &[Write], context: &Context) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let mut folders = Folders::below(vec![top.to_path_buf()]);
+    // All of them before the first is written.
+    writes.iter().try_for_each(|write| folders.check(&top.join(&write.path)))?;
     let mut touched: Vec<PathBuf> = Vec::new();
     let (servers, files): (Vec<&Write>, Vec<&Write>) =
         writes.iter().partition(|write| server_item::is_path(&write.path));
@@ -162,4 +164,37 @@ fn manifest(
 /// Removes what killed syncs left beside the files.
 pub(super) fn sweep(leftovers: &[PathBuf]) -> Result<()> {
     leftovers.iter().try_for_each(|path| disk::remove(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::store::projects::Selection;
+
+    #[test]
+    fn no_row_is_carried_out_that_leads_out_of_the_folder_or_into_git() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&scratch.path().join("test.db")).expect("a database");
+        let blob = store.write(|db| blobs::put_known(db, &disk::sha256(b"evil"), b"evil")).expect("a blob");
+        let context = Context::shell(store, Selection::default());
+        let top = scratch.path().canonicalize().expect("a path").join("team");
+        let outside = top.with_file_name("outside");
+        std::fs::create_dir_all(top.join(".git/hooks")).expect("folders");
+        std::fs::write(&outside, "own").expect("a file");
+        let good = Write { path: "a".to_owned(), before: None, blob: Some(blob), executable: false, listed: None };
+        let absolute = outside.display().to_string();
+        for path in ["../outside", "a/../../outside", &absolute, ".git/hooks/post-checkout", ".GIT/hooks/x", "b/.git"] {
+            let evil = Write { path: path.to_owned(), executable: true, ..good.clone() };
+            let delete = Write { before: Some(disk::sha256(b"own")), blob: None, ..evil.clone() };
+            for evil in [evil, delete] {
+                let error = write(&top, &[good.clone(), evil], &context).expect_err(path);
+                assert_eq!(error.code(), Code::InvalidPath, "{path}: {error}");
+                assert_eq!(std::fs::read(&outside).expect("the file"), b"own", "{path}");
+                assert_eq!(std::fs::read_dir(top.join(".git/hooks")).expect("a folder").count(), 0, "{path}");
+                assert_eq!(std::fs::read_dir(&top).expect("a folder").count(), 1, "{path}: something was written");
+            }
+        }
+        assert_eq!(write(&top, &[good], &context).expect("written").done, ["a"]);
+    }
 }

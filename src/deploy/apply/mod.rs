@@ -64,6 +64,7 @@ pub fn apply(
     wanted.extend(roots::of_claims(&work.row_changes));
     let roots = check_roots(context, &work, &wanted)?;
     let mut folders = Folders::below(roots.clone());
+    work.changes.iter().try_for_each(|change| folders.check(&change.path))?;
     let missing = write::missing_folders(&mut folders, &work.changes)?;
     let attributes = write::attributes_of(&mut folders, &work.changes)?;
     let bytes =

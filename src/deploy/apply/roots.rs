@@ -14,6 +14,7 @@ use crate::disk::folders::Folders;
 use crate::disk::{self, RealFolders};
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::inside::is_at_or_below;
 use crate::op::Context;
 
 /// Returns the folder that a change is approved by: its root, or where a link inside of the root leads elsewhere, the
@@ -86,14 +87,15 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
 /// Returns where roots really are.
 ///
 /// # Errors
-/// `E_IO_INVALID_PATH` where a link leads out of the deploy root, the home folder or Codex's, whichever holds the root.
+/// `E_IO_INVALID_PATH` where a link leads out of the deploy root, the home folder or Codex's, whichever holds the root, or into
+/// git's own folder there.
 pub fn real(site: &Site, roots: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let limits = site.bases.limits(&site.configs);
     let mut folders = RealFolders::default();
     let mut found = Vec::with_capacity(roots.len());
     for root in roots {
         let (real, base) = (folders.of(root), innermost(&limits, root));
-        if !real.starts_with(folders.of(base)) {
+        if !is_at_or_below(&folders.of(base), &real) {
             let why = format!("`{}` leads to `{}`, out of `{}`", root.display(), real.display(), base.display());
             return Err(Error::new(Code::InvalidPath, why)
                 .with_details(json!({ "path": root, "real": real, "base": base }))

@@ -138,12 +138,10 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     let files = journal.files.iter().take(begun).map(|file| Path::new(&file.path));
     let touched: BTreeSet<&Path> = files.chain(made.iter().map(Path::new)).filter_map(Path::parent).collect();
     for folder in touched {
-        match folders.open(folder) {
-            Ok(Some(folder)) => folder.sync(),
-            // Gone, or a link now: nothing was put back there.
-            Ok(None) => {}
+        match folders.sync(folder) {
+            // A link now: nothing was put back there.
             Err(error) if error.code() == Code::InvalidPath => {}
-            Err(error) => return Err(error),
+            synced => synced?,
         }
     }
     let now = context.clock.now();

@@ -22,7 +22,7 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
     let mut missing = BTreeSet::new();
     for change in changes.iter().filter(|change| !matches!(change.after, After::Absent)) {
         for folder in change.path.ancestors().skip(1) {
-            if missing.contains(folder) || folders.open(folder)?.is_some() {
+            if missing.contains(folder) || folders.is_there(folder)? {
                 break;
             }
             missing.insert(folder.to_owned());
@@ -71,9 +71,7 @@ pub(super) fn write_all(
     let touched: BTreeSet<&Path> = changes.iter().filter_map(|change| change.path.parent()).collect();
     let made: BTreeSet<&Path> = missing.iter().filter_map(|folder| folder.parent()).collect();
     for folder in touched.union(&made) {
-        if let Some(folder) = folders.open(folder).map_err(|error| (all, error))? {
-            folder.sync();
-        }
+        folders.sync(folder).map_err(|error| (all, error))?;
     }
     for (change, stat) in changes.iter().zip(&mut stats) {
         let there = entry(folders, &change.path).map_err(|error| (all, error))?;

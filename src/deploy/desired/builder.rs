@@ -18,6 +18,7 @@ use crate::deploy::targets::bases::innermost;
 use crate::disk::{self, RealFolders, Sha};
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::inside::stays_inside;
 
 /// Collects the outputs of all targets.
 #[derive(Debug, Default)]
@@ -223,7 +224,7 @@ impl Builder {
             )
             .with_details(json!({ "module_id": owner, "path": relative, "root": root.display().to_string() }))
         };
-        if !disk::stays_inside(relative) {
+        if !stays_inside(relative) {
             return Err(leaves("the path leaves its folder").hint("rename the module or its file"));
         }
         let wanted = root.join(relative);

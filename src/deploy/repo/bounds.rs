@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::inside::is_gits;
 
 /// The most bytes that one look at a repo reads; modules may name the same folder many times.
 const TOTAL: u64 = 256 << 20;
@@ -136,7 +137,7 @@ impl Bounds {
         let (mut at, mut looked) = (self.own.path.clone(), None);
         for part in path.strip_prefix(&self.own.path).ok()?.components() {
             let Component::Normal(name) = part else { return None };
-            if name.eq_ignore_ascii_case(".git") {
+            if is_gits(&name.to_string_lossy()) {
                 return None;
             }
             at.push(name);
@@ -170,7 +171,7 @@ impl Bounds {
 
 /// Whether a path below a root leads into what is git's own, such as credentials in its configuration.
 fn is_private(below: &Path) -> bool {
-    below.components().any(|part| part.as_os_str() == ".git")
+    below.components().any(|part| is_gits(&part.as_os_str().to_string_lossy()))
 }
 
 /// Returns the first link in `path` below `root`.

@@ -1,7 +1,6 @@
 //! What users changed in deployed files, back into the repo: as overlays, on a branch of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path};
+use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +22,7 @@ use crate::deploy::module::Layer;
 use crate::deploy::module::{fs_key, sanitise};
 use crate::disk::posix;
 use crate::error::{Code, Error, Result, nearest};
+use crate::inside::stays_inside;
 
 /// Files that are to become overlays.
 #[derive(Debug)]
@@ -345,10 +345,7 @@ fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a DeclaredModule> {
 
 /// A path that stays in its module, and is no part of what overlays keep of theirs.
 fn check_path(file: &ProposedFile) -> Result<()> {
-    let parts: BTreeSet<&str> = file.path.split('/').collect();
-    let plain = Path::new(&file.path).components().all(|part| matches!(part, Component::Normal(_)));
-    let private = [".git", META, "", ".", ".."].iter().any(|name| parts.contains(name));
-    if plain && !private && !file.path.contains(['\\', '\0']) {
+    if stays_inside(&file.path) && !file.path.split('/').any(|part| part == META) {
         return Ok(());
     }
     Err(Error::new(Code::InvalidPath, format!("`{}` is no path in a module", file.path.escape_debug()))

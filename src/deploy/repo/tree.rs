@@ -10,12 +10,15 @@ use sha2::{Digest, Sha256};
 use super::bounds::{self, Bounds, FILE};
 use crate::error::{Code, Error, Result};
 use crate::hex;
-
-/// What is never part of a module: git's own, and what the overlays keep of theirs.
-const PRIVATE: [&str; 2] = [".git", META];
+use crate::inside::is_gits;
 
 /// The folder in an overlay that says what it is.
 pub(super) const META: &str = ".agentpack";
+
+/// Whether a name is never part of a module: git's own, and what the overlays keep of theirs.
+fn is_private(name: &str) -> bool {
+    name == META || is_gits(name)
+}
 
 /// Files and folders of a module, at most; links that lead to each other could make more than a disk holds.
 const MOST: usize = 50_000;
@@ -101,7 +104,7 @@ impl Walk<'_> {
             let Some(name) = name.to_str() else {
                 return Err(refuse(self.whose, &from, "has a name that is no UTF-8"));
             };
-            if PRIVATE.contains(&name) {
+            if is_private(name) {
                 continue;
             }
             self.entries += 1;
@@ -129,9 +132,8 @@ impl Walk<'_> {
         };
         // Only what lies below counts: the repo's own home is called `.agentpack` too.
         let below = target.strip_prefix(self.real).ok();
-        let is_private =
-            |below: &Path| below.components().any(|part| PRIVATE.iter().any(|name| part.as_os_str() == *name));
-        if below.is_none_or(is_private) && !self.bounds.allows(&target) {
+        let is_hidden = |below: &Path| below.iter().any(|part| is_private(&part.to_string_lossy()));
+        if below.is_none_or(is_hidden) && !self.bounds.allows(&target) {
             let why = format!("is a link that leads out of `{}`, to `{}`", self.root.display(), target.display());
             return Err(bounds::allowable(refuse(self.whose, &link, &why), &target));
         }

@@ -13,6 +13,7 @@ use super::calling::{Called, require};
 use super::{TOOLS, checked, dry, named, publisher, schemas, visible};
 use crate::error::{Code, Error, Result};
 use crate::file;
+use crate::inside::stays_inside;
 use crate::op::{Body, Changes, Context, Effect, Faces, Operation, Reply, Shape};
 use crate::registry::GROUP;
 use crate::registry::alias;
@@ -302,7 +303,7 @@ fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in &outcome.files {
         // The starter names files relative to /output; whatever it said, nothing leaves the folder.
-        if !crate::disk::stays_inside(&file.path) {
+        if !stays_inside(&file.path) {
             continue;
         }
         let path = folder.join(&file.path);

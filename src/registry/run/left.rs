@@ -14,8 +14,8 @@ use flate2::bufread::GzDecoder;
 use flate2::{Compression, GzBuilder};
 use tar::EntryType;
 
-use crate::disk;
 use crate::error::{Code, Error, Result};
+use crate::inside::stays_inside;
 use crate::process::starter::Left;
 use crate::registry::package::archive::{self, MAX_MEMBER, MAX_MEMBERS, MAX_UNPACKED};
 
@@ -66,7 +66,7 @@ fn checked(left: Vec<Left>) -> Result<BTreeMap<String, Left>> {
             Left::File { path, bytes, .. } => (path.clone(), bytes.len() as u64, ""),
             Left::Link { path, to } => (path.clone(), 0, to.as_str()),
         };
-        if !disk::stays_inside(&path) || path.len() > LONGEST || to.len() > LONGEST || to.contains('\0') {
+        if !stays_inside(&path) || path.len() > LONGEST || to.len() > LONGEST || to.contains('\0') {
             return refused(&path, "has a name that cannot be kept");
         }
         if length > MAX_MEMBER {

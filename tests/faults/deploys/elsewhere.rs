@@ -164,8 +164,13 @@ fn a_journal_that_was_changed_since_is_not_acted_upon() {
     assert!(doctor.contains("was not begun by this user on this machine"), "{doctor}");
 }
 
-/// Says in the database that the user's file was deployed, and what stood there before.
+/// Says in the database that the user's file was deployed below its folder, and what stood there before.
 fn claim(ground: &Ground, keys: &Path) {
+    claim_below(ground, keys.parent().expect("a folder"), keys, image);
+}
+
+/// The same below a root; `pristine` is what stood there before.
+fn claim_below(ground: &Ground, root: &Path, keys: &Path, pristine: impl FnOnce(&Db<'_>, &str) -> Image) {
     let context = ground.scratch.context();
     let written = context.store.write(|db| {
         let place = place(ground, db, &ground.root());
@@ -173,13 +178,13 @@ fn claim(ground: &Ground, keys: &Path) {
         let row = Deployed {
             path: keys.display().to_string(),
             place,
-            root: keys.parent().expect("a folder").display().to_string(),
+            root: root.display().to_string(),
             targets: vec!["codex".to_owned()],
             module_ids: vec!["x".to_owned()],
             block: false,
             written: true,
             applied: image(db, KEY),
-            pristine: image(db, EVIL),
+            pristine: pristine(db, EVIL),
             pristine_attributes: None,
             stat: None,
         };
@@ -207,6 +212,41 @@ fn rows_for_files_outside_of_what_was_deployed_to_change_nothing_without_a_perso
     let (ground, _) = home();
     ground.ok(&["deploy", "--apply", "--yes"]);
     ground.ok(&["rollback", "--to", "pristine", "--yes"]);
+}
+
+#[test]
+fn rows_that_lead_out_of_their_root_or_into_git_change_nothing() {
+    for path in [
+        "../home/.ssh/authorized_keys",
+        ".claude/../../home/.ssh/authorized_keys",
+        ".git/hooks/post-checkout",
+        ".GIT/hooks/post-checkout",
+        "sub/.git/config",
+    ] {
+        for pristine in [image as fn(&Db<'_>, &str) -> Image, |_, _| Image::Absent] {
+            let (ground, keys) = home();
+            // The user deploys there, so that the root itself is nothing to ask about.
+            ground.ok(&["deploy", "--apply", "--yes"]);
+            let root = ground.root().canonicalize().expect("a root");
+            let victim = root.join(path);
+            if !path.contains("..") {
+                ground.scratch.file(&format!("ground/root/{path}"), KEY);
+            }
+            claim_below(&ground, &root, &victim, pristine);
+            for command in [
+                &["rollback", "--to", "pristine", "--yes"][..],
+                &["deploy", "--apply", "--yes"],
+                &["deploy", "--apply", "--adopt", "--yes"],
+            ] {
+                let refused = ground.refused(command);
+                let code = refused["code"].as_str().expect("a code");
+                let expected = ["E_IO_INVALID_PATH", "E_UNAPPROVED", "E_CONSENT_REQUIRED"];
+                assert!(expected.contains(&code), "{path}, {command:?}: {refused:#}");
+                assert_eq!(std::fs::read_to_string(&victim).expect("the file"), KEY, "{path}, {command:?}");
+                assert_eq!(std::fs::read_to_string(&keys).expect("the file"), KEY, "{path}, {command:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::deploy::desired::builder::Builder;
 use crate::deploy::desired::output::{Form, part};
 use crate::deploy::module::{Kind, Module, sanitise};
 use crate::deploy::targets::Target;
-use crate::disk;
 use crate::error::Result;
+use crate::inside::stays_inside;
 
 /// Returns the modules of a kind that are for a target.
 pub(super) fn of_kind(modules: &[Module], kind: Kind, target: Target) -> impl Iterator<Item = &Module> {
@@ -95,7 +95,7 @@ pub(super) fn cursor_rule(
 pub(super) fn path_in(folder: &str, ending: &str, module: &Module, target: Target) -> String {
     let imported = module.about.path.as_deref().filter(|_| module.about.is_of(target));
     let inside = imported.and_then(|path| path.strip_prefix(folder)?.strip_prefix('/'));
-    match inside.filter(|path| path.ends_with(ending) && disk::stays_inside(path)) {
+    match inside.filter(|path| path.ends_with(ending) && stays_inside(path)) {
         Some(path) => path.to_owned(),
         None => own_name(module, ending),
     }

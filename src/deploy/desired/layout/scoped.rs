@@ -14,8 +14,8 @@ use crate::deploy::desired::output::{Form, part};
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::targets::facts::{AgentsMd, Rules};
 use crate::deploy::targets::{Target, TargetConfig};
-use crate::disk;
 use crate::error::Result;
+use crate::inside::stays_inside;
 use crate::store::modules::Applies;
 
 /// The files of folders that hold instructions, by folder and name, with the targets that read them.
@@ -168,9 +168,7 @@ fn folders(applies: &Applies, root: &Path) -> Option<Vec<String>> {
         let folder = glob.strip_suffix("/**").or_else(|| glob.strip_suffix("/**/*"))?;
         let is_plain = !folder.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
         let is_folder = root.join(folder).metadata().map_or(true, |metadata| metadata.is_dir());
-        let is_gits = folder.split('/').any(|part| part.eq_ignore_ascii_case(".git"));
-        (is_plain && is_folder && !is_gits && !folder.is_empty() && disk::stays_inside(folder))
-            .then(|| folder.to_owned())
+        (is_plain && is_folder && stays_inside(folder)).then(|| folder.to_owned())
     };
     globs.iter().map(folder).collect::<Option<Vec<_>>>().filter(|folders| !folders.is_empty())
 }

@@ -9,6 +9,7 @@ use crate::disk;
 use crate::disk::folder::Kind;
 use crate::disk::folders::Folders;
 use crate::error::{Code, Error, Result};
+use crate::inside::stays_inside;
 use crate::store::new_content::NewContent;
 
 /// What the file at the top of a registry is called, and what it says.
@@ -248,7 +249,7 @@ impl Root {
 
     /// Returns the path of a file or folder below the root.
     fn at(&self, relative: &str) -> Result<PathBuf> {
-        if disk::stays_inside(relative) {
+        if stays_inside(relative) {
             return Ok(self.path.join(relative));
         }
         Err(Error::new(Code::InvalidPath, format!("`{}` leaves the registry's folder", relative.escape_debug())))

@@ -7,6 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::rule::{Rule, refused};
 use crate::error::Result;
+use crate::inside::stays_inside;
 
 /// The most bytes of a path.
 const MAX_PATH: usize = 240;
@@ -43,6 +44,9 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
     }
     if path.split('/').any(|part| part.ends_with('.') || part.ends_with(char::is_whitespace)) {
         return wrong(Rule::Ending, "has a part that ends in a dot or a blank");
+    }
+    if !stays_inside(path) {
+        return wrong(Rule::Git, "lies in git's own folder");
     }
     let depth = path.split('/').count();
     if depth > MAX_DEPTH {

@@ -13,6 +13,8 @@ pub enum Rule {
     Absolute,
     /// A part that is empty, `.` or `..`.
     Dots,
+    /// A part that some disk takes for git's own folder.
+    Git,
     /// A backslash in a path.
     Backslash,
     /// U+0000 or another control character in a path.
