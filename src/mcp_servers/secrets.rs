@@ -20,7 +20,7 @@ const SECRET_WORDS: &[&str] =
 const SCHEMES: &[&str] = &["Bearer ", "bearer ", "Basic ", "Token ", "token ", "ApiKey "];
 
 /// Takes secrets out of servers, and remembers which variable stands for which.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Secrets {
     /// The variables and headers whose text is kept.
     keep: Vec<String>,

@@ -7,6 +7,7 @@ mod completion;
 mod errors;
 mod front_matter;
 mod import;
+mod import_one;
 mod limits;
 mod links;
 mod modules;

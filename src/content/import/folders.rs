@@ -62,6 +62,11 @@ impl Folders {
         self.skills.remove("");
     }
 
+    /// Takes the root for a plugin, of which only a part is imported.
+    pub fn add_plugin(&mut self) {
+        self.plugins.insert(String::new());
+    }
+
     /// Returns the folder of the skill that a file belongs to, of several the outermost.
     pub fn skill(&self, path: &str) -> Option<&str> {
         let ends = path.match_indices('/').map(|(at, _)| at);

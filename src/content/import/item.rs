@@ -414,12 +414,27 @@ impl Understood {
 
     /// Adds a file that no agent loads by itself.
     fn document(&mut self, file: &File, place: &Destination) -> Result<()> {
+        if self.is_strange(file)? {
+            return Ok(());
+        }
         // `add` merges what is the same under the same URI; that must not use up a name.
         let without_name = place.uri("");
         let known = self.uris.get(&without_name).map(|at| self.items[*at].entry.name.clone());
         let name = known.unwrap_or_else(|| self.name(false, place.wanted_name(), &[], &file.relative));
         let uri = if place.role == Role::File { without_name } else { place.uri(&name) };
         self.resource(file, name, uri, None, Origin::default())
+    }
+
+    /// Leaves a file out that looks like a configuration of MCP servers in a place where no agent reads one; returns whether it does.
+    pub(super) fn is_strange(&mut self, file: &File) -> Result<bool> {
+        let is_strange = self.kept.is_strange(file)?;
+        if is_strange {
+            let why = "was left out: it looks like a configuration of MCP servers, with values that may be secret, where no agent reads \
+                       one; put references such as ${NAME} in place of the values, or add its servers with `mcpkg mcp add`";
+            self.note(file, None, why);
+            self.leave_out(file, Reason::Secret);
+        }
+        Ok(is_strange)
     }
 
     pub(super) fn resource(

@@ -10,6 +10,7 @@ use super::note::Note;
 use super::place::{Destination, Kept};
 use super::reason::Reason;
 use super::scan::File;
+use super::strange;
 use crate::error::Result;
 use crate::mcp_servers::dialect::Dialect;
 use crate::mcp_servers::document::{Document, Fault, Format};
@@ -21,7 +22,7 @@ use crate::store::new_content::NewContent;
 use crate::store::servers::{Definition, Origin};
 
 /// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
-const MAX_READ: u64 = 4 << 20;
+pub(super) const MAX_READ: u64 = 4 << 20;
 
 /// The files of agents that an import came by, with the servers in them.
 #[derive(Debug, Default)]
@@ -58,6 +59,14 @@ impl KeptFiles {
     /// Returns one that takes secrets out so.
     pub fn with(secrets: Secrets) -> Self {
         Self { secrets, ..Self::default() }
+    }
+
+    /// Whether a file that is no agent's looks like a configuration of MCP servers with values in it.
+    ///
+    /// # Errors
+    /// `E_FILE_FAILED` where the file is no longer what it was.
+    pub fn is_strange(&self, file: &File) -> Result<bool> {
+        strange::holds_values(file, &self.secrets)
     }
 
     /// Takes the servers that a manifest lists.

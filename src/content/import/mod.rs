@@ -27,6 +27,7 @@ pub mod servers;
 pub mod skill_folder;
 
 mod again;
+mod base;
 mod deployed;
 mod folders;
 pub(super) mod links;
@@ -34,6 +35,7 @@ mod note;
 mod only;
 mod second_places;
 mod skills;
+mod strange;
 mod twins;
 pub(in crate::content) mod walk;
 mod write;

@@ -1,7 +1,5 @@
 //! What a path becomes: a prompt, a file of a skill, instructions, a subagent, or a plain file; its name and its URI.
 
-use std::path::{Path, PathBuf};
-
 use super::agents::{self, Form, PLACES, Place, Role};
 use super::folders::Folders;
 use super::free_name::letters;
@@ -86,7 +84,7 @@ pub struct Places {
     pub(super) prefix: String,
 }
 
-const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
+pub(super) const COPILOT: [&str; 2] = [".github", "copilot-instructions.md"];
 
 /// Folders that are named for what lies in them, and so say nothing of where that came from.
 const GENERIC: &[&str] = &[
@@ -393,27 +391,6 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix('/') }
 }
 
-/// Returns the folder from which names count, where `path` is or lies in a folder agents look into.
-pub fn base(path: &Path) -> Option<PathBuf> {
-    let is_place = |path: &Path| PLACES.iter().any(|place| path.ends_with(place.folder.join("/")));
-    if let Some(place) = path.ancestors().filter(|ancestor| is_place(ancestor)).last() {
-        return place.ancestors().nth(2).map(Path::to_path_buf);
-    }
-    if path.ends_with(COPILOT.join("/")) {
-        return path.ancestors().nth(2).map(Path::to_path_buf);
-    }
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    if agents::is_folder(name) {
-        return path.parent().map(Path::to_path_buf);
-    }
-    // A plugin's own folder, named alone.
-    let of_plugin = |folder: &Path| {
-        let is_one = folder.file_name().is_some_and(|name| name == "commands" || name == "agents");
-        folder.parent().filter(|parent| is_one && parent.join(".claude-plugin").is_dir()).map(Path::to_path_buf)
-    };
-    path.ancestors().find_map(of_plugin)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -506,19 +483,5 @@ mod tests {
         assert_eq!(first(path, 2), ["a.md".to_owned(), format!("a.md-{}", free_name::digest(path, 8))]);
         let main = "plugins/git/skills/pdf/SKILL.md";
         assert_eq!(one(main).origins(main), ["git"]);
-    }
-
-    #[test]
-    fn names_count_from_above_the_agents_folder() {
-        let base = |path: &str| base(Path::new(path)).map(|base| base.display().to_string());
-        for inside in
-            ["/p/.claude", "/p/.claude/commands", "/p/.claude/commands/a/b.md", "/p/.claude/skills/x/.cursor/rules"]
-        {
-            assert_eq!(base(inside).as_deref(), Some("/p"), "{inside}");
-        }
-        assert_eq!(base("/p/.github/copilot-instructions.md").as_deref(), Some("/p"));
-        for outside in ["/p", "/p/docs/a.md", "/home/.claude/worktrees/p", "/p/.github/workflows"] {
-            assert_eq!(base(outside), None, "{outside}");
-        }
     }
 }

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use super::agents;
+use super::base;
 use super::folders::Folders;
 use super::links::{self, End, Reached};
 use super::manifest::{self, Entry, Manifest};
 use super::note::Note;
 use super::only::Only;
-use super::place::{self, Destination, Kind, Places};
+use super::place::{Destination, Kind, Places};
 use super::reading::{Look, Reading};
 use super::reason::{LeftOut, Reason};
 use super::walk::{self, Take, Walked};
@@ -201,8 +202,8 @@ impl Gathered {
         let is_export = manifest.is_some();
         let base = match (is_export, metadata.is_dir()) {
             (true, _) => named.clone(),
-            (false, true) => place::base(&named).unwrap_or_else(|| named.clone()),
-            (false, false) => place::base(&named)
+            (false, true) => base::base(&named, false).unwrap_or_else(|| named.clone()),
+            (false, false) => base::base(&named, true)
                 .or_else(|| named.parent().map(Path::to_path_buf))
                 .ok_or_else(|| Error::internal("a file has no folder"))?,
         };
@@ -377,7 +378,10 @@ impl Gathered {
                 continue;
             }
             let name = root.base.file_name().unwrap_or_default().to_string_lossy();
-            let places = places_of(paths().collect::<Vec<_>>().into_iter(), kind, &name, root.is_named);
+            let mut places = places_of(paths().collect::<Vec<_>>().into_iter(), kind, &name, root.is_named);
+            if !root.is_named && base::is_plugin(&root.base) {
+                places.folders.add_plugin();
+            }
             for file in self.candidates.values_mut().filter(|file| file.root == at) {
                 file.relative.insert_str(0, &places.prefix);
             }
@@ -440,7 +444,7 @@ pub struct Listing {
 impl Listing {
     /// Returns the listing of the folder `named`, an absolute path that need not exist, with files at `paths` below it.
     pub fn new<'p>(named: &Path, paths: impl Iterator<Item = &'p str>, kind: Option<Kind>) -> Self {
-        let base = place::base(named).unwrap_or_else(|| named.to_path_buf());
+        let base = base::base(named, false).unwrap_or_else(|| named.to_path_buf());
         let above = relative(named, &base);
         let above = if above.is_empty() { above } else { above + "/" };
         let paths: Vec<String> = paths.map(|path| format!("{above}{path}")).collect();

@@ -129,6 +129,9 @@ impl Understood {
     }
 
     fn file_of_skill(&mut self, file: &File, place: &Destination, skill: &str, path: &str, main: &str) -> Result<()> {
+        if self.is_strange(file)? {
+            return Ok(());
+        }
         let described = Path::new(path).extension().is_some_and(|ending| ending == "md" || ending == "mdc");
         let mut description = None;
         if described && is_described(file) {

@@ -1,0 +1,183 @@
+//! `mcpkg import` of one file or one folder by its name: what it is does not depend on how much of its tree is named.
+
+use crate::support::Scratch;
+
+const TOKEN: &str = "tok-SECRET-123";
+
+/// Files of MCP servers with a token, as agents have them, each with its agent.
+const SERVERS: [(&str, &str, &str); 11] = [
+    (".cursor/mcp.json", "cursor", MCP_SERVERS),
+    (".mcp.json", "claude_code", MCP_SERVERS),
+    (
+        ".vscode/mcp.json",
+        "vscode",
+        r#"{"servers":{"m":{"type":"http","url":"https://example.com","headers":{"Authorization":"Bearer tok-SECRET-123"}}}}"#,
+    ),
+    (
+        ".codex/config.toml",
+        "codex",
+        "[mcp_servers.m]\ncommand = \"node\"\n[mcp_servers.m.env]\nAPI_TOKEN = \"tok-SECRET-123\"\n",
+    ),
+    (".gemini/settings.json", "gemini", MCP_SERVERS),
+    (".github/mcp.json", "copilot", MCP_SERVERS),
+    (".copilot/mcp-config.json", "copilot", MCP_SERVERS),
+    (".windsurf/mcp.json", "windsurf", MCP_SERVERS),
+    ("windsurf/mcp_config.json", "windsurf", MCP_SERVERS),
+    ("claude_desktop_config.json", "claude_desktop", MCP_SERVERS),
+    (
+        "opencode.json",
+        "opencode",
+        r#"{"mcp":{"m":{"type":"local","command":["node"],"environment":{"API_TOKEN":"tok-SECRET-123"}}}}"#,
+    ),
+];
+
+const MCP_SERVERS: &str =
+    r#"{"mcpServers":{"m":{"command":"node","args":["x"],"env":{"API_TOKEN":"tok-SECRET-123"}}}}"#;
+
+/// What else agents have in their folders, each with the words for what it becomes.
+const OTHERS: [(&str, &str, &[&str]); 9] = [
+    (".claude/commands/go.md", "---\ndescription: x\n---\nDo $ARGUMENTS\n", &["prompt"]),
+    (".claude/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", &["subagent"]),
+    (".cursor/rules/r.mdc", "---\nglobs: *.ts\nalwaysApply: false\n---\nR\n", &["instructions"]),
+    (".github/instructions/py.instructions.md", "---\napplyTo: \"**/*.py\"\n---\nR\n", &["instructions"]),
+    (".claude/CLAUDE.md", "Be brief.\n", &["instructions"]),
+    (".claude/hooks/lib/a.sh", "echo\n", &["hook"]),
+    (".clinerules/a.md", "Be brief.\n", &["instructions"]),
+    ("kit/commands/git/go.md", "Do $ARGUMENTS\n", &["prompt"]),
+    ("kit/agents/ag.md", "---\nname: ag\ndescription: x\n---\nBe.\n", &["subagent"]),
+];
+
+/// A project, and below `repo` all these files.
+fn scratch() -> Scratch {
+    let scratch = Scratch::with_project();
+    for (path, _, text) in SERVERS {
+        scratch.file(&format!("repo/{path}"), text);
+    }
+    for (path, text, _) in OTHERS {
+        scratch.file(&format!("repo/{path}"), text);
+    }
+    scratch.file("repo/kit/.claude-plugin/plugin.json", r#"{"name":"kit"}"#);
+    scratch
+}
+
+/// Whether the token stands anywhere in the database, as raw bytes, or in what the program says of it.
+#[track_caller]
+fn assert_no_token(scratch: &Scratch, what: &str) {
+    let holds = |bytes: &[u8]| bytes.windows(TOKEN.len()).any(|window| window == TOKEN.as_bytes());
+    assert!(!holds(&scratch.bytes()), "{what}: the database holds the token");
+    if scratch.db().starts_with(scratch.path()) {
+        let wal = scratch.path().join("test.db-wal");
+        assert!(!std::fs::read(wal).is_ok_and(|bytes| holds(&bytes)), "{what}: the log holds the token");
+    }
+    for shown in
+        [&["resource", "list"][..], &["agent-file", "list"], &["mcp", "list"], &["search", "SECRET"], &["events"]]
+    {
+        let ran = scratch.run(&[&["--json"], shown].concat());
+        assert!(!ran.to_string().contains(TOKEN), "{what}: {ran}");
+    }
+}
+
+/// What an import of one path says that it makes of each file: its type, its name, and its agent.
+fn made(scratch: &Scratch, path: &str) -> Vec<serde_json::Value> {
+    let imported = scratch.json(&["import", path, "--dry-run"]);
+    let items = imported["created"].as_array().unwrap_or_else(|| panic!("no items: {imported:#}"));
+    items
+        .iter()
+        .map(|item| serde_json::json!([item["type"], item["name"], item["agent"], item["path"], item["uri"]]))
+        .collect()
+}
+
+#[test]
+fn a_file_of_servers_that_is_named_alone_gives_its_servers_and_no_token() {
+    for (path, agent, _) in SERVERS {
+        for named in [format!("repo/{path}"), path.rsplit('/').next().expect("a name").to_owned()] {
+            let scratch = scratch();
+            // Also from within its folder, where the name alone is given.
+            let inside = scratch.path().join("repo").join(path);
+            let mut command = scratch.command();
+            command.args(["import", &named]);
+            if !named.starts_with("repo/") {
+                command.current_dir(inside.parent().expect("a folder"));
+            }
+            let ran = scratch.finish(&mut command);
+            assert_eq!(ran.status, 0, "{path}: {ran}");
+            assert!(!ran.to_string().contains(TOKEN), "{path}: {ran}");
+            let servers = scratch.json(&["mcp", "list"]);
+            assert_eq!(servers["servers"][0]["name"], "m", "{path}, {agent}: {servers:#}");
+            let documents = scratch.json(&["resource", "list"]);
+            assert_eq!(documents["resources"].as_array().map_or(0, Vec::len), 0, "{path}: {documents:#}");
+            assert_no_token(&scratch, path);
+        }
+    }
+}
+
+#[test]
+fn a_file_or_folder_that_is_named_alone_becomes_what_it_is_in_its_tree() {
+    let scratch = scratch();
+    for (path, _, kinds) in OTHERS {
+        let (folder, _) = path.rsplit_once('/').expect("a folder");
+        // An agent's whole folder holds more than the file.
+        let folder = if folder == ".claude" { path } else { folder };
+        for named in [path, folder] {
+            let made = made(&scratch, &format!("repo/{named}"));
+            let types: Vec<&str> = made.iter().filter_map(|item| item[0].as_str()).collect();
+            assert_eq!(types, kinds, "{named}: {made:?}");
+        }
+    }
+    // As the whole tree says it, but for what lies in it twice.
+    let whole = made(&scratch, "repo");
+    for (path, ..) in OTHERS.iter().filter(|(path, ..)| !path.starts_with("kit/")) {
+        for item in made(&scratch, &format!("repo/{path}")) {
+            assert!(whole.contains(&item), "{path}: {item} is not among {whole:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
+    for (path, _, text) in SERVERS {
+        let ending = path.rsplit('.').next().expect("an ending");
+        for strange in [
+            format!("docs/copy.{ending}"),
+            format!("docs/copy.{ending}.bak"),
+            format!("mcp.{ending}.example"),
+            "notes".to_owned(),
+        ] {
+            let scratch = Scratch::with_project();
+            let file = scratch.file(&format!("repo/{strange}"), text).display().to_string();
+            scratch.file("repo/README.md", "# Read me\n");
+            for named in [file.as_str(), "repo"] {
+                let ran = scratch.run(&["import", named]);
+                assert_eq!(ran.status, 0, "{strange} of {path}: {ran}");
+                assert!(
+                    ran.stderr.contains("it looks like a configuration of MCP servers"),
+                    "{strange} of {path}: {ran}"
+                );
+                assert_no_token(&scratch, &strange);
+            }
+            assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1);
+        }
+    }
+    // A skill's file is a document too.
+    let scratch = Scratch::with_project();
+    scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");
+    scratch.file("repo/skills/s/references/mcp.json", MCP_SERVERS);
+    scratch.ok(&["import", "repo"]);
+    assert_no_token(&scratch, "a skill");
+    // Without values it is a document as any other.
+    scratch.file("repo/docs/example.json", MCP_SERVERS.replace(TOKEN, "${API_TOKEN}"));
+    scratch.ok(&["import", "repo"]);
+    assert!(scratch.ok(&["resource", "list"]).contains("docs.example.json"));
+}
+
+#[test]
+fn a_folder_that_is_synced_takes_no_configuration_with_values_for_a_document() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["resource", "create", "a", "file:///a.md", "text\n"]);
+    scratch.ok(&["sync", "team"]);
+    scratch.file("team/docs/copy.json", MCP_SERVERS);
+    scratch.file("team/.cursor/mcp.json", MCP_SERVERS);
+    let ran = scratch.run(&["sync"]);
+    assert!(ran.stderr.contains("docs/copy.json") && !ran.to_string().contains(TOKEN), "{ran}");
+    assert_no_token(&scratch, "sync");
+}
