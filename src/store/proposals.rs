@@ -155,13 +155,14 @@ macro_rules! columns {
 }
 
 /// Keeps a proposal and returns its number; an open one of the same origin for the same item is replaced, since it is of the
-/// same file as it was earlier.
+/// same file as it was earlier. The number is another one: who looked at the one before has not seen this, and what referred to it
+/// refers to nothing.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
-    withdraw(db, new.project, new.origin, new.item)?;
-    db.insert(
+    // Before the other goes, whose number could be given again.
+    let id = db.insert(
         sql!(
             "INSERT INTO proposal (project_id, origin, action, item, module_id, path, base_blob, blob_id, entry, state,
                                    actor, created_at)
@@ -180,7 +181,12 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
             plain(new.actor),
             new.now
         ],
-    )
+    )?;
+    let sql = sql!(
+        "DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND origin = ?3 AND state = 'open' AND id <> ?4"
+    );
+    db.run(sql, params![new.project, new.item, new.origin.word(), id])?;
+    Ok(id)
 }
 
 /// Takes back the open proposals of an origin for an item; returns whether there was one.

@@ -104,3 +104,30 @@ fn a_deletion_is_accepted_and_can_be_taken_back() {
     scratch.ok(&["prompt", "restore", "a", "1"]);
     assert_eq!(scratch.ok(&["prompt", "show", "a"]), "one\n");
 }
+
+#[test]
+fn a_proposal_that_replaces_another_has_a_number_of_its_own_and_stays_known() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "a", "one\n"]);
+    let first = propose(&scratch, Some(("two\n", "Counts")));
+    assert_ne!(propose(&scratch, Some(("three\n", "Counts"))), first);
+    assert_eq!(
+        scratch.run(&["evolve", "accept", &first.to_string()]).status,
+        2,
+        "nobody saw that it says something else"
+    );
+    // Of a synced folder: the file and the project say different things, and the project says something else again.
+    let scratch = Scratch::with_project();
+    scratch.file("team/doc.md", "there\n");
+    scratch.ok(&["resource", "create", "doc", "file:///doc.md", "here\n"]);
+    for text in ["here\n", "changed\n", "changed again\n"] {
+        scratch.ok(&["resource", "update", "doc", "--content", text]);
+        let ran = scratch.run(&["--json", "sync", "team"]);
+        let data: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+        assert_eq!((ran.status, &data["proposals"]), (1, &serde_json::json!(1)), "{text}: {ran}");
+    }
+    let open = scratch.json(&["evolve", "list"])["data"]["proposals"][0]["id"].to_string();
+    scratch.ok(&["evolve", "reject", &open]);
+    scratch.ok(&["sync"]);
+    assert_eq!(std::fs::read_to_string(scratch.path().join("team/doc.md")).expect("the file"), "changed again\n");
+}

@@ -22,13 +22,23 @@ struct Homes {
     written: Vec<String>,
 }
 
+/// A place in a text, whatever its length: a part of 2^64.
+#[derive(Clone, Copy, Debug)]
+struct At(u64);
+
+impl At {
+    fn index(self, length: usize) -> usize {
+        ((length as u128 * u128::from(self.0)) >> 64) as usize
+    }
+}
+
 /// What is done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     /// A home adds a line to an item, which is made where it is not there.
-    Edit { home: bool, item: usize, at: prop::sample::Index },
+    Edit { home: bool, item: usize, at: At },
     /// Somebody adds a line to a file of the folder.
-    EditFile { item: usize, at: prop::sample::Index },
+    EditFile { item: usize, at: At },
     /// A home deletes an item.
     Delete { home: bool, item: usize },
     /// Somebody deletes a file.
@@ -61,7 +71,7 @@ fn kind(name: &str) -> (&'static str, &'static str) {
 }
 
 fn steps(deletes: bool) -> impl Strategy<Value = Vec<Step>> {
-    let (home, item, at) = (any::<bool>, || 0..ITEMS.len(), any::<prop::sample::Index>);
+    let (home, item, at) = (any::<bool>, || 0..ITEMS.len(), || any::<u64>().prop_map(At));
     let edits = prop_oneof![
         3 => (home(), item(), at()).prop_map(|(home, item, at)| Step::Edit { home, item, at }),
         3 => (item(), at()).prop_map(|(item, at)| Step::EditFile { item, at }),
@@ -124,7 +134,7 @@ impl Homes {
     }
 
     /// Puts a new line among the arguments of a server; returns both.
-    fn edited_arguments(&mut self, args: &Value, at: &prop::sample::Index) -> (Vec<String>, String) {
+    fn edited_arguments(&mut self, args: &Value, at: &At) -> (Vec<String>, String) {
         // The project keeps each as a list of parts, a file as it stands.
         let text = |arg: &Value| arg.as_str().or(arg[0].as_str()).expect("an argument").to_owned();
         let mut args: Vec<String> = args.as_array().into_iter().flatten().map(text).collect();
@@ -134,7 +144,7 @@ impl Homes {
     }
 
     /// A home makes a server, or gives it an argument more.
-    fn edit_server(&mut self, home: bool, name: &str, known: Option<&str>, at: &prop::sample::Index) {
+    fn edit_server(&mut self, home: bool, name: &str, known: Option<&str>, at: &At) {
         let known: Option<Value> = known.map(|known| serde_json::from_str(known).expect("JSON"));
         let (args, line) =
             self.edited_arguments(&known.as_ref().map_or(Value::Null, |known| known["args"].clone()), at);
@@ -146,7 +156,7 @@ impl Homes {
     }
 
     /// Somebody gives a server an argument more in the manifest, or in the file of an agent.
-    fn edit_server_file(&mut self, item: usize, at: &prop::sample::Index) {
+    fn edit_server_file(&mut self, item: usize, at: &At) {
         let (name, _) = ITEMS[item];
         let path = self.path(item);
         let mut document: Value =
@@ -179,7 +189,7 @@ impl Homes {
     }
 
     /// Puts a new line somewhere into a text; returns both.
-    fn edited(&mut self, text: &str, at: &prop::sample::Index) -> (String, String) {
+    fn edited(&mut self, text: &str, at: &At) -> (String, String) {
         let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
         let line = self.line() + "\n";
         // Front matter stays as it is.
@@ -322,37 +332,94 @@ fn come_together(homes: &Homes, accepts: &[bool]) -> usize {
     panic!("they do not come together: {:?} {:?}", homes.sync(false).data, homes.sync(true).data);
 }
 
+/// Does the steps; no line may be lost where nothing is deleted. Then the homes come together, and a third has the same.
+fn lived(steps: &[Step], accepts: &[bool], deletes: bool) -> Result<(), TestCaseError> {
+    let mut homes = Homes::new();
+    for step in steps {
+        homes.step(step);
+        let lines = if deletes { BTreeSet::new() } else { homes.lines() };
+        for line in homes.written.iter().filter(|_| !deletes) {
+            prop_assert!(lines.contains(line), "{line} is lost after {step:?}");
+        }
+    }
+    come_together(&homes, accepts);
+    prop_assert_eq!(homes.items(false), homes.items(true));
+    // A third home that sees nothing but the folder has the same.
+    let expected = homes.items(false);
+    let third = Homes { folder: homes.folder, ..Homes::new() };
+    let reply = third.sync(false);
+    prop_assert!(!reply.failed, "{:?}", reply.data);
+    prop_assert!(matches!(reply.body, Body::Sentence(_)));
+    prop_assert_eq!(third.items(false), expected);
+    Ok(())
+}
+
+#[test]
+fn an_item_that_one_home_renamed_and_the_other_deleted_comes_to_rest() {
+    let at = At(0);
+    // A prompt, a document and both kinds of servers.
+    for item in 2..ITEMS.len() {
+        let both = [Step::Edit { home: false, item, at }, Step::Sync { home: false }, Step::Sync { home: true }];
+        let renamed = Step::Rename { home: false, item };
+        for deleted in [Step::Delete { home: true, item }, Step::DeleteFile { item }] {
+            for accepts in [&[true][..], &[false, true]] {
+                for last in [vec![renamed, deleted], vec![renamed, Step::Sync { home: false }, deleted]] {
+                    let steps = [&both[..], &last].concat();
+                    lived(&steps, accepts, true).unwrap_or_else(|error| panic!("{steps:?}, {accepts:?}: {error}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_name_that_something_else_has_in_the_other_home_is_not_forgotten() {
+    let mut homes = Homes::new();
+    let edit = Step::Edit { home: false, item: 2, at: At(0) };
+    for step in [edit, Step::Sync { home: false }, Step::Sync { home: true }] {
+        homes.step(&step);
+    }
+    run(homes.context(true), &["prompt", "create"], json!({ "name": "taken", "content": "line 2" })).expect("made");
+    homes.rename(false, "c", "taken");
+    come_together(&homes, &[true]);
+    let items = homes.items(true);
+    assert_eq!(homes.items(false), items);
+    assert_eq!(items.len(), 2, "{items:?}");
+    assert!(!items.keys().any(|(_, name)| name == "c"), "the new name is forgotten: {items:?}");
+}
+
+#[test]
+fn a_history_with_an_accepted_proposal_leaves_the_homes_the_same() {
+    let steps = [
+        Step::Sync { home: false },
+        Step::EditFile { item: 3, at: At(18_333_472_006_090_146_176) },
+        Step::Edit { home: true, item: 3, at: At(2_877_691_665_328_664_372) },
+        Step::Sync { home: false },
+        Step::Edit { home: false, item: 2, at: At(12_739_858_818_903_103_220) },
+        Step::Sync { home: false },
+        Step::EditFile { item: 0, at: At(11_287_961_061_853_072_202) },
+        Step::Edit { home: false, item: 2, at: At(8_697_111_073_953_700_434) },
+        Step::Edit { home: false, item: 4, at: At(7_252_217_136_023_522_905) },
+        Step::Sync { home: false },
+        Step::Sync { home: true },
+        Step::Edit { home: true, item: 3, at: At(7_693_525_562_024_630_300) },
+        Step::Sync { home: true },
+    ];
+    for accepts in [&[false, true][..], &[true, false], &[true], &[false]] {
+        lived(&steps, accepts, false).unwrap_or_else(|error| panic!("{accepts:?}: {error}"));
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..config(48) })]
 
     #[test]
     fn two_homes_over_one_folder_lose_no_line(steps in steps(false), accepts in prop::collection::vec(any::<bool>(), 1..4)) {
-        let mut homes = Homes::new();
-        for step in &steps {
-            homes.step(step);
-            let lines = homes.lines();
-            for line in &homes.written {
-                prop_assert!(lines.contains(line), "{line} is lost after {step:?}");
-            }
-        }
-        come_together(&homes, &accepts);
-        prop_assert_eq!(homes.items(false), homes.items(true));
+        lived(&steps, &accepts, false)?;
     }
 
     #[test]
     fn two_homes_over_one_folder_come_together(steps in steps(true), accepts in prop::collection::vec(any::<bool>(), 1..4)) {
-        let mut homes = Homes::new();
-        for step in &steps {
-            homes.step(step);
-        }
-        come_together(&homes, &accepts);
-        prop_assert_eq!(homes.items(false), homes.items(true));
-        // A third home that sees nothing but the folder has the same.
-        let expected = homes.items(false);
-        let third = Homes { folder: homes.folder, ..Homes::new() };
-        let reply = third.sync(false);
-        prop_assert!(!reply.failed, "{:?}", reply.data);
-        prop_assert!(matches!(reply.body, Body::Sentence(_)));
-        prop_assert_eq!(third.items(false), expected);
+        lived(&steps, &accepts, true)?;
     }
 }

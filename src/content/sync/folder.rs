@@ -353,7 +353,7 @@ impl Look {
             match found.remove(&relative) {
                 Some((mut entry, content)) => {
                     let base = bases.get(relative.as_str()).filter(|base| listed.is_none() && !base.listed);
-                    if let Some(base) = base.and_then(|base| entry_of(base)) {
+                    if let Some(base) = base.and_then(|base| identity(base, before)) {
                         keep_identity(&mut entry, base);
                     }
                     let listed = listed.is_some();
@@ -410,6 +410,13 @@ fn stale_forms<'f>(
     let stale =
         of_items().filter(|(file, place)| is_stale(file) && skill(place).is_none_or(|skill| !own.contains(&skill)));
     stale.map(|(file, _)| file.relative.as_str()).collect()
+}
+
+/// Returns the name and URI of a file that was synced before: those that a proposal about it gives, since the file may have been moved
+/// before that was made, else those of its base.
+fn identity(base: &Base, before: &Known) -> Option<Entry> {
+    let proposed = before.proposed.get(&base.path).and_then(|entry| serde_json::from_str(entry).ok());
+    proposed.or_else(|| entry_of(base))
 }
 
 /// Gives what a file says the name and URI that it had.

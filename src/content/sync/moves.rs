@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::folder::{Look, There, entry_of, plain};
+use super::step::{Act, Step};
 use crate::content::export::layout::own_path;
 use crate::content::import::manifest::{Entry, What};
 use crate::content::stored::Stored;
@@ -61,6 +62,19 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
     let Some((path, there)) = new.get(uri) else { return Ok(None) };
     let is_same = uri.starts_with("skill://") || blobs::sha256(db, *blob)? == there.content.sha256();
     Ok(is_same.then_some(*path))
+}
+
+/// Returns those of the moves that count from now on, with all bases by then. A file that is let be is found at its new place again by
+/// the next sync: kept there, its base would give it the old name.
+pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
+    let is_let_be = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::LetBe(_)));
+    let (again, left): (Moves, Moves) = left.into_iter().partition(|(_, new)| is_let_be(new));
+    if left.is_empty() {
+        return (left, Vec::new());
+    }
+    let is_again = |base: &&Base| again.iter().any(|(_, new)| *new == base.path);
+    let bases = bases.iter().filter(|base| !is_again(base)).cloned().collect();
+    (left, bases)
 }
 
 /// Whether the renamed item `ours` gives its file up, which is as it was synced, for one that has its new name.

@@ -89,8 +89,7 @@ impl Plan {
         let Folder { mut writes, listings } = files::missing(&mut steps, look, &listed, first_manifest)?;
         files::have_copies_follow(&mut writes, look);
         let switched_off = servers::switched_off(&steps, look)?;
-        let moved = if left.is_empty() { Vec::new() } else { bases.clone() };
-        let moved = (left, moved);
+        let moved = moves::settle(left, &bases, &steps);
         Ok(Self { steps, links, writes, listings, switched_off, moved, first_manifest })
     }
 
