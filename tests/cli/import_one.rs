@@ -158,6 +158,13 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1);
         }
     }
+    // Whatever the user says that it is.
+    for kind in ["resource", "prompt", "instructions", "subagent"] {
+        let scratch = Scratch::with_project();
+        scratch.file("repo/servers.json", MCP_SERVERS);
+        scratch.ok(&["import", "repo/servers.json", "--as", kind]);
+        assert_no_token(&scratch, kind);
+    }
     // A skill's file is a document too.
     let scratch = Scratch::with_project();
     scratch.file("repo/skills/s/SKILL.md", "---\nname: s\ndescription: d\n---\ntext\n");

@@ -18,7 +18,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 const MIB: u64 = 384;
 
 /// What is run on each file; `OUT` stands for a folder of its own.
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 24] = [
     &["prompt", "list"],
     &["prompt", "show", "hello"],
     &["prompt", "history", "hello"],
@@ -39,6 +39,8 @@ const COMMANDS: [&[&str]; 22] = [
     &["snapshot", "list"],
     &["plan", "--root", "OUT/root"],
     &["export", "OUT/export"],
+    &["sync"],
+    &["sync", "OUT/team"],
     &["backup", "OUT/backup.db"],
     &["project", "delete", "p", "--yes"],
 ];
@@ -84,13 +86,27 @@ impl World {
         Self { scratch, before }
     }
 
+    /// Has the user sync the project with a folder, as rows that are changed afterwards say. Nothing may get into its `.git`.
+    fn synced(self) -> Self {
+        let team = self.scratch.path().join("out/team").display().to_string();
+        self.scratch.ok(&["sync", &team]);
+        fs::create_dir_all(self.git().join("hooks")).expect("folders");
+        self
+    }
+
+    fn git(&self) -> PathBuf {
+        self.scratch.path().join("out/team/.git")
+    }
+
     /// All files but the database's own, what is below `out`, and mcpkg's state below the home folder.
     fn look(root: &Path) -> BTreeSet<(PathBuf, Vec<u8>)> {
         fn walk(folder: &Path, found: &mut BTreeSet<(PathBuf, Vec<u8>)>) {
             for entry in fs::read_dir(folder).expect("a folder").flatten() {
                 let path = entry.path();
                 let name = entry.file_name().to_string_lossy().into_owned();
-                if name.starts_with("test.db") || matches!(name.as_str(), "out" | ".local" | ".cache" | ".config") {
+                if name.starts_with("test.db")
+                    || matches!(name.as_str(), "out" | "state" | ".local" | ".cache" | ".config")
+                {
                     continue;
                 }
                 if path.is_dir() {
@@ -138,13 +154,30 @@ impl World {
             assert_ne!(message["error"]["message"], "Internal error; see the server's log", "{what}: {outcome:?}");
         }
         assert_eq!(Self::look(self.scratch.path()), self.before, "{what}: something else was written");
+        assert!(!self.git().exists() || Self::look(&self.git()).is_empty(), "{what}: something was written for git");
     }
 }
 
 /// A value of any kind, extreme ones more often than others.
 fn value(random: &mut Random, world: &str) -> Value {
-    let texts =
-        ["", ".", "..", "/", "../../x", "hello", "p", "\n", "\u{0}", "[]", "{}", "null", "[1]", "skill://a/SKILL.md"];
+    let texts = [
+        "",
+        ".",
+        "..",
+        "/",
+        "../../x",
+        "../../bystander.txt",
+        ".git/hooks/post-checkout",
+        "hello",
+        "p",
+        "\n",
+        "\u{0}",
+        "[]",
+        "{}",
+        "null",
+        "[1]",
+        "skill://a/SKILL.md",
+    ];
     match random.below(12) {
         0 => Value::Null,
         1 => Value::Integer(i64::MAX),
@@ -231,7 +264,7 @@ fn hostile_rows_stop_no_command() {
     }
     let mut cases = Cases::new("hostile rows", 8);
     while cases.more() {
-        let world = World::new(valid());
+        let world = World::new(valid()).synced();
         let told = spoil_rows(&world.scratch.db(), &world.scratch.path().display().to_string(), &mut cases.random);
         world.run(&mut cases.random, &told);
     }

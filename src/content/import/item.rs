@@ -234,6 +234,9 @@ impl Understood {
         if let Some(kept) = place.kept {
             return self.keep(file, place, kept);
         }
+        if self.is_strange(file)? {
+            return Ok(());
+        }
         if place.role != Role::File && !file.content.is_text() {
             self.leave_out(file, Reason::NotText);
             return Ok(());
@@ -414,9 +417,6 @@ impl Understood {
 
     /// Adds a file that no agent loads by itself.
     fn document(&mut self, file: &File, place: &Destination) -> Result<()> {
-        if self.is_strange(file)? {
-            return Ok(());
-        }
         // `add` merges what is the same under the same URI; that must not use up a name.
         let without_name = place.uri("");
         let known = self.uris.get(&without_name).map(|at| self.items[*at].entry.name.clone());
