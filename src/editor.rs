@@ -1,4 +1,4 @@
-//! The user's own editor on a text: `$VISUAL`, else `$EDITOR`.
+//! The user's own editor on a text: `$VISUAL`, else `$EDITOR`. And their pager: `$PAGER`, else `less`.
 
 use std::io::Write;
 use std::path::Path;
@@ -37,6 +37,25 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
         }
         Ok(status) => Err(failed(format!("The editor `{editor}` ended with {status}; nothing was changed"))),
         Err(error) => Err(failed(format!("The editor `{editor}` could not be started: {error}")).with_source(error)),
+    }
+}
+
+/// Shows a text in the user's pager, until they leave it.
+///
+/// # Errors
+/// `E_EDITOR_FAILED` where there is no pager, `E_DISK_FULL`, `E_FILE_FAILED`.
+pub fn page(text: &str) -> Result<()> {
+    let failed = |what: String| Error::new(Code::EditorFailed, what);
+    let set = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
+    let pager = set.as_deref().unwrap_or("less");
+    let mut scratch = NamedTempFile::new().map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
+    scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
+    let (program, args) = words(pager)
+        .ok_or_else(|| failed(format!("The pager `{pager}` cannot be split into words: a quote is open")))?;
+    let program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
+    match program.run_in_terminal() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(failed(format!("The pager `{pager}` could not be started: {error}")).with_source(error)),
     }
 }
 

@@ -24,6 +24,7 @@ pub mod http;
 pub mod inside;
 mod json;
 pub mod machine;
+pub mod marks;
 pub mod mcp;
 pub mod mcp_servers;
 pub mod op;

@@ -26,6 +26,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::marks;
 
 pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
@@ -364,6 +365,11 @@ pub fn cell(text: &str) -> Cow<'_, str> {
 }
 
 impl Body {
+    /// Returns a text of lines, each of which stays one line whatever its words hold: what a person is asked about is made of it.
+    pub fn lines<L: AsRef<str>>(lines: impl IntoIterator<Item = L>) -> Self {
+        Body::Text(lines.into_iter().map(|line| marks::line(line.as_ref()).into_owned() + "\n").collect())
+    }
+
     /// Appends its sentences and texts, each on lines of its own.
     fn push_text(&self, text: &mut String) {
         match self {

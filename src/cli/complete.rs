@@ -99,7 +99,7 @@ fn shown(shell: Shell, line: &Line) -> String {
     for candidate in candidates(line) {
         let value = candidate.get_value().to_string_lossy();
         let about = candidate.get_help().map(ToString::to_string).unwrap_or_default();
-        let about = crate::op::cell(about.lines().next().unwrap_or_default()).into_owned();
+        let about = crate::marks::line(about.lines().next().unwrap_or_default()).into_owned();
         // Writing to a String does not fail.
         let _ = match shell {
             Shell::Zsh => {

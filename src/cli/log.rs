@@ -1,14 +1,15 @@
 //! The log, on stderr.
 
+use crate::marks;
 use crate::op::Identity;
 use crate::redact::redact;
 
-/// Where logs go: stderr, without the secrets that a text may hold. Each event comes as one write.
+/// Where logs go: stderr, without the secrets that a text may hold, and with marks for what a terminal would act on. Each event comes as one write.
 struct Log;
 
 impl std::io::Write for Log {
     fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
-        std::io::stderr().write_all(redact(&String::from_utf8_lossy(line)).as_bytes())?;
+        std::io::stderr().write_all(marks::text(&redact(&String::from_utf8_lossy(line))).as_bytes())?;
         Ok(line.len())
     }
 

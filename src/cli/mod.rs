@@ -1,5 +1,6 @@
 //! The shell face: parse, run one operation, render.
 
+mod ask;
 mod called;
 mod complete;
 mod demo;
@@ -119,7 +120,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     context.emit = output.emitter();
     context.ask = output.asker(globals.yes, &context.cancelled);
     context.line = output.line_reader(&context.cancelled);
-    context.confirmation = output::confirmation(globals.yes);
+    context.confirmation = ask::confirmation(globals.yes);
     Arc::make_mut(&mut context.surface).no_execute = globals.no_execute;
     cancel_on_interrupt(&context);
     recover(&context);
@@ -135,7 +136,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     // A bar that is left on the terminal is cleared before the answer is written there.
     context.progress = Arc::new(|_, _, _| {});
     if let (true, Err(error)) = (globals.json, &outcome) {
-        output.print(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
+        output.json(&format!("{:#}\n", failure(entry.shape, &command, error)))?;
         return Ok(called.failed(error));
     }
     let mut reply = globals.flags.in_reply(outcome?);
@@ -143,7 +144,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
     let json = (globals.json && !reply.is_empty()).then(|| format!("{:#}\n", success(entry.shape, &command, &reply)));
     let data = std::mem::take(&mut reply.data);
     let shown = match json {
-        Some(json) => output.print(&json),
+        Some(json) => output.json(&json),
         None => output.reply(reply),
     };
     shown.map_err(|error| entry.unprinted(&context, &data, error))?;

@@ -186,6 +186,7 @@ impl Operation for Approve {
             }
             None => "Consent to it?".to_owned(),
         };
+        let question = format!("{}. {question}", request.summary);
         (context.ask)(shown(&request, now), &question)?;
         let approved = request::approve(context, request.uuid)?;
         let until = rfc3339(approved.expires_at);
@@ -270,12 +271,13 @@ fn state(request: &Request, now: Millis) -> &'static str {
 fn shown(request: &Request, now: Millis) -> Body {
     let project = if request.project.is_empty() { String::new() } else { format!(" in project '{}'", request.project) };
     let mut lines = vec![
-        format!("{} ({}{project}), asked by {}", request.summary, request.operation, request.caller),
+        request.summary.clone(),
+        format!("asked by {} ({}{project})", request.caller, request.operation),
         format!("{}; expires {}", state(request, now), rfc3339(request.expires_at)),
         String::new(),
     ];
     lines.extend(effects(request).into_iter().map(|line| format!("  {line}")));
-    Body::Text(lines.iter().map(|line| format!("{line}\n")).collect())
+    Body::lines(lines)
 }
 
 /// Returns whom a yes is for, as people read it: the holders of an access key, else all who come without one.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::columns::{Column, GAP, Kept, fit};
+use crate::marks;
 use crate::op::{Table, cell};
 
 /// Stands for what was cut off.
@@ -18,7 +19,7 @@ const INDENT: &str = "    ";
 pub fn aligned(table: &Table, width: Option<u16>) -> String {
     let width = width.map_or(usize::MAX, usize::from);
     let rows: Vec<Vec<Cow<'_, str>>> =
-        table.rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
+        table.rows.iter().map(|row| row.iter().map(|text| shown(text)).collect()).collect();
     let all: Vec<Column> = table
         .columns
         .iter()
@@ -43,6 +44,14 @@ pub fn aligned(table: &Table, width: Option<u16>) -> String {
         }
     }
     text
+}
+
+/// Returns a cell as a terminal shows it: line ends and tabs are blanks, and what a person would not see is a mark.
+fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(['\n', '\r', '\t']) {
+        return marks::line(text);
+    }
+    Cow::Owned(marks::line(&text.replace(['\n', '\r', '\t'], " ")).into_owned())
 }
 
 /// Returns a line with a cell for each column, each padded but the last.

@@ -58,6 +58,6 @@ fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
     if context.confirmation == Confirmation::Given {
         return Ok(());
     }
-    let steps = journal::steps(root)?.iter().map(|step| format!("{}\n", step.shown())).collect();
-    (context.ask)(Body::Text(steps), "Undo these steps, as far as they were done?")
+    let steps = journal::steps(root)?;
+    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo these steps, as far as they were done?")
 }

@@ -13,5 +13,6 @@ mod links;
 mod modules;
 mod said;
 mod skills;
+mod strangers;
 mod terminal;
 mod widths;

@@ -509,7 +509,7 @@ fn what_does_not_exist_is_said_before_a_question() {
         let Some((shown, ok)) = at_a_terminal(scratch.command().args(arguments), "n\n") else {
             return skipped(NO_SCRIPT);
         };
-        assert!(!ok && shown.contains(said) && !shown.contains("[y/N]"), "{arguments:?}\n{shown}");
+        assert!(!ok && shown.contains(said) && !shown.contains("[y/N"), "{arguments:?}\n{shown}");
     }
     let (shown, ok) = at_a_terminal(scratch.command().args(["project", "delete", "p"]), "n\n").expect("script");
     assert!(!ok && shown.contains("Delete project 'p'") && shown.contains("nothing was changed"), "{shown}");
@@ -533,7 +533,7 @@ fn interrupted(scratch: &Scratch, arguments: &[&str], awaited: &str) -> Option<(
 #[test]
 fn ctrl_c_at_a_question_gives_up() {
     let scratch = Scratch::with_project();
-    let Some(()) = interrupted(&scratch, &["project", "delete", "p"], "[y/N]") else { return skipped(NO_SCRIPT) };
+    let Some(()) = interrupted(&scratch, &["project", "delete", "p"], "[y/N") else { return skipped(NO_SCRIPT) };
     scratch.ok(&["project", "show", "p"]);
 }
 

@@ -126,7 +126,7 @@ fn every_property_runs_from_the_seed_of_all() {
 }
 
 /// Small rooms that name nothing and that every room may name.
-const ANYWHERE: [&str; 8] = ["diff", "hex", "inside", "json", "machine", "plural", "seed", "shell"];
+const ANYWHERE: [&str; 9] = ["diff", "hex", "inside", "json", "machine", "marks", "plural", "seed", "shell"];
 
 #[test]
 fn imports_go_down_only() {

@@ -57,7 +57,7 @@ class Person(Home):
             if not piece:
                 break
             shown += piece
-            if answers and re.search(rb"(\[y/N\]|\?|:) \Z", shown[asked:]):
+            if answers and re.search(rb"(\[y/N(/v)?\]|\?|:) \Z", shown[asked:]):
                 os.write(main, answers.pop(0).encode() + b"\n")
                 asked = len(shown)
         os.close(main)

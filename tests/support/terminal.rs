@@ -1,12 +1,39 @@
 //! A command at a terminal of its own, for what asks a person.
 
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::process::{Command, Stdio};
 
 /// As [`at_a_terminal`], nothing typed, on a terminal of so many columns; returns what it showed with plain line ends.
 pub fn shown_on(columns: u16, command: &Command) -> Option<String> {
+    at_a_terminal(&sized(columns, 50, command), "").map(|(shown, _)| shown.replace("\r\n", "\n"))
+}
+
+/// Runs a command on a terminal of so many columns and rows, where `typed` is typed once it has shown `awaited`; returns the rows
+/// of the screen as they were when that was shown, all that was written to it, and the exit status.
+pub fn screen_at(
+    (columns, rows): (u16, u16),
+    command: &Command,
+    awaited: &str,
+    typed: &str,
+) -> Option<(Vec<String>, String, i32)> {
+    let (shown, status) = typed_after(&sized(columns, rows, command), awaited, typed)?;
+    let until = shown.find(awaited).map_or(shown.len(), |at| at + awaited.len());
+    Some((screen((columns, rows), &shown[..until]), shown, status))
+}
+
+/// Returns the rows of a terminal of so many columns and rows after this was written to it.
+pub fn screen((columns, rows): (u16, u16), written: &str) -> Vec<String> {
+    let [height, width] = [rows, columns].map(|size| NonZeroU16::new(size).expect("a size"));
+    let mut terminal = vt100::Parser::new(height, width, 0);
+    terminal.process(written.as_bytes());
+    terminal.screen().rows(0, columns).collect()
+}
+
+/// Returns the command on a terminal of so many columns and rows.
+fn sized(columns: u16, rows: u16, command: &Command) -> Command {
     let mut sized = Command::new("/bin/sh");
-    let line = format!("stty columns {columns} rows 50 && exec \"$0\" \"$@\"");
+    let line = format!("stty columns {columns} rows {rows} && exec \"$0\" \"$@\"");
     sized.args(["-c", &line]).arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
@@ -17,7 +44,7 @@ pub fn shown_on(columns: u16, command: &Command) -> Option<String> {
     if let Some(folder) = command.get_current_dir() {
         sized.current_dir(folder);
     }
-    at_a_terminal(&sized, "").map(|(shown, _)| shown.replace("\r\n", "\n"))
+    sized
 }
 
 /// Runs a command at a terminal where `typed` is typed, and returns what it showed and whether it succeeded; `None` where

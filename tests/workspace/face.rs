@@ -51,7 +51,7 @@ fn a_person_consents_to_what_may_destroy_where_the_server_asks_for_it() {
     let consent = refused["data"]["consent"].as_str().expect("a request").to_owned();
     let shown = shop.data(&["consent", "show", &consent]);
     assert_eq!(shown["operation"], "smctl_flow_feature_finish", "{shown}");
-    assert_eq!(shown["effects"], json!(["name: \"login\""]), "{shown}");
+    assert_eq!(shown["effects"], json!(["name = \"login\""]), "{shown}");
     client.finish();
     // A client that is trusted with the question: its user says yes, once.
     let mut client = Client::spawn(&mut command);

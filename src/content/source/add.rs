@@ -124,7 +124,10 @@ impl Operation for Add {
                 .hint("`--dry-run -v` lists each file and why it was left out"));
         }
         offer.refuse_clashes(&origin, &contents)?;
-        (context.ask)(offer.body(&origin, &contents), &format!("Add the source '{name}' to project '{project}'?"))?;
+        (context.ask)(
+            offer.body(&origin, &contents),
+            &format!("Add the source '{name}', {}, to project '{project}'?", described(&origin)),
+        )?;
         approval::approve(context, &origin)?;
         let ahead = write::store_ahead(context, &offer, &contents)?;
         let offer = context.write("source.add", &name, |db, project, author| {

@@ -363,7 +363,8 @@ impl Applying<'_> {
             let code = code::lines(&code::of(changes)).into_iter().map(Body::Sentence);
             let preview = [show::diffs(changes, &prepared.site), show::listed(&prepared)].into_iter().chain(code);
             let preview = Body::Several(preview.collect());
-            (context.ask)(preview, &format!("Write to {}?", prepared.site.destination()))
+            let counts = show::count_line(changes, false);
+            (context.ask)(preview, &format!("Write to {} ({counts})?", prepared.site.destination()))
                 .map_err(|error| error.with_details(json!({ "command": "deploy --apply" })))?;
         }
         Ok(prepared)

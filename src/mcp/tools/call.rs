@@ -15,6 +15,7 @@ use super::Tool;
 use crate::consent::request;
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::marks;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
@@ -151,7 +152,7 @@ fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let inputs = json!({ "tool": tool.name(), "arguments": arguments });
     let plan_hash = hex::encode(&Sha256::digest(inputs.to_string()));
-    let argument = |(name, value): (&String, &Value)| redact(&format!("{name}: {value}"));
+    let argument = |(name, value): (&String, &Value)| redact(&format!("{name} = {}", marks::quoted(value)));
     let need = request::Need {
         operation: tool.asks_as(),
         project: project.as_ref().map_or("", |project| project.name.as_str()),

@@ -128,8 +128,8 @@ fn change(context: &Context, key: Key, value: Option<String>) -> Result<Reply> {
             let why = format!("Only a person at a terminal sets {} to {value}; there is no --yes for it", key.name());
             return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
         }
-        let text = format!("{}: {}\n", key.name(), key.about());
-        (context.ask)(Body::Text(text), &format!("Set it to {value}?"))?;
+        let text = format!("{}: {}", key.name(), key.about());
+        (context.ask)(Body::lines([text]), &format!("Set {} to {value}?", key.name()))?;
         // The record comes first: a row without one does not count, and a record without a row does nothing.
         approve(&context.approved, key, value)?;
     } else if let Some(stored) = before.stored.as_deref().filter(|stored| key.loosens(stored)) {

@@ -3,12 +3,16 @@
 use super::plan::{LeftOut, Plan};
 use crate::error::Result;
 use crate::op::{Body, Confirmation, Context};
+use crate::plural;
 use crate::registry::trust::{Policy, Rules};
 use crate::store::tools::registries::Place;
 
 /// Why it is left out.
 const WHY: &str =
     "it lets through more than now, which a person at a terminal decides: import again there, without --yes";
+
+/// What a question names of it; it counts the rest.
+const NAMED: usize = 3;
 
 /// The file that says it.
 const FROM: &str = "config.yaml";
@@ -24,8 +28,8 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
         return Ok(());
     }
     if context.confirmation == Confirmation::Ask {
-        let text = lines.iter().map(|line| format!("{line}\n")).collect();
-        return (context.ask)(Body::Text(text), "Let through more than now?");
+        let what = format!("Let through more than now: {}?", plural::first(&lines, NAMED));
+        return (context.ask)(Body::lines(lines), &what);
     }
     plan.left.extend(lines.into_iter().map(|line| LeftOut::new(line, FROM, WHY)));
     plan.trusted.clear();

@@ -127,6 +127,6 @@ fn ask(context: &Context, subject: &Subject, before: &str, now: &[&str]) -> Resu
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
     let now = if now.is_empty() { "nobody whom you trust".to_owned() } else { now.join(", ") };
-    let text = format!("published before by  {before}\n{} by  {now}\n", subject.reference());
-    (context.ask)(Body::Text(text), &format!("Let another publisher take over {}?", subject.name))
+    let lines = [format!("published before by  {before}"), format!("{} by  {now}", subject.reference())];
+    (context.ask)(Body::lines(lines), &format!("Let {now} take over {} from {before}?", subject.name))
 }

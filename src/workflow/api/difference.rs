@@ -71,9 +71,9 @@ impl Difference {
     }
 
     /// Returns it as lines for people: `+` for what is new, `-` for what is gone, `!` for what breaks, `~` for the rest.
-    pub fn lines(&self) -> String {
-        let mut lines = String::new();
-        let mut line = |sign: &str, text: &str| lines.push_str(&format!("{sign} {text}\n"));
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut line = |sign: &str, text: &str| lines.push(format!("{sign} {text}"));
         self.added.iter().for_each(|id| line("+", id));
         self.removed.iter().for_each(|id| line("-", id));
         for changed in &self.changed {

@@ -4,10 +4,10 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::clock::rfc3339;
-use crate::consent::request::plain;
 use crate::diff;
 use crate::error::{Code, Error, Result};
 use crate::hex::tail;
+use crate::marks;
 use crate::store::drafts::{self, Draft, State};
 use crate::store::page::Page;
 use crate::store::projects::Project;
@@ -173,7 +173,7 @@ pub(super) fn data(project: &str, draft: &Draft) -> Map<String, Value> {
 
 /// Returns a text as a terminal may show it: no character of it moves the cursor or turns a line around.
 pub(super) fn shown(text: &str) -> String {
-    text.lines().map(|line| plain(line) + "\n").collect()
+    text.lines().map(|line| marks::text(line).into_owned() + "\n").collect()
 }
 
 /// Returns the failure of a draft that a person decided already.

@@ -91,18 +91,18 @@ fn exposure(context: &Context, workflow: &Workflow, sound: &Sound) -> Exposure {
 
 /// Returns what a person has to know to decide: each step with what it does.
 fn shown(sound: &Sound) -> Body {
-    let mut lines = format!("{}:\n", plural::count(sound.order.len(), "step"));
+    let mut lines = vec![format!("{}:", plural::count(sound.order.len(), "step"))];
     for index in &sound.order {
         let (step, spec) = (&sound.definition.steps[*index], &sound.specs[*index]);
         let does = word(spec.effect);
-        lines.push_str(&match (&spec.method, &spec.path, &spec.base_url) {
+        lines.push(match (&spec.method, &spec.path, &spec.base_url) {
             (Some(method), Some(path), Some(base)) => {
-                format!("  {}: {method} {base}{path} ({}, {does})\n", step.id, spec.id)
+                format!("  {}: {method} {base}{path} ({}, {does})", step.id, spec.id)
             }
-            _ => format!("  {}: {} ({does})\n", step.id, spec.id),
+            _ => format!("  {}: {} ({does})", step.id, spec.id),
         });
     }
-    Body::Text(lines)
+    Body::lines(lines)
 }
 
 /// Offer a workflow to agents no longer

@@ -70,8 +70,10 @@ pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
         let why = "Only a person at a terminal decides what mcpkg runs; there is no --yes for it";
         return Err(Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes"));
     }
-    let lines: String = lines(plugin).iter().map(|line| format!("{line}\n")).collect();
-    (context.ask)(Body::Text(lines), &format!("Let mcpkg run '{}'?", plugin.name()))
+    (context.ask)(
+        Body::lines(lines(plugin)),
+        &format!("Let mcpkg run '{}': `{}`?", plugin.name(), runs(&plugin.server)),
+    )
 }
 
 /// Returns what would run, a line each.

@@ -52,19 +52,15 @@ impl Difference {
         self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
     }
 
-    /// Returns it for a person: in front of each line `+`, `-` or `~`.
-    pub fn lines(&self, plugin: &Plugin) -> String {
+    /// Returns it for a person, a line each: in front of each `+`, `-` or `~`.
+    pub fn lines(&self, plugin: &Plugin) -> Vec<String> {
         let group = plugin.name();
-        let mut lines = String::new();
-        for (name, does) in &self.added {
-            lines.push_str(&line(&format!("+ {group}:{name}  {does}")));
-        }
-        for name in &self.removed {
-            lines.push_str(&line(&format!("- {group}:{name}")));
-        }
+        let mut lines: Vec<String> =
+            self.added.iter().map(|(name, does)| line(&format!("+ {group}:{name}  {does}"))).collect();
+        lines.extend(self.removed.iter().map(|name| line(&format!("- {group}:{name}"))));
         for (name, parts, shown) in &self.changed {
-            lines.push_str(&line(&format!("~ {group}:{name}  {}", parts.join(", "))));
-            shown.lines().for_each(|shown| lines.push_str(&line(&format!("    {shown}"))));
+            lines.push(line(&format!("~ {group}:{name}  {}", parts.join(", "))));
+            lines.extend(shown.lines().map(|shown| line(&format!("    {shown}"))));
         }
         lines
     }
@@ -81,10 +77,9 @@ impl Difference {
     }
 }
 
-/// A line of a plugin's words: without escapes, and without secrets of addresses.
+/// A line of a plugin's words, without secrets of addresses.
 fn line(text: &str) -> String {
-    let plain: String = redact(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("{}\n", plain.trim_end())
+    redact(text).trim_end().to_owned()
 }
 
 /// Names what is said otherwise.

@@ -52,7 +52,7 @@ pub(super) fn arguments(
             (None, OnMissing::Skip) => continue,
             (None, OnMissing::Prompt) if is_required || input.provider_args.contains_key(arg) => {
                 let question = format!("Value of '{arg}' for {}:", contract.id);
-                (context.line)(Body::Text(String::new()), &question)?.into()
+                (context.line)(Body::Several(Vec::new()), &question)?.into()
             }
             (None, OnMissing::Unsaid | OnMissing::Prompt) if !is_required => continue,
             (None, _) => {

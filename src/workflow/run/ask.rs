@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::plan::Plan;
 use super::wanted::Wanted;
-use crate::consent::request::plain;
 use crate::error::{Code, Error, Result};
 use crate::op::{Body, Confirmation, Context};
 use crate::workflow::answer::cut;
@@ -60,11 +59,11 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
     let definition = &sound.definition;
     let input = definition.inputs.get(name).ok_or_else(|| Error::internal("an input is missing that is none"))?;
     let (lines, choices) = offered(input, provider::offer(context, sound, name, inputs)?);
-    let mut shown = lines.iter().map(|line| cut(&plain(line), LONGEST) + "\n").collect::<String>();
+    let mut shown = Body::lines(lines.iter().map(|line| cut(line, LONGEST)));
     let question = question(name, input, choices.len());
     let mut last = None;
     for _ in 0..TRIES {
-        let typed = (context.line)(Body::Text(std::mem::take(&mut shown)), &question)?;
+        let typed = (context.line)(shown, &question)?;
         if typed.trim().is_empty() {
             break;
         }
@@ -73,7 +72,7 @@ fn value(context: &Context, sound: &Sound, name: &str, inputs: &Map<String, Valu
         match given::taken(definition, &only) {
             Ok(_) => return Ok(value),
             Err(error) => {
-                shown = format!("{}\n", error.public_message());
+                shown = Body::lines([error.public_message()]);
                 last = Some(error);
             }
         }

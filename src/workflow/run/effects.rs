@@ -1,11 +1,54 @@
 //! What a person is shown before something is run: which commands, on which hosts, with what, and with whose credentials.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::plural::count as counted;
+use crate::marks;
+use crate::plural::{count as counted, first};
 use crate::redact::redact;
 use crate::workflow::engine::program::{Arguments, Planned, Program};
 use crate::workflow::spec::{CommandEffect, CommandSpec};
+
+/// Characters of a value above which its line says how many there are.
+const LONG: usize = 200;
+
+/// Characters of an address that a question shows.
+const ADDRESS: usize = 120;
+
+/// Hosts that a question names; it counts the others.
+const HOSTS: usize = 3;
+
+/// Returns `what` with what a person decides on: the effect, and the method and address of what is sent. It is the question, so that
+/// nothing that is shown before it can stand for it.
+pub fn asked(what: &str, program: &Program) -> String {
+    let Some(gravest) = program.steps.iter().map(|step| step.spec.effect).max() else { return what.to_owned() };
+    let does = does(gravest);
+    if let [step] = program.steps.as_slice() {
+        let spec = &step.spec;
+        let sent = sent(spec).map(|sent| format!(": {}", cut(&sent))).unwrap_or_default();
+        let id = if what.ends_with(&spec.id) { String::new() } else { format!("{}, ", spec.id) };
+        return format!("{what} ({id}{does}{sent})");
+    }
+    let mut methods: Vec<&str> = program.steps.iter().filter_map(|step| step.spec.method.as_deref()).collect();
+    let mut hosts: Vec<String> =
+        program.steps.iter().filter_map(|step| step.spec.base_url.as_deref()).map(redact).collect();
+    methods.sort_unstable();
+    methods.dedup();
+    hosts.sort_unstable();
+    hosts.dedup();
+    let hosts: Vec<String> = hosts.iter().map(|host| cut(host)).collect();
+    let sent = match methods.as_slice() {
+        [] => String::new(),
+        methods => format!(": {} to {}", methods.join(", "), first(hosts, HOSTS)),
+    };
+    format!("{what} ({}, {does}{sent})", counted(program.steps.len() as u64, "step"))
+}
+
+fn cut(address: &str) -> String {
+    match address.char_indices().nth(ADDRESS) {
+        Some((end, _)) => format!("{}…", &address[..end]),
+        None => address.to_owned(),
+    }
+}
 
 /// Returns the lines, with all of each argument: what stood behind a cut would be consented to unread.
 pub fn of(program: &Program) -> Vec<String> {
@@ -14,7 +57,7 @@ pub fn of(program: &Program) -> Vec<String> {
         lines.push(counts(program));
     }
     for (name, value) in &program.inputs {
-        lines.push(format!("input {name}: {}", shown(value)));
+        lines.push(valued(&format!("input {name}"), value));
     }
     for step in &program.steps {
         lines.extend(of_step(step, program.steps.len() > 1));
@@ -36,26 +79,25 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     let mut lines = vec![format!("{prefix}{}", line(spec))];
     lines.extend(spec.caution.map(|caution| format!("{prefix}{caution}: `mcpkg plugin check {}`", spec.group)));
     if let Some(condition) = &step.condition {
-        lines.push(format!("{prefix}only if {}", shown(condition)));
+        lines.push(format!("{prefix}only if {}", quoted(condition)));
     }
     if let Some(repeat) = &step.repeat
         && let Some(until) = &repeat.until
     {
-        lines.push(format!("{prefix}up to {} times until {}", repeat.max_rounds, shown(until)));
+        lines.push(format!("{prefix}up to {} times until {}", repeat.max_rounds, quoted(until)));
     }
     let (with, secrets): (_, &[String]) = match &step.with {
         Arguments::Plain { with, secrets } => (with, secrets),
         Arguments::Templates(with) => (with, &[]),
     };
     for (name, value) in with {
-        let value = match secrets.contains(name) {
-            true => format!("the secret at {}", shown(value)),
-            false => shown(value),
-        };
-        lines.push(format!("{prefix}{name} = {value}"));
+        lines.push(match secrets.contains(name) {
+            true => format!("{prefix}{name} = the secret at {}", quoted(value)),
+            false => valued(&format!("{prefix}{name}"), value),
+        });
     }
     if let Some(body) = &step.body {
-        lines.push(format!("{prefix}body = {}", shown(body)));
+        lines.push(valued(&format!("{prefix}body"), body));
     }
     if !spec.auth.is_empty() {
         lines.push(format!("{prefix}with the credentials {}", spec.auth.join(", ")));
@@ -65,23 +107,51 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
 
 /// Returns what a command does and where, in one line.
 fn line(spec: &CommandSpec) -> String {
-    let does = match spec.effect {
-        CommandEffect::Read => "reads",
-        CommandEffect::Write => "writes",
-        CommandEffect::Destroy => "destroys",
-    };
-    match (&spec.method, &spec.path) {
-        (Some(method), Some(path)) => {
-            let base = spec.base_url.as_deref().unwrap_or_default();
-            format!("{method} {}{path} ({}, {does})", redact(base), spec.id)
-        }
-        _ => format!("{} ({does})", spec.id),
+    match sent(spec) {
+        Some(sent) => format!("{sent} ({}, {})", spec.id, does(spec.effect)),
+        None => format!("{} ({})", spec.id, does(spec.effect)),
     }
 }
 
-fn shown(value: &Value) -> String {
-    redact(&match value {
-        Value::String(text) => text.clone(),
-        value => value.to_string(),
-    })
+/// Returns the method and the address of what a command sends.
+fn sent(spec: &CommandSpec) -> Option<String> {
+    let base = redact(spec.base_url.as_deref().unwrap_or_default());
+    Some(format!("{} {base}{}", spec.method.as_ref()?, spec.path.as_ref()?))
+}
+
+const fn does(effect: CommandEffect) -> &'static str {
+    match effect {
+        CommandEffect::Read => "reads",
+        CommandEffect::Write => "writes",
+        CommandEffect::Destroy => "destroys",
+    }
+}
+
+/// Returns the line of a value with a name: how long it is where it is long, and what its tag characters spell, which nobody sees.
+fn valued(name: &str, value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string().into(), std::borrow::Cow::Borrowed);
+    let mut said = Vec::new();
+    let count = text.chars().count();
+    if count > LONG {
+        said.push(format!("{count} characters"));
+    }
+    said.extend(marks::tags(&redact(&text)).map(|spelled| format!("with hidden tags that spell {:?}", spelled)));
+    let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
+    format!("{name}{said} = {}", quoted(value))
+}
+
+/// Returns a value as JSON on one line, without the secrets that it holds.
+fn quoted(value: &Value) -> String {
+    marks::quoted(&redacted(value))
+}
+
+fn redacted(value: &Value) -> Value {
+    match value {
+        Value::String(text) => redact(text).into(),
+        Value::Array(values) => values.iter().map(redacted).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (redact(name), redacted(value))).collect::<Map<_, _>>().into()
+        }
+        value => value.clone(),
+    }
 }

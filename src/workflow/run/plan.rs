@@ -66,7 +66,7 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     }
     let program = Program::of_command(Arc::clone(&spec), with);
     Ok(Plan {
-        summary: format!("Run {}", spec.id),
+        summary: effects::asked(&format!("Run {}", spec.id), &program),
         effects: effects::of(&program).into_iter().chain(foreseen).collect(),
         may_be_confirmed: !matches!(spec.source, SourceKind::Catalogs | SourceKind::Plugins)
             || spec.effect == CommandEffect::Read,
@@ -137,7 +137,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
     let program = Program::of_workflow(&sound, planned.inputs, planned.env);
     let definition = json!({ "workflow": sound.definition, "inputs": inputs });
     Ok(Plan {
-        summary: format!("Run the workflow {}", program.name),
+        summary: effects::asked(&format!("Run the workflow {}", program.name), &program),
         effects: effects::of(&program),
         may_be_confirmed: approval::is_approved(context, &project, text)?,
         definition,

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::changes::{self, Change};
+use super::effects;
 use super::plan::Plan;
 use super::wanted::again;
 use super::{RUNS, gates, named, reply};
@@ -147,10 +148,10 @@ pub fn for_agent(context: &Context, run: &Run, held: Held<'_>, until: Instant) -
     if plan.hash != resumable.run.plan_hash {
         return Err(changed(run, &changes::between(&resumable.definition, &plan)));
     }
+    plan.summary = effects::asked(&format!("Resume run {} of {}", run.uuid, run.name), &plan.program);
     if !is_known(context, &resumable)? {
         plan = of_unknown_past(plan);
     }
-    plan.summary = format!("Resume run {} of {}", run.uuid, run.name);
     let begun_with = plan.hash.clone();
     plan.hash = format!("{begun_with} {}", run.uuid);
     let consent: Consent = gates::consent(context, &plan, held)?;

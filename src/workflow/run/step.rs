@@ -48,7 +48,10 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone:
     let program = whole.of_step(&alone.step, alone.earlier.clone());
     let decides = json!({ "definition": definition, "inputs": program.inputs, "env": program.env });
     Ok(Plan {
-        summary: format!("Run the step {} of the workflow {}", alone.step, sound.definition.workflow),
+        summary: effects::asked(
+            &format!("Run the step {} of the workflow {}", alone.step, sound.definition.workflow),
+            &program,
+        ),
         effects: effects::of(&program),
         may_be_confirmed: false,
         hash: plan::hash(&decides, [&*sound.specs[index]], &project),

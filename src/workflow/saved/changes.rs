@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::model::Model;
-use crate::consent::request::plain;
 use crate::op::Body;
 use crate::workflow::span::Span;
 use crate::workflow::yaml::places::{Place, Places, below};
@@ -84,10 +83,12 @@ pub fn of_texts(before: &str, after: &str) -> Option<Vec<Change>> {
 
 /// Returns what people see of a difference: what it means, a line each, and the unified diff.
 pub fn body(diff: String, changes: &Option<Vec<Change>>) -> Body {
-    let lines: String = changes.iter().flatten().map(|change| plain(&change.to_string()) + "\n").collect();
-    match lines.is_empty() {
-        true => Body::Diff(diff),
-        false => Body::Several(vec![Body::Text(lines), Body::Diff(diff)]),
+    match changes.iter().flatten().next() {
+        None => Body::Diff(diff),
+        Some(_) => {
+            let lines = Body::lines(changes.iter().flatten().map(Change::to_string));
+            Body::Several(vec![lines, Body::Diff(diff)])
+        }
     }
 }
 

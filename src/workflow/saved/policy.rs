@@ -81,8 +81,11 @@ impl Operation for Policy {
                     Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes")
                 );
             }
-            let text = format!("Project '{project}': workflows are not run now.\n");
-            (context.ask)(Body::Text(text), "Let them be run where a person confirms the plan?")?;
+            let text = format!("Project '{project}': workflows are not run now.");
+            (context.ask)(
+                Body::lines([text]),
+                &format!("Let workflows of project '{project}' be run where a person confirms the plan?"),
+            )?;
         }
         context.write("workflow.policy", rule.word(), |db, project, author| {
             if of(db, project.id)? != now {

@@ -62,7 +62,7 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
             project: "",
             inputs: &json!({ "root": workspace.root.display().to_string(), "repos": names }),
             plan_hash: &hash(&json!(all)),
-            summary: summary(&workspace.manifest.name, &names),
+            summary: summary(&workspace.manifest.name, subjects),
             effects: subjects.iter().flat_map(Subject::effects).chain([FOR_GOOD.to_owned()]).collect(),
         },
     )?;
@@ -79,10 +79,14 @@ fn ask(context: &Context, workspace: &Workspace, subjects: &[Subject<'_>]) -> Re
     context.store.write(|db| consent.consume(context, db)).map_err(withdraw)
 }
 
-fn summary(workspace: &str, names: &[&str]) -> String {
-    match names {
-        [name] => format!("Build {name} of the workspace '{workspace}' with your rights"),
-        _ => format!("Build {} of the workspace '{workspace}' with your rights", count(names.len(), "repository")),
+/// Names the repository with what its build runs; of several how many there are.
+fn summary(workspace: &str, subjects: &[Subject<'_>]) -> String {
+    match subjects {
+        [Subject { repo, .. }] => {
+            let runs = plan::line(&repo.build);
+            format!("Build {} of the workspace '{workspace}' with your rights: `{runs}`", repo.name)
+        }
+        _ => format!("Build {} of the workspace '{workspace}' with your rights", count(subjects.len(), "repository")),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::git::Git;
 use crate::git::refs;
 use crate::git::remote::{self, Update};
 use crate::op::{Body, Confirmation, Context, Effect, Faces, Operation, Reply, Shape, Table};
+use crate::plural::first;
 use crate::redact::redact;
 use crate::store::flow_runs::{self, FlowRun, State};
 use crate::workspace::journal;
@@ -80,7 +81,14 @@ impl Operation for Push {
         // An agent's came as a command, to which a person consented: see `foresee`.
         if context.is_shell() {
             let what = format!("{} {}", run.operation, run.subject);
-            confirm(context, &what, Body::Table(table(&rows)))?;
+            let pushed = rows.iter().filter(|row| !row.updates.is_empty());
+            let to = pushed.map(|row| {
+                let folder = workspace.folder(workspace.repo(&row.repo)?)?;
+                let addresses = remote::pushed_to(&Git::of(&folder, &context.cancelled))?;
+                Ok(redact(&addresses.join(" and ")))
+            });
+            let to = to.collect::<Result<Vec<_>>>()?;
+            confirm(context, &what, &to, Body::Table(table(&rows)))?;
         }
         let _lock = Lock::take(context, &workspace.root, "flow push")?;
         carry_out(context, &workspace, &run, &rows)
@@ -96,15 +104,19 @@ struct Row {
     failed: bool,
 }
 
+/// Addresses that a question names; it counts the others.
+const NAMED: usize = 3;
+
 /// Asks a person whether to push, at the terminal; elsewhere `--yes` says it.
 ///
 /// # Errors
 /// `E_CONFIRM_REQUIRED`.
-fn confirm(context: &Context, what: &str, shown: Body) -> Result<()> {
+fn confirm(context: &Context, what: &str, to: &[String], shown: Body) -> Result<()> {
     if context.confirmation == Confirmation::Given {
         return Ok(());
     }
-    (context.ask)(shown, &format!("Push `{what}`?"))
+    let to = if to.is_empty() { String::new() } else { format!(" to {}", first(to, NAMED)) };
+    (context.ask)(shown, &format!("Push `{what}`{to}?"))
 }
 
 /// Asks a person whether what is about to be done shall be pushed as well, before anything is done.
@@ -115,7 +127,8 @@ pub fn confirm_before(context: &Context, workspace: &Workspace, what: &str) -> R
     let repos = &workspace.manifest.repos;
     let rows = repos.iter().map(|repo| vec![repo.name.clone(), redact(&repo.url)]).collect();
     let table = Table { columns: &["REPO", "PUSHED TO"], rows, empty: String::new() };
-    confirm(context, what, Body::Table(table))
+    let to: Vec<String> = repos.iter().map(|repo| redact(&repo.url)).collect();
+    confirm(context, what, &to, Body::Table(table))
 }
 
 /// Pushes what a run has just done, and adds what came of it to the answer.

@@ -8,6 +8,7 @@ mod engine;
 mod gates;
 mod nonces;
 mod retried;
+mod screen;
 mod secrets;
 mod steps;
 mod told;

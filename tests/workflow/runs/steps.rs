@@ -128,7 +128,10 @@ fn one_step_runs_with_the_answers_of_an_earlier_run() {
     let Some((shown, ended_well)) = at_a_terminal(&command, "y\n") else {
         return skipped("there is no script of util-linux");
     };
-    assert!(ended_well && shown.contains("Run the step look of the workflow app_with_db?"), "{shown}");
+    assert!(
+        ended_well && shown.contains("Run the step look of the workflow app_with_db (hosting:apps:info, reads: GET"),
+        "{shown}"
+    );
     let shell = ground.scratch.run(&["workflow", "run", "--of", &run]);
     assert_eq!(shell.status, 2, "{shell}");
 }

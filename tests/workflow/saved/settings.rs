@@ -18,7 +18,10 @@ fn a_policy_is_tightened_by_anybody_and_loosened_at_a_terminal() {
     }
     assert_eq!(scratch.ok(&["workflow", "policy"]), "deny\n");
     let Some((shown, done)) = answered(&scratch, &["workflow", "policy", "confirm"], "n\n") else { return };
-    assert!(!done && shown.contains("Let them be run where a person confirms the plan?"), "{shown}");
+    assert!(
+        !done && shown.contains("Let workflows of project 'p' be run where a person confirms the plan?"),
+        "{shown}"
+    );
     assert_eq!(scratch.ok(&["workflow", "policy"]), "deny\n");
     assert!(answered(&scratch, &["workflow", "policy", "confirm"], "y\n").is_some_and(|(_, done)| done));
     assert_eq!(scratch.ok(&["workflow", "policy"]), "confirm\n");

@@ -124,8 +124,8 @@ fn allow(context: &Context, grant: &Grant) -> Result<Reply> {
                 .to_owned()
         }
     };
-    let text = format!("{}, published by {}, will be able to {does}.\n", grant.tool, holder(&grant.publisher));
-    (context.ask)(Body::Text(text), "Allow it?")?;
+    let text = format!("{}, published by {}, will be able to {does}.", grant.tool, holder(&grant.publisher));
+    (context.ask)(Body::lines([text]), &format!("Allow {} to {does}?", grant.tool))?;
     grants::approve(&context.approved, grant)?;
     let author = context.author();
     context.store.write(|db| {

@@ -98,7 +98,8 @@ impl Operation for Add {
             format!("for       {}", row.pattern),
             format!("as        {}", row.part.word()),
         ];
-        terminal::ask(context, &shown, "Trust what they sign?")?;
+        let what = format!("Trust what {} signs of {}?", row.identity, row.pattern);
+        terminal::ask(context, &shown, &what)?;
         // The record comes first: a row without one is no trust, and a record without a row is none either.
         Record::Identity(&row).keep(context)?;
         context.store.write(|db| {

@@ -79,7 +79,8 @@ impl Operation for SetPolicy {
                 format!("policy   {} -> {}", before.word(), after.word()),
                 format!("minimum  {} -> {count}", least.unwrap_or(MOST)),
             ];
-            terminal::ask(context, &shown, "Let through more than now?")?;
+            let what = format!("Let through more than now: policy {} with {count} at least?", after.word());
+            terminal::ask(context, &shown, &what)?;
         }
         // The record of a looser policy is taken away before, and kept before it is set.
         match after {

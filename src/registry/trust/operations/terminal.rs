@@ -13,5 +13,5 @@ pub(super) fn ask(context: &Context, shown: &[String], question: &str) -> Result
         let message = "Only a person at a terminal decides whom to trust; there is no --yes for it";
         return Err(Error::new(Code::TerminalRequired, message).hint("run the command at a terminal, without --yes"));
     }
-    (context.ask)(Body::Text(shown.iter().map(|line| format!("{line}\n")).collect()), question)
+    (context.ask)(Body::lines(shown), question)
 }

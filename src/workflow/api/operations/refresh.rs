@@ -83,7 +83,7 @@ impl Operation for Refresh {
             return Ok(Reply { differs: !news.difference.is_empty(), ..news.reply(news.shown(), false) });
         }
         if !news.difference.is_empty() {
-            (context.ask)(news.shown(), &format!("Refresh the catalog '{}'?", self.name))?;
+            (context.ask)(news.shown(), &format!("Refresh the catalog '{}': {}?", self.name, news.counts()))?;
         }
         let changed = news.write(context, &before, &stored)?;
         let sentence = match (changed, news.difference.is_empty()) {
@@ -153,8 +153,8 @@ impl News {
         match self.difference.is_empty() {
             true => Body::Sentence(format!("The commands of '{}' are current", self.after.name)),
             false => {
-                let hits = self.hits.iter().map(|hit| format!("  {}\n", hit.line()));
-                Body::Text(self.difference.lines() + &hits.collect::<String>())
+                let hits = self.hits.iter().map(|hit| format!("  {}", hit.line()));
+                Body::lines(self.difference.lines().into_iter().chain(hits))
             }
         }
     }

@@ -86,7 +86,7 @@ impl Check {
         context.store.write(|db| plugins::set_failures(db, plugin.server.id, "[]", None))?;
         if !looked.difference.is_empty() && context.confirmation == Confirmation::Ask {
             let question = format!("Take over what the plugin '{}' lists now?", plugin.name());
-            (context.ask)(Body::Text(looked.difference.lines(plugin)), &question)?;
+            (context.ask)(Body::lines(looked.difference.lines(plugin)), &question)?;
             let shown = &looked.tried.listing.tools;
             context.write("plugin.check", plugin.name(), |db, _, author| {
                 // What was shown, whatever it listed to others meanwhile.
@@ -114,7 +114,7 @@ impl Looked {
         };
         let body = match *is_taken_over || difference.is_empty() {
             true => Body::Sentence(sentence),
-            false => Body::Several(vec![Body::Text(difference.lines(plugin)), Body::Sentence(sentence)]),
+            false => Body::Several(vec![Body::lines(difference.lines(plugin)), Body::Sentence(sentence)]),
         };
         let reply = Reply { differs: !difference.is_empty() && !is_taken_over, ..Reply::new(body, data) };
         let reply = reply.warn(left_out(&tried.listing));

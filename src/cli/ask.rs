@@ -1,0 +1,155 @@
+//! Asks the person at the terminal. Whatever mcpkg asks a person comes through here, and is shown in one way: each line of a
+//! text stays a line, one that is wrapped goes on with a mark, and a long one is cut with its size.
+
+use std::io::{IsTerminal, stderr, stdin};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::output::{Output, size};
+use super::shown::{CYAN, Lines, Shown};
+use crate::editor;
+use crate::error::{Code, Error, Result};
+use crate::op::{Ask, Body, Confirmation, Line};
+
+/// The time between two looks at whether the person gave up in place of an answer.
+const LOOK: Duration = Duration::from_millis(50);
+
+impl Output {
+    /// Shows what would be done and asks on a terminal; without one only `--yes` confirms. Preview and question go to stderr,
+    /// which is a terminal then: standard output may be a file, and is for the data.
+    pub(super) fn confirm(
+        &self,
+        preview: Body,
+        question: &str,
+        yes: bool,
+        cancelled: &CancellationToken,
+    ) -> Result<()> {
+        if yes {
+            return Ok(());
+        }
+        let refused = |message: String| Error::new(Code::ConfirmRequired, message);
+        if confirmation(yes) == Confirmation::Nobody {
+            return Err(refused(unconfirmed(question)).hint("confirm with --yes"));
+        }
+        let (columns, rows) = size(&stderr());
+        let (lines, (asked, is_question_cut)) = (Lines::of(preview, columns), Lines::question(question));
+        let (shown, height, is_cut) = lines.rows(columns, true);
+        self.note(&shown);
+        let (shown_question, asked_height, _) = asked.rows(columns, false);
+        // The last row is where the cursor ends up.
+        let is_long = is_cut || is_question_cut || height + asked_height >= usize::from(rows);
+        let choices = if is_long { "[y/N/v]" } else { "[y/N]" };
+        loop {
+            if is_long {
+                let (_, whole, _) = lines.rows(columns, false);
+                let text = format!(" not all of these {whole} lines are on the screen; `v` shows them in a pager\n");
+                self.note(&Shown::styled(CYAN, "note:").then(text));
+            }
+            self.note(&shown_question.clone().without_end().then(format!(" {choices} ")));
+            let answer = match typed(cancelled) {
+                None => return Err(self.given_up()),
+                Some(answer) => answer.map_err(|error| refused(format!("No answer could be read: {error}")))?,
+            };
+            match answer.trim().to_ascii_lowercase().as_str() {
+                "y" | "yes" => return Ok(()),
+                "v" if is_long => {
+                    let question = Lines::of(Body::lines([question]), columns);
+                    self.page(lines.rows(columns, false).0.and(question.rows(columns, false).0));
+                }
+                _ => return Err(refused("Not confirmed; nothing was changed".to_owned())),
+            }
+        }
+    }
+
+    /// Shows a text in the person's pager; at the terminal itself where there is none.
+    fn page(&self, text: Shown) {
+        if let Err(error) = editor::page(&text.plainly()) {
+            self.warning(error.message());
+            self.note(&text);
+        }
+    }
+
+    /// Returns the failure of a question that the person gave up at.
+    fn given_up(&self) -> Error {
+        self.note(&Shown::plain("\n"));
+        Error::new(Code::Cancelled, "Given up; nothing was changed")
+    }
+
+    /// Returns what asks before something is written.
+    pub(super) fn asker(&self, yes: bool, cancelled: &CancellationToken) -> Arc<Ask> {
+        let (output, cancelled) = (*self, cancelled.clone());
+        Arc::new(move |preview, question| output.confirm(preview, question, yes, &cancelled))
+    }
+
+    /// Returns what asks the person at the terminal for a line of text; what it shows goes to stderr.
+    pub(super) fn line_reader(&self, cancelled: &CancellationToken) -> Arc<Line> {
+        let (output, cancelled) = (*self, cancelled.clone());
+        Arc::new(move |shown, question| {
+            let refused = |why: String| Error::new(Code::TerminalRequired, why);
+            if confirmation(false) == Confirmation::Nobody {
+                return Err(refused(format!("There is nobody to answer: {question}")));
+            }
+            let columns = size(&stderr()).0;
+            output.note(&Lines::of(shown, columns).rows(columns, true).0);
+            output.note(&Lines::question(question).0.rows(columns, false).0.without_end().then(" "));
+            let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
+            match answer.map_err(|error| refused(format!("No answer could be read: {error}")))?.as_str() {
+                "" => Err(refused("The input ended before an answer".to_owned())),
+                line => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
+            }
+        })
+    }
+}
+
+/// Says of a question that nobody answered it. An address in it may have a question mark of its own.
+fn unconfirmed(question: &str) -> String {
+    let end = question.find("? ").unwrap_or(question.trim_end_matches('?').len());
+    let (what, rest) = question.split_at(end);
+    format!("{what} needs to be confirmed.{} Nothing was changed", rest.trim_start_matches('?'))
+}
+
+/// Returns the line that the person types, with its end, and an empty one where the input ended; nothing where they give up in place of an answer.
+fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
+    let (sender, line) = mpsc::channel();
+    // No signal ends a read that waits: where the person gives up, the process ends without it.
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let _ = sender.send(stdin().read_line(&mut line).map(|_| line));
+    });
+    loop {
+        match line.recv_timeout(LOOK) {
+            Ok(line) => return Some(line),
+            Err(RecvTimeoutError::Timeout) if cancelled.is_cancelled() => return None,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Some(Ok(String::new())),
+        }
+    }
+}
+
+/// Who can say yes: a person at a terminal, unless it was said.
+pub(super) fn confirmation(yes: bool) -> Confirmation {
+    match (yes, stdin().is_terminal() && stderr().is_terminal()) {
+        (true, _) => Confirmation::Given,
+        (false, true) => Confirmation::Ask,
+        (false, false) => Confirmation::Nobody,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_nobody_answers_says_what_needs_to_be_confirmed() {
+        for (question, said) in [
+            ("Delete it?", "Delete it needs to be confirmed. Nothing was changed"),
+            ("Prune 2? They are gone.", "Prune 2 needs to be confirmed. They are gone. Nothing was changed"),
+            ("Push to `https://a/?b`?", "Push to `https://a/?b` needs to be confirmed. Nothing was changed"),
+        ] {
+            assert_eq!(unconfirmed(question), said);
+        }
+    }
+}

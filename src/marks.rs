@@ -1,0 +1,174 @@
+//! Characters that a person cannot see, or that move what they see, as visible marks.
+//!
+//! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would carry out their escapes,
+//! turn lines around, and show nothing at all for zero-width, filler and tag characters.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// The letters of tags: each stands for the ASCII character that is this much below it.
+const TAGS: std::ops::RangeInclusive<char> = '\u{e0020}'..='\u{e007e}';
+const TAG_BASE: u32 = 0xe0000;
+
+/// Returns a text of several lines with its hidden characters as marks. Line ends and tabs stay.
+///
+/// `^[` stands for ESC, `\x9b` for a control character behind ASCII, `<U+202E>` for what turns a line around or has no width,
+/// `<tags: Hi>` for tag characters.
+pub fn text(text: &str) -> Cow<'_, str> {
+    marked(text, |c| !matches!(c, '\n' | '\t'))
+}
+
+/// Returns a text as one line with its hidden characters as marks, line ends and tabs among them.
+pub fn line(text: &str) -> Cow<'_, str> {
+    marked(text, |_| true)
+}
+
+/// Returns JSON whose strings escape each hidden character; its value is the same.
+pub fn json(text: &str) -> Cow<'_, str> {
+    // Those of ASCII but one are escaped in strings already, and line ends stand between them.
+    let acts = |c: char| is_hidden(c) && (!c.is_ascii_control() || c == '\x7f');
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match acts(c) {
+            true => escape(&mut escaped, c),
+            false => escaped.push(c),
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+/// Returns a value as JSON on one line. Of several blanks in a row all but the first are escaped: none can push what follows
+/// them to another place of the screen.
+pub fn quoted(value: &Value) -> String {
+    let compact = value.to_string();
+    let mut quoted = String::with_capacity(compact.len());
+    let mut after_blank = false;
+    for c in compact.chars() {
+        // Compact JSON has blanks in strings only.
+        let is_blank = c.is_whitespace();
+        match is_hidden(c) || is_blank && (after_blank || !matches!(c, ' ' | '\u{3000}')) {
+            true => escape(&mut quoted, c),
+            false => quoted.push(c),
+        }
+        after_blank = is_blank;
+    }
+    quoted
+}
+
+/// Returns what the tag characters of a text spell, where it has any.
+pub fn tags(text: &str) -> Option<String> {
+    let spelled: String = text.chars().filter_map(untagged).collect();
+    (!spelled.is_empty()).then_some(spelled)
+}
+
+fn marked(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(|c| is_hidden(c) && acts(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut chars = text.chars().peekable();
+    let mut before = ' ';
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        match c {
+            '\r' if next == Some('\n') && !acts('\n') => shown.push(c),
+            _ if !is_hidden(c) || !acts(c) || joins(before, c, next) => shown.push(c),
+            '\0'..='\x1f' | '\x7f' => shown.extend(['^', char::from(c as u8 ^ 0x40)]),
+            '\u{80}'..='\u{9f}' => {
+                let _ = write!(shown, "\\x{:02x}", u32::from(c));
+            }
+            _ => match untagged(c) {
+                Some(first) => {
+                    shown.push_str("<tags: ");
+                    shown.push(first);
+                    while let Some(more) = chars.peek().copied().and_then(untagged) {
+                        shown.push(more);
+                        chars.next();
+                    }
+                    shown.push('>');
+                }
+                None => {
+                    let _ = write!(shown, "<U+{:04X}>", u32::from(c));
+                }
+            },
+        }
+        before = c;
+    }
+    Cow::Owned(shown)
+}
+
+/// Whether a terminal acts on a character, or shows nothing for it.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Whether a hidden character makes one sign of those around it, as in most emoji: it says how the one before it looks, or stands
+/// between two.
+fn joins(before: char, c: char, next: Option<char>) -> bool {
+    let is_picture = |c: char| {
+        matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{27ff}'
+            | '\u{2900}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
+    };
+    match c {
+        '\u{fe0e}' | '\u{fe0f}' => is_picture(before),
+        '\u{200d}' => (is_picture(before) || before == '\u{fe0f}') && next.is_some_and(is_picture),
+        _ => false,
+    }
+}
+
+fn untagged(c: char) -> Option<char> {
+    TAGS.contains(&c).then(|| char::from_u32(u32::from(c) - TAG_BASE)).flatten()
+}
+
+fn escape(text: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let _ = write!(text, "\\u{unit:04x}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn hidden_characters_are_shown_and_do_nothing() {
+        assert_eq!(text("a\x1b[1A\x1b[2K\r\u{9b}2J\x7f\0b"), "a^[[1A^[[2K^M\\x9b2J^?^@b");
+        assert_eq!(text("a\u{202e}b\u{200b}\u{3164}\u{ad}"), "a<U+202E>b<U+200B><U+3164><U+00AD>");
+        assert_eq!(text("x\u{e0001}\u{e0048}\u{e0069}\u{e007f}y"), "x<U+E0001><tags: Hi><U+E007F>y");
+        assert_eq!(line("a\n\tb"), "a^J^Ib");
+        for plain in ["", "é\tb\n", "a\r\n", "日本\u{3000}語", "⚠\u{fe0f} 👩\u{200d}💻 ❤\u{fe0f}\u{200d}🔥"]
+        {
+            assert_eq!(text(plain), plain);
+        }
+        // What no sign needs is shown: bytes hide in these.
+        assert_eq!(text("⚠\u{fe0f}\u{fe0f}a\u{fe01}\u{200d}"), "⚠\u{fe0f}<U+FE0F>a<U+FE01><U+200D>");
+    }
+
+    #[test]
+    fn quoted_values_are_one_line_of_json_without_runs_of_blanks() {
+        for (value, shown) in [
+            (json!("a b"), r#""a b""#),
+            (json!("a   b\n\tc"), r#""a \u0020\u0020b\n\tc""#),
+            (json!("\u{a0}\u{202e}\u{e0041}\u{7f}"), r#""\u00a0\u202e\udb40\udc41\u007f""#),
+            (json!({ "a": [1, null, "x  \""] }), r#"{"a":[1,null,"x \u0020\""]}"#),
+        ] {
+            assert_eq!(quoted(&value), shown);
+            assert_eq!(serde_json::from_str::<Value>(shown).expect("JSON"), value);
+        }
+        assert_eq!(tags("a\u{e0048}\u{e0069}").as_deref(), Some("Hi"));
+        let pretty = format!("{:#}", json!({ "a": "\u{202e}\u{9b}" }));
+        assert_eq!(json(&pretty), "{\n  \"a\": \"\\u202e\\u009b\"\n}");
+    }
+}

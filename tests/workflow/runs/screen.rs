@@ -1,0 +1,130 @@
+//! What the screen shows a person who decides, whatever the agent that asks has written.
+
+use serde_json::{Value, json};
+
+use super::{Ground, execute};
+use crate::support::{Client, screen_at, skipped};
+
+/// The usual terminal.
+const USUAL: (u16, u16) = (80, 24);
+
+/// Looks like the first line of a request that does no harm.
+const FORGED: &str = "GET http://127.0.0.1:9/api/v1/apps (hosting:apps:list, reads)";
+
+const NO_SCRIPT: &str = "there is no script of util-linux";
+
+/// Values that push what is asked off the screen, and put something else there.
+fn hostile() -> [String; 4] {
+    let rows = |lines: &[&str]| lines.iter().map(|line| format!("{line:<80}")).collect::<String>();
+    [
+        format!("tidying up{}{}", " ".repeat(1_900), rows(&["", FORGED, "  name = \"web\"", ""])),
+        format!("tidying up{}{FORGED}", "\n".repeat(60)),
+        format!("tidying up\u{1b}[2J\u{1b}[H{FORGED}\r\n"),
+        format!("{}{FORGED}", "tidying up \u{a0}".repeat(500)),
+    ]
+}
+
+/// Checks the rows of a screen that asks about [`super::create`]: the true request stands in the question, and no row of a value
+/// looks like another.
+#[track_caller]
+fn checked(rows: &[String], shown: &str) {
+    let text = rows.join("\n");
+    let asked = rows.iter().rposition(|row| row.trim_start().starts_with("Run ")).expect("the question");
+    let question = rows[asked..].join(" ").replace("↳ ", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["hosting:apps:create", "writes: POST http://127.0.0.1:", "[y/N"] {
+        assert!(question.contains(part), "{part}: {text}");
+    }
+    let is_forged =
+        |row: &&String| row.trim_start().starts_with("GET ") || row.trim_start().starts_with("name = \"web\"");
+    assert_eq!(rows.iter().find(is_forged), None, "{text}");
+    assert!(!shown.contains("\u{1b}[2J") && !shown.contains("\u{1b}[H"), "{shown:?}");
+}
+
+#[test]
+fn no_value_hides_or_forges_what_is_asked() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    for name in hostile() {
+        let args = json!({ "name": name, "region": "eu" });
+        let asked = execute(&mut client, json!({ "command": "hosting:apps:create", "args": args, "wait_s": 0 }));
+        let id = asked["error"]["details"]["consent"].as_str().expect("a request");
+        let mut approve = ground.scratch.command();
+        approve.args(["consent", "approve", id]);
+        let argument = format!("name={name}");
+        let mut run = ground.scratch.command();
+        run.args(["command", "run", "hosting:apps:create", "-a", "region=eu", "-a", &argument]);
+        for command in [approve, run] {
+            let Some((rows, shown, status)) = screen_at(USUAL, &command, "[y/N", "n\n") else {
+                return skipped(NO_SCRIPT);
+            };
+            assert_ne!(status, 0, "{shown}");
+            checked(&rows, &shown);
+            let first = rows.iter().find(|row| row.contains(" = \"tidying up")).expect("the value");
+            assert!(first.contains("name (") || name.chars().count() <= 200, "its size: {first}");
+        }
+        let text = json!({ "workflow": "w", "steps": [{ "id": "a", "run": "hosting:apps:create", "with": args }] });
+        ground.scratch.file("w.yaml", text.to_string());
+        let mut run = ground.scratch.command();
+        run.args(["workflow", "run", "w.yaml"]);
+        let (rows, shown, _) = screen_at(USUAL, &run, "[y/N", "n\n").expect("a terminal");
+        assert!(rows.iter().any(|row| row.contains("Run the workflow w (")), "{rows:#?}");
+        checked(&rows, &shown);
+    }
+    assert_eq!(ground.changes(), 0);
+    client.finish();
+}
+
+#[test]
+fn what_is_longer_than_the_screen_says_so_and_is_read_whole_in_a_pager() {
+    let ground = Ground::new();
+    let [name, ..] = hostile();
+    let mut run = ground.scratch.command();
+    run.args(["command", "run", "hosting:apps:create", "-a", "region=eu", "-a", &format!("name={name}")]);
+    let whole = |shown: &str| shown.replace("\r\n↳ ", "").contains(FORGED);
+    run.env("PAGER", "cat");
+    let Some((rows, shown, status)) = screen_at(USUAL, &run, "[y/N/v]", "n\n") else { return skipped(NO_SCRIPT) };
+    assert!(status != 0 && !whole(&shown), "{shown}");
+    assert!(rows.iter().any(|row| row.contains("not all of these") && row.contains("`v` shows them")), "{rows:#?}");
+    // Whole, and asked again; without a pager the same stands on the terminal.
+    for pager in ["cat", "'no pager'", "/nonexistent/pager"] {
+        run.env("PAGER", pager);
+        let (_, shown, status) = screen_at(USUAL, &run, "[y/N/v]", "v\nn\n").expect("a terminal");
+        assert!(status != 0 && whole(&shown) && shown.matches("[y/N/v]").count() == 2, "{pager}: {shown}");
+        let is_unmarked = |line: &&str| line.starts_with("GET ") || line.starts_with(' ') && line.contains("GET ");
+        assert_eq!(shown.lines().find(is_unmarked), None, "{shown}");
+    }
+    assert_eq!(ground.changes(), 0);
+    // What fits is asked about as ever.
+    let mut run = ground.scratch.command();
+    run.args(["command", "run", "hosting:apps:create", "-a", "region=eu"]);
+    let (_, shown, _) = screen_at(USUAL, &run, "[y/N] ", "n\n").expect("a terminal");
+    assert!(shown.contains("region = \"eu\"") && !shown.contains("not all of these"), "{shown}");
+}
+
+#[test]
+fn a_preview_is_shown_on_the_terminal_where_the_answer_goes_elsewhere() {
+    let ground = Ground::new();
+    let mut command = std::process::Command::new("/bin/sh");
+    let plain = ground.scratch.command();
+    let run = "exec \"$0\" command run hosting:apps:create -a region=eu > answer.json";
+    command.args(["-c", run]).arg(plain.get_program()).current_dir(ground.scratch.path());
+    plain.get_envs().for_each(|(name, value)| drop(value.map(|value| command.env(name, value))));
+    let Some((rows, _, status)) = screen_at(USUAL, &command, "[y/N]", "y\n") else { return skipped(NO_SCRIPT) };
+    assert!(status == 0 && rows.iter().any(|row| row.contains("region = \"eu\"")), "{rows:#?}");
+    let answer = std::fs::read_to_string(ground.scratch.path().join("answer.json")).expect("an answer");
+    assert!(!answer.contains("region = "), "{answer}");
+}
+
+#[test]
+fn tag_characters_of_a_value_are_spelled_out() {
+    let ground = Ground::new();
+    let tagged: String = "App".chars().filter_map(|c| char::from_u32(0xe0000 + u32::from(c))).collect();
+    let run = |name: &str| -> Value {
+        let name = format!("name={name}");
+        let run = ["command", "run", "hosting:apps:create", "-a", "region=eu", "--dry-run", "-a", &name];
+        ground.scratch.json(&run)["effects"].clone()
+    };
+    let effects = run(&format!("ok{tagged}\u{202e}gnp"));
+    let line = r#"name (with hidden tags that spell "App") = "ok\udb40\udc41\udb40\udc70\udb40\udc70\u202egnp""#;
+    assert!(effects.as_array().expect("lines").contains(&json!(line)), "{effects}");
+}
