@@ -93,7 +93,7 @@ codes! {
     ConfirmTokenExpired  "E_CONFIRM_TOKEN_EXPIRED"         1 -32602 -32000 Caller  "confirm_token_expired" ["call_deploy" "retry_deploy_apply"] "The confirm token is older than ten minutes, or the clock went back behind it.";
     ConfirmTokenMismatch "E_CONFIRM_TOKEN_MISMATCH"        1 -32602 -32000 Caller  "confirm_token_mismatch" ["call_deploy" "retry_deploy_apply"] "The confirm token is unknown, used, or of other inputs or another plan; details.mismatch_kind says which.";
     ConsentRequired      "E_CONSENT_REQUIRED"              1 -32602 -32000 Caller  "consent_required" ["ask_user" "retry_command"] "A person has to consent first; details.consent is the id of the request that was stored, details.command what the person runs.";
-    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "A person was asked for consent to the same, and said no.";
+    ConsentDenied        "E_CONSENT_DENIED"                1 -32602 -32000 Caller  "consent_denied" [] "A person said no to the same, or the client declined to ask its user; the message says which.";
     ConsentExpired       "E_CONSENT_EXPIRED"               1 -32602 -32000 Caller  "consent_expired" ["retry_command"] "The request for consent is past its time, or was used already.";
     TooMany              "E_TOO_MANY"                      1 -32602 -32000 Caller  "too_many" ["ask_user" "retry_command"] "So many requests for consent, or drafts, wait for a person already that no other is stored; nothing was changed.";
     ConsentPending       "E_CONSENT_PENDING"               1 -32602 -32000 Caller  "consent_pending" ["ask_user" "retry_command"] "No person has decided yet on what the nonce was given for; nothing was changed.";

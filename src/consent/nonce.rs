@@ -1,5 +1,8 @@
 //! Nonces: who asked for consent gets a secret with the request. It is worth nothing until a person approves, then it is good
 //! once, for the same asker and the same plan. Only its SHA-256 is kept.
+//!
+//! A request may have several nonces: who asks again for the same plan gets another one for the request that is there, however
+//! often, and the request is used once.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,19 +11,26 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::in_time;
-use super::request::{Consent, Need, at_terminal, denied, ended, has_record, has_terminal, mismatch, required, store};
-use crate::clock::rfc3339;
+use super::request::{
+    Consent, DECIDE_WITHIN, Need, USE_WITHIN, approve_command, at_terminal, declined, denied, ended, has_record,
+    has_terminal, insert, is_declined_now, mismatch, required,
+};
+use crate::clock::{Millis, rfc3339};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::op::Context;
-use crate::store::consents::{self, Binding, Request, State};
+use crate::store::Db;
+use crate::store::consents::{self, Binding, New, Request, State};
 
 /// The time between two looks whether a person has decided.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The key of the inputs that holds the SHA-256 of the nonce.
-const KEY: &str = "nonce";
+/// The key of a nonce's row that holds the id of its request.
+const KEY: &str = "consent";
+
+/// What a caller does with its nonce.
+const AGAIN: &str = "call again with `nonce`, which the details hold: it is good once, for the same plan";
 
 /// What a caller has of a consent.
 #[derive(Clone, Copy, Debug)]
@@ -43,18 +53,33 @@ pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent
         return at_terminal(context, need);
     }
     match (held, context.answered) {
-        (Held::Nonce(nonce, wait), _) => redeem(context, need, nonce, wait),
+        (Held::Nonce(nonce, wait), _) => redeem(context, need, nonce, wait).map_err(|error| with(error, nonce)),
         // The user was asked through the client within this very call.
-        (Held::Nothing, Some(id)) => decided(context, need, known(context, id)?),
+        (Held::Nothing, Some(id)) => decided(context, need, known(context, id)?).or_else(|error| match error.code() {
+            Code::ConsentPending | Code::ConsentDenied => {
+                let nonce = context.store.write(|db| issue(context, db, &known_in(db, id)?))?;
+                Err(with(error, &nonce))
+            }
+            _ => Err(error),
+        }),
         (Held::Nothing, None) => Err(offer(context, need)?),
     }
 }
 
-/// Stores a request and returns the failure that hands out its nonce.
+/// Adds the nonce to the details of a failure after which a person may still approve.
+fn with(error: Error, nonce: &str) -> Error {
+    if !matches!(error.code(), Code::ConsentRequired | Code::ConsentPending | Code::ConsentDenied) {
+        return error;
+    }
+    let mut details = error.details().cloned().unwrap_or_default();
+    details["nonce"] = json!(nonce.trim());
+    error.with_details(details)
+}
+
+/// Returns the failure that hands out a nonce: for the request that this asker has for the same plan, else for a new one.
 fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     let (now, asker) = (context.clock.now(), context.caller.asker());
-    let secret = hex::encode(&context.clock.secret()?);
-    let inputs = json!({ "arguments": need.inputs, KEY: sha256(&secret) }).to_string();
+    let inputs = json!({ "arguments": need.inputs }).to_string();
     let binding = Binding {
         operation: need.operation,
         asker: &asker,
@@ -62,17 +87,62 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
         inputs: &inputs,
         plan_hash: need.plan_hash,
     };
-    // Who said no to the same is not asked again.
-    let refused = context.store.read(|db| consents::denied(db, &binding, now))?;
-    if let Some(request) = refused.filter(|request| in_time(request.asked_at, request.expires_at, now)) {
-        return Err(denied(&request));
+    // In one transaction: of two that ask at once, one finds the other's.
+    let (request, nonce) = context.store.write(|db| {
+        let request = match standing(context, db, &binding, now)? {
+            Some(request) => request,
+            None => insert(context, db, need, binding, now)?,
+        };
+        let nonce = issue(context, db, &request)?;
+        Ok((request, nonce))
+    })?;
+    let failure = match request.state {
+        State::Denied => denied(&request, AGAIN),
+        State::Approved => approved(&request),
+        State::Pending | State::Consumed => required(context, &request, AGAIN),
+    };
+    Ok(with(failure, &nonce))
+}
+
+/// Returns the request that stands for the same plan: one that a person denied before all others.
+fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
+    let mut found = consents::unused(db, binding, now)?;
+    found.retain(|request| in_time(request.asked_at, request.expires_at, now));
+    if let Some(at) = found.iter().position(|request| request.state == State::Denied) {
+        return Ok(Some(found.swap_remove(at)));
     }
-    let request = store(context, need, binding, now)?;
-    let again = "call again with `nonce`, which the details hold: it is good once, for the same plan";
-    let failure = required(context, &request, again);
-    let mut details = failure.details().cloned().unwrap_or_default();
-    details["nonce"] = json!(format!("{}.{secret}", request.uuid.simple()));
-    Ok(failure.with_details(details))
+    for request in found {
+        // One that was approved by nobody on this machine stays as it is.
+        if request.state == State::Pending || has_record(context, &request)? {
+            return Ok(Some(request));
+        }
+    }
+    Ok(None)
+}
+
+/// Stores a new nonce for a request, and returns it.
+fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
+    let secret = hex::encode(&context.clock.secret()?);
+    let now = context.clock.now();
+    let new = New {
+        uuid: context.clock.uuid(),
+        sha256: Some(&disk::sha256(secret.as_bytes())),
+        binding: Binding {
+            operation: &request.operation,
+            asker: &request.asker,
+            project: &request.project,
+            inputs: &json!({ KEY: request.uuid.to_string() }).to_string(),
+            plan_hash: &request.plan_hash,
+        },
+        caller: context.caller.actor(),
+        summary: &request.summary,
+        effects: "[]",
+        asked_at: now,
+        // The request's own time is what counts.
+        expires_at: now.saturating_add(DECIDE_WITHIN + USE_WITHIN),
+    };
+    consents::insert(db, &new)?;
+    Ok(format!("{}.{secret}", request.uuid.simple()))
 }
 
 /// Returns the consent that a nonce stands for, once a person approved; waits for that.
@@ -80,11 +150,12 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
     let unknown = || mismatch("unknown", "is not known");
     let (id, secret) = nonce.trim().split_once('.').ok_or_else(unknown)?;
     let id = Uuid::try_parse(id).map_err(|_| unknown())?;
+    let given = context.store.read(|db| consents::of_token(db, &disk::sha256(secret.as_bytes())))?;
+    given.filter(|given| is_of(given, need, id)).ok_or_else(unknown)?;
     let until = Instant::now() + wait;
     let mut aside = false;
     loop {
-        let request = context.store.read(|db| consents::get(db, id))?;
-        let request = request.filter(|request| is_of(request, need, secret)).ok_or_else(unknown)?;
+        let request = context.store.read(|db| consents::get(db, id))?.ok_or_else(unknown)?;
         match decided(context, need, request) {
             Err(error) if error.code() == Code::ConsentPending && Instant::now() < until => {
                 if !aside {
@@ -99,10 +170,10 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
     }
 }
 
-/// Whether the secret is that of a request for this operation.
-fn is_of(request: &Request, need: &Need<'_>, secret: &str) -> bool {
-    let inputs: Value = serde_json::from_str(&request.inputs).unwrap_or_default();
-    request.operation == need.operation && inputs[KEY].as_str() == Some(&sha256(secret))
+/// Whether a nonce's row is of a request for this operation.
+fn is_of(given: &Request, need: &Need<'_>, id: Uuid) -> bool {
+    let inputs: Value = serde_json::from_str(&given.inputs).unwrap_or_default();
+    given.operation == need.operation && inputs[KEY].as_str() == Some(&id.to_string())
 }
 
 /// Returns the consent that a request has become.
@@ -122,7 +193,7 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
         return Err(changed.hint("call again without a nonce: a person decides on what it would do now"));
     }
     match request.state {
-        State::Denied => Err(denied(&request)),
+        State::Denied => Err(denied(&request, AGAIN)),
         State::Approved if has_record(context, &request)? => Ok(Consent::of_nonce(request)),
         // The record goes in the transaction that uses the row up, which may not have ended yet.
         State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was used already")),
@@ -131,6 +202,7 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
             let lost = ended(request.uuid, "was approved, and this machine has no record of that");
             Err(lost.hint("call again without a nonce: a person decides anew"))
         }
+        State::Pending if is_declined_now(context, &request) => Err(declined(&request, AGAIN)),
         State::Pending | State::Consumed => Err(pending(&request)),
     }
 }
@@ -145,20 +217,35 @@ fn is_used(context: &Context, id: Uuid) -> Result<bool> {
 }
 
 fn known(context: &Context, id: Uuid) -> Result<Request> {
-    context.store.read(|db| consents::get(db, id))?.ok_or_else(|| mismatch("unknown", "is not known"))
+    context.store.read(|db| known_in(db, id))
+}
+
+fn known_in(db: &Db<'_>, id: Uuid) -> Result<Request> {
+    consents::get(db, id)?.ok_or_else(|| mismatch("unknown", "is not known"))
 }
 
 fn pending(request: &Request) -> Error {
-    let command = format!("mcpkg consent approve {}", request.uuid);
+    let command = approve_command(request);
     Error::new(Code::ConsentPending, format!("{}: no person has decided yet; nothing was changed", request.summary))
-        .with_details(json!({
-            "consent": request.uuid.to_string(),
-            "expires_at": rfc3339(request.expires_at),
-            "command": command,
-        }))
-        .hint(format!("the user runs `{command}` at a terminal; then call again with the same nonce"))
+        .with_details(waiting(request, &command))
+        .hint(format!("the user runs `{command}` at a terminal; then {AGAIN}"))
 }
 
-fn sha256(secret: &str) -> String {
-    hex::encode(&disk::sha256(secret.as_bytes()))
+/// Returns the failure of a call without a nonce for what a person approved since.
+fn approved(request: &Request) -> Error {
+    let what =
+        format!("{}: the user approved it, and the call needs the nonce of that; nothing was changed", request.summary);
+    Error::new(Code::ConsentRequired, what)
+        .with_details(waiting(request, &approve_command(request)))
+        .hint("the user need not be asked again: call again now with `nonce`, which the details hold")
+}
+
+fn waiting(request: &Request, command: &str) -> Value {
+    json!({
+        "consent": request.uuid.to_string(),
+        "operation": request.operation,
+        "state": request.state.word(),
+        "expires_at": rfc3339(request.expires_at),
+        "command": command,
+    })
 }

@@ -270,10 +270,11 @@ fn state(request: &Request, now: Millis) -> &'static str {
 
 fn shown(request: &Request, now: Millis) -> Body {
     let project = if request.project.is_empty() { String::new() } else { format!(" in project '{}'", request.project) };
+    let by_client = if request.is_declined() { ", declined by its client" } else { "" };
     let mut lines = vec![
         request.summary.clone(),
         format!("asked by {} ({}{project})", request.caller, request.operation),
-        format!("{}; expires {}", state(request, now), rfc3339(request.expires_at)),
+        format!("{}{}; expires {}", state(request, now), by_client, rfc3339(request.expires_at)),
         String::new(),
     ];
     lines.extend(effects(request).into_iter().map(|line| format!("  {line}")));
@@ -319,7 +320,8 @@ fn data(request: &Request, now: Millis) -> Value {
         "state": state(request, now),
         "asked_at": rfc3339(request.asked_at),
         "expires_at": rfc3339(request.expires_at),
-        "decided_at": request.decided_at.map(rfc3339),
+        "decided_at": request.decided_at.filter(|_| !request.is_declined()).map(rfc3339),
+        "declined_at": request.decided_at.filter(|_| request.is_declined()).map(rfc3339),
         "consumed_at": request.consumed_at.map(rfc3339),
     })
 }

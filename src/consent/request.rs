@@ -17,6 +17,7 @@ use crate::clock::{Millis, rfc3339};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::marks;
 use crate::op::{Body, Caller, Confirmation, Context};
 use crate::store::consents::{self, Binding, New, Request, State};
 use crate::store::{DAMAGED, Db};
@@ -71,7 +72,7 @@ enum Given {
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_TOO_MANY` where too many wait to store another;
-/// `E_CONSENT_DENIED` where a person said no to the same; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
+/// `E_CONSENT_DENIED` where a person said no to the same, or the client declined within this call; `E_CONFIRM_REQUIRED` where the person at the terminal does; `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     if has_terminal(context) {
         return at_terminal(context, need);
@@ -90,7 +91,8 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
     for request in found {
         match request.state {
             State::Approved if has_record(context, &request)? => return Ok(Consent(Given::Stored(Box::new(request)))),
-            State::Denied => return Err(denied(&request)),
+            State::Denied => return Err(denied(&request, AGAIN)),
+            State::Pending if is_declined_now(context, &request) => return Err(declined(&request, AGAIN)),
             State::Pending => return Err(required(context, &request, AGAIN)),
             // Used, or approved by nobody on this machine.
             State::Approved | State::Consumed => {}
@@ -105,7 +107,7 @@ pub fn ask(context: &Context, need: &Need<'_>) -> Result<Consent> {
 /// # Errors
 /// `E_CONFIRM_REQUIRED` where they say no.
 pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent> {
-    (context.ask)(Body::Text(text_of(&need.effects)), &format!("{}?", plain(&need.summary)))?;
+    (context.ask)(Body::lines(&need.effects), &format!("{}?", need.summary))?;
     Ok(Consent(Given::AtTerminal))
 }
 
@@ -113,31 +115,43 @@ pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent>
 ///
 /// # Errors
 /// `E_TOO_MANY`, `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
-pub(super) fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
-    let effects: Vec<String> = need.effects.iter().map(|line| plain(line)).collect();
+fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) -> Result<Request> {
+    context.store.write(|db| insert(context, db, need, binding, now))
+}
+
+/// As [`store`], in a transaction that is open.
+///
+/// # Errors
+/// As [`store`].
+pub(super) fn insert(
+    context: &Context,
+    db: &Db<'_>,
+    need: &Need<'_>,
+    binding: Binding<'_>,
+    now: Millis,
+) -> Result<Request> {
+    let effects: Vec<_> = need.effects.iter().map(|line| marks::line(line)).collect();
     let effects = json!(effects).to_string();
     let new = New {
         uuid: context.clock.uuid(),
         sha256: None,
         binding,
         caller: context.caller.actor(),
-        summary: &plain(&need.summary),
+        summary: &marks::line(&need.summary),
         effects: &effects,
         asked_at: now,
         expires_at: now.saturating_add(DECIDE_WITHIN),
     };
-    context.store.write(|db| {
-        if !consents::insert(db, &new)? {
-            return Err(too_many());
-        }
-        event(context, db, "consent.request", need.project, &new.uuid.to_string())?;
-        get(db, new.uuid)
-    })
+    if !consents::insert(db, &new)? {
+        return Err(too_many());
+    }
+    event(context, db, "consent.request", need.project, &new.uuid.to_string())?;
+    get(db, new.uuid)
 }
 
 impl Consent {
-    /// Returns a consent that was given in the command itself: at its terminal, or where it needs none there.
-    pub fn of_shell() -> Self {
+    /// Returns a consent for what needs no stored request: it was given in the command itself, or its caller may do it anyway.
+    pub fn without_request() -> Self {
         Self(Given::AtTerminal)
     }
 
@@ -241,6 +255,20 @@ pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
     })
 }
 
+/// Keeps it that a client declined a request. That is no person's word: the request waits on, for one at a terminal.
+///
+/// # Errors
+/// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_BUSY`, `E_STORAGE`.
+pub fn decline(context: &Context, uuid: Uuid) -> Result<()> {
+    let now = context.clock.now();
+    let request = waiting(context, uuid, now)?;
+    context.store.write(|db| match consents::decline(db, uuid, now)? {
+        true => event(context, db, "consent.decline", &request.project, &uuid.to_string()),
+        // A person was faster.
+        false => Ok(()),
+    })
+}
+
 /// Returns a request that may still be decided; a client sees only what was asked on its own behalf.
 ///
 /// # Errors
@@ -310,12 +338,18 @@ pub(super) fn missing(id: &str) -> Error {
 /// What a caller does that was given no nonce.
 const AGAIN: &str = "the same call goes through";
 
-/// Returns the failure of what nobody consented to yet; `then` says what the caller does once somebody did. Has the caller's client ask its user where it can.
+/// Whether the caller's client declined a request within this very call.
+pub(super) fn is_declined_now(context: &Context, request: &Request) -> bool {
+    request.is_declined() && context.answered == Some(request.uuid)
+}
+
+/// Returns the failure of what nobody consented to yet; `then` says what the caller does once somebody did. Has the caller's client
+/// ask its user where it can, and did not decline that already.
 pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
-    if let Some(elicit) = &context.elicit {
+    if let Some(elicit) = context.elicit.as_ref().filter(|_| !request.is_declined()) {
         elicit(request.uuid);
     }
-    let command = format!("mcpkg consent approve {}", request.uuid);
+    let command = approve_command(request);
     Error::new(
         Code::ConsentRequired,
         format!("{}: a person has to consent to it first; nothing was changed", request.summary),
@@ -330,10 +364,31 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
     .hint(format!("the user runs `{command}` at a terminal; then {then}"))
 }
 
-pub(super) fn denied(request: &Request) -> Error {
-    Error::new(Code::ConsentDenied, format!("{}: a person said no to it; nothing was changed", request.summary))
-        .with_details(json!({ "consent": request.uuid.to_string(), "operation": request.operation }))
-        .hint(format!("a person who changed their mind runs `mcpkg consent approve {}` at a terminal", request.uuid))
+/// Returns the failure of what a person said no to.
+pub(super) fn denied(request: &Request, then: &str) -> Error {
+    let hint =
+        format!("if the user changes their mind, they run `{}` at a terminal; then {then}", approve_command(request));
+    refused(request, "a person said no to it").hint(hint)
+}
+
+/// Returns the failure of what the client of the caller declined: nobody knows whether a person saw it.
+pub(super) fn declined(request: &Request, then: &str) -> Error {
+    let hint = format!("to allow it, the user runs `{}` at a terminal; then {then}", approve_command(request));
+    refused(request, "the client declined to ask its user, or its user declined").hint(hint)
+}
+
+fn refused(request: &Request, why: &str) -> Error {
+    Error::new(Code::ConsentDenied, format!("{}: {why}; nothing was changed", request.summary)).with_details(json!({
+        "consent": request.uuid.to_string(),
+        "operation": request.operation,
+        "expires_at": rfc3339(request.expires_at),
+        "command": approve_command(request),
+    }))
+}
+
+/// Returns the command by which a person approves a request.
+pub(super) fn approve_command(request: &Request) -> String {
+    format!("mcpkg consent approve {}", request.uuid)
 }
 
 pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
@@ -365,32 +420,16 @@ pub(super) fn mismatch(kind: &str, why: &str) -> Error {
         .hint("call again without a nonce to ask anew")
 }
 
-/// Returns a line of what a person is shown: without characters that move a terminal's cursor or turn a line around.
-pub fn plain(line: &str) -> String {
-    let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    line.chars().map(|c| if c.is_control() || turns(c) { '\u{fffd}' } else { c }).collect()
-}
-
-fn text_of(effects: &[String]) -> String {
-    effects.iter().map(|line| plain(line) + "\n").collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_a_person_reads_moves_no_cursor() {
-        assert_eq!(plain("a\u{1b}[2Jb\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
-    }
-
-    #[test]
-    fn what_is_cut_for_an_agent_says_how_much_it_was_and_a_person_reads_all() {
+    fn what_is_cut_for_an_agent_says_how_much_it_was() {
         let mut many: Vec<String> = (0..TOLD + 7).map(|n| n.to_string()).collect();
         many[0] = "é".repeat(SHOWN + 1);
         let told = shortened(&many, TOLD);
         assert_eq!((told.len(), told.last().map(String::as_str)), (TOLD + 1, Some("and 7 more")));
         assert_eq!(told[0], format!("{}… (201 characters)", "é".repeat(SHOWN)));
-        assert_eq!(text_of(&many).lines().collect::<Vec<_>>(), many);
     }
 }

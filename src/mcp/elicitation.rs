@@ -20,8 +20,10 @@ const MAX_LINES: usize = 20;
 pub(super) enum Answer {
     /// They consent.
     Yes,
-    /// They do not.
+    /// They sent the form off with a no.
     No,
+    /// The client declined. Some do so by themselves, with nobody before them.
+    Declined,
     /// Nothing: the form was closed, or the user was away.
     Nothing,
 }
@@ -57,7 +59,8 @@ pub(super) fn question(request: &Request) -> ElicitRequestParams {
 pub(super) fn answer(result: &Value) -> Answer {
     match (result["action"].as_str(), result["content"][FIELD].as_bool()) {
         (Some("accept"), Some(true)) => Answer::Yes,
-        (Some("accept"), Some(false)) | (Some("decline"), _) => Answer::No,
+        (Some("accept"), Some(false)) => Answer::No,
+        (Some("decline"), _) => Answer::Declined,
         _ => Answer::Nothing,
     }
 }
@@ -73,8 +76,8 @@ mod tests {
         for (result, means) in [
             (json!({ "action": "accept", "content": { "approve": true } }), Answer::Yes),
             (json!({ "action": "accept", "content": { "approve": false } }), Answer::No),
-            (json!({ "action": "decline" }), Answer::No),
-            (json!({ "action": "decline", "content": { "approve": true } }), Answer::No),
+            (json!({ "action": "decline" }), Answer::Declined),
+            (json!({ "action": "decline", "content": { "approve": true } }), Answer::Declined),
             (json!({ "action": "accept" }), Answer::Nothing),
             (json!({ "action": "accept", "content": { "approve": "true" } }), Answer::Nothing),
             (json!({ "action": "accept", "content": { "yes": true } }), Answer::Nothing),

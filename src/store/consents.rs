@@ -107,7 +107,7 @@ pub struct Request {
     pub asked_at: Millis,
     /// From when on it is refused.
     pub expires_at: Millis,
-    /// When a person decided.
+    /// When a person decided; of one that still waits, when a client declined it.
     pub decided_at: Option<Millis>,
     /// When it was used.
     pub consumed_at: Option<Millis>,
@@ -245,20 +245,20 @@ pub fn find(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Reque
     db.all(sql, params![asker, operation, plan_hash, project, inputs, now], from_row)
 }
 
-/// Returns the newest request of the same asker for the same plan that a person said no to and that is not past its time at
-/// `now`, whatever its inputs.
+/// Returns the requests of the same asker for the same plan that were not used and are not past their time at `now`, whatever
+/// their inputs; the newest first.
 ///
 /// # Errors
 /// `E_DB_CORRUPT`, `E_STORAGE`.
-pub fn denied(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
+pub fn unused(db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Vec<Request>> {
     let sql = sql!(
         "SELECT ",
         columns!(),
         " FROM consent WHERE asker = ?1 AND needs = 'person' AND operation = ?2 AND plan_hash = ?3 AND project = ?4
-          AND state = 'denied' AND expires_at > ?5 ORDER BY id DESC LIMIT 1"
+          AND state <> 'consumed' AND expires_at > ?5 ORDER BY id DESC"
     );
     let Binding { operation, asker, project, plan_hash, .. } = binding;
-    db.one(sql, params![asker, operation, plan_hash, project, now], from_row)
+    db.all(sql, params![asker, operation, plan_hash, project, now], from_row)
 }
 
 /// Returns a page of requests that a person consents to, by id, which is the order in which they were asked; `open` has
@@ -303,6 +303,18 @@ pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     Ok(db.run(sql, params![uuid, now])? == 1)
 }
 
+/// Says that a client declined a request, which still waits for a person; returns whether it waited.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn decline(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
+    let sql = sql!(
+        "UPDATE consent SET decided_at = ?2
+         WHERE uuid = ?1 AND needs = 'person' AND state = 'pending' AND expires_at > ?2"
+    );
+    Ok(db.run(sql, params![uuid, now])? == 1)
+}
+
 /// Uses an approved request up; returns whether it was approved, unused and in time.
 ///
 /// # Errors
@@ -313,6 +325,13 @@ pub fn consume(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
          WHERE uuid = ?1 AND needs = 'person' AND state = 'approved' AND expires_at > ?2"
     );
     Ok(db.run(sql, params![uuid, now])? == 1)
+}
+
+impl Request {
+    /// Whether a client declined it and no person has decided: clients decline by themselves where nobody sits before them.
+    pub fn is_declined(&self) -> bool {
+        self.state == State::Pending && self.decided_at.is_some()
+    }
 }
 
 impl Needs {

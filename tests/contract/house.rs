@@ -379,6 +379,16 @@ fn only_the_shell_prints() {
     }
 }
 
+/// A text that is put together of lines may hold a line end in one of them, which then looks like a line of ours.
+#[test]
+fn what_a_person_is_asked_about_is_lines() {
+    for (path, text) in sources() {
+        for ask in ["(context.ask)(Body::Text(", "(context.line)(Body::Text("] {
+            assert!(!code(&text).contains(ask), "{} asks with a text in place of Body::lines", path.display());
+        }
+    }
+}
+
 #[test]
 fn files_stay_short() {
     for (path, text) in sources() {

@@ -30,7 +30,7 @@ export E2E_MODEL="$address"
 [ $# -gt 0 ] || set -- claude codex copilot gemini opencode
 for name in "$@"; do
     agent "$name"
-    scripts="agents_tools.mjs agents_forms.mjs"
+    scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs"
     case $name in claude | opencode) scripts="agents.mjs $scripts" ;; esac
     for script in $scripts; do
         E2E_AGENT="$agent" node "tests/e2e/$script" "$name" | tee -a "$results"

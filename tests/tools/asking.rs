@@ -71,7 +71,12 @@ fn a_client_with_a_handshake_asks_its_user_before_a_tool_is_called() {
         let refused = answered(&mut client, call(), answer);
         assert_eq!(code(&refused), expected, "{refused}");
     }
-    // Who said no is not asked again.
+    // A client that declined is not asked again; a person still decides, at a terminal.
+    let again = client.result("tools/call", call());
+    assert_eq!(code(&again), "E_CONSENT_REQUIRED", "{again}");
+    assert!(!client.seen.iter().any(|line| line["method"] == "elicitation/create"));
+    let id = again["_meta"]["mcpkg/error"]["details"]["consent"].as_str().expect("a request");
+    scratch.ok(&["consent", "deny", id]);
     assert_eq!(code(&client.result("tools/call", call())), "E_CONSENT_DENIED");
     client.finish();
 

@@ -133,6 +133,7 @@ async fn decide(
     let decided = blocking(move || match answer {
         Answer::Yes => request::approve(&context, id).map(drop),
         Answer::No => request::deny(&context, id).map(drop),
+        Answer::Declined => request::decline(&context, id),
         Answer::Nothing => Ok(()),
     });
     decided.await?.map_err(|error| error_data(&error))

@@ -77,7 +77,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
             (Held::Nothing, Some(consent)) => Ok(consent),
             (held, _) => nonce::ask(context, &need, held),
         },
-        (true, Confirmation::Given) if plan.may_be_confirmed => Ok(Consent::of_shell()),
+        (true, Confirmation::Given) if plan.may_be_confirmed => Ok(Consent::without_request()),
         (true, Confirmation::Nobody) if plan.may_be_confirmed => {
             Err(Error::new(Code::ConfirmRequired, format!("{} needs to be confirmed. Nothing was run", plan.summary))
                 .hint("confirm with --yes"))

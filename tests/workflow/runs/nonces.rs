@@ -70,7 +70,7 @@ fn an_unknown_nonce_and_one_that_was_denied_or_withdrawn_run_nothing() {
 }
 
 #[test]
-fn a_person_reads_all_that_they_consent_to() {
+fn a_person_may_read_all_that_they_consent_to() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
     let name = format!("{}and-the-payload", "a".repeat(2_000));
@@ -78,14 +78,18 @@ fn a_person_reads_all_that_they_consent_to() {
         execute(&mut client, json!({ "command": "hosting:apps:create", "args": { "name": name, "region": "eu" } }));
     let details = &asked["error"]["details"];
     assert!(!details["effects"].to_string().contains("payload"), "{details}");
-    assert!(details["effects"].to_string().contains("… (2022 characters)"), "{details}");
+    assert!(details["effects"].to_string().contains("… (2042 characters)"), "{details}");
     let id = details["consent"].as_str().expect("a request");
     assert!(ground.scratch.ok(&["consent", "show", id]).contains(&name));
     let mut command = ground.scratch.command();
     command.args(["consent", "approve", id]);
     let Some((shown, done)) = at_a_terminal(&command, "n\n") else { return skipped("there is no script") };
-    let before = shown.split("Consent to it?").next().expect("a beginning").replace(['\r', '\n'], "");
-    assert!(!done && before.contains(&name), "{shown}");
+    let before = shown.split("Consent to it?").next().expect("a beginning");
+    assert!(!done && before.contains("name (2015 characters) = \"aaa") && before.contains("… (cut; "), "{shown}");
+    // All of it, for who asks for that.
+    command.env("PAGER", "cat");
+    let (shown, _) = at_a_terminal(&command, "v\nn\n").expect("a terminal");
+    assert!(shown.replace("\r\n↳ ", "").contains(&name), "{shown}");
     client.finish();
 }
 
@@ -246,4 +250,173 @@ fn an_approval_of_which_this_machine_has_no_record_is_told_at_once() {
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert_eq!(ground.changes(), 0);
     client.finish();
+}
+
+/// A server over stdio whose client shakes hands and says that it shows forms.
+fn with_forms(scratch: &Scratch) -> Client {
+    let mut client = Client::start(scratch, &[]);
+    let info = json!({ "name": "test-client", "version": "1" });
+    let capabilities = json!({ "elicitation": { "form": {} } });
+    let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": info });
+    client.result("initialize", hello);
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    client
+}
+
+/// A server over stdio whose client shows forms and shakes no hands.
+fn modern_with_forms(scratch: &Scratch) -> Client {
+    let mut command = scratch.command();
+    command.args(["serve"]);
+    Client::modern_with(&mut command, json!({ "elicitation": { "form": {} } }))
+}
+
+/// Calls `execute` by a client that shows forms, answers the question that comes, and returns what the call answers.
+fn answered(client: &mut Client, is_modern: bool, arguments: &Value, answer: &Value) -> Value {
+    let mut params = json!({ "name": "execute", "arguments": arguments });
+    let mut result = if is_modern {
+        let asked = client.result("tools/call", params.clone());
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        params["requestState"] = asked["requestState"].clone();
+        params["inputResponses"] = json!({ "consent": answer });
+        client.result("tools/call", params)
+    } else {
+        let id = client.post("tools/call", params);
+        let question = client.notification("elicitation/create");
+        client.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": answer }));
+        client.answer(&json!(id))["result"].take()
+    };
+    result["structuredContent"].take()
+}
+
+/// The id of the only request, in whichever state.
+#[track_caller]
+fn only_request(ground: &Ground) -> String {
+    let all = ground.scratch.json(&["consent", "list", "--all"]);
+    let ids: Vec<&str> =
+        all["consents"].as_array().expect("consents").iter().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(ids.len(), 1, "{all}");
+    ids[0].to_owned()
+}
+
+/// The id and the nonce in the details of a failure.
+#[track_caller]
+fn held(object: &Value) -> (String, String) {
+    let details = &object["error"]["details"];
+    let text = |key: &str| details[key].as_str().unwrap_or_else(|| panic!("no {key}: {object}")).to_owned();
+    (text("consent"), text("nonce"))
+}
+
+#[test]
+fn what_a_client_did_not_answer_a_person_approves_at_a_terminal_and_the_next_call_goes_through() {
+    for is_modern in [false, true] {
+        for (action, code_of_call) in [
+            ("cancel", if is_modern { "E_CONSENT_PENDING" } else { "E_CONSENT_REQUIRED" }),
+            ("decline", "E_CONSENT_DENIED"),
+        ] {
+            for with_the_first in [true, false] {
+                let ground = Ground::new();
+                let mut client =
+                    if is_modern { modern_with_forms(&ground.scratch) } else { with_forms(&ground.scratch) };
+                let asked = answered(&mut client, is_modern, &create(), &json!({ "action": action }));
+                assert_eq!(code(&asked), code_of_call, "{action}: {asked}");
+                assert!(!asked.to_string().contains("a person said no"), "no person did: {asked}");
+                let (id, _) = held(&asked);
+                ground.approve(&asked);
+                let again = match with_the_first {
+                    true => asked,
+                    // An agent that forgot its nonce is given another one, for the request that was approved.
+                    false => execute(&mut client, create()),
+                };
+                assert_eq!((held(&again).0, only_request(&ground)), (id.clone(), id), "{again}");
+                let done = execute(&mut client, with_nonce(&create(), &again));
+                assert_eq!(code(&done), "ok", "{is_modern} {action}: {done}");
+                assert_eq!(ground.changes(), 1);
+                client.kill();
+            }
+        }
+    }
+}
+
+#[test]
+fn who_asks_again_gets_another_nonce_for_the_same_request_which_is_used_once() {
+    let ground = Ground::new();
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let asked = execute(&mut client, create());
+    let again = execute(&mut client, create());
+    assert_eq!((code(&asked), code(&again)), ("E_CONSENT_REQUIRED", "E_CONSENT_REQUIRED"));
+    let ((first, one), (second, other)) = (held(&asked), held(&again));
+    assert!(first == second && one != other && only_request(&ground) == first, "{asked} {again}");
+    for given in [&asked, &again] {
+        let mut at_once = with_nonce(&create(), given);
+        at_once["wait_s"] = json!(0);
+        let pending = execute(&mut client, at_once);
+        assert_eq!((code(&pending), held(&pending)), ("E_CONSENT_PENDING", held(given)), "{pending}");
+    }
+    // A nonce of another command's request is none of this one's.
+    let read = execute(&mut client, json!({ "command": "hosting:apps:list" }));
+    ground.approve(&asked);
+    let mixed = execute(&mut client, with_nonce(&create(), &read));
+    assert_eq!((code(&mixed), kind(&mixed)), ("E_CONSENT_MISMATCH", "plan_changed"), "{mixed}");
+    assert_eq!(code(&execute(&mut client, with_nonce(&create(), &again))), "ok");
+    let used = execute(&mut client, with_nonce(&create(), &asked));
+    assert_eq!((code(&used), kind(&used)), ("E_CONSENT_MISMATCH", "consumed"), "{used}");
+    // The next call is another one, and is asked about.
+    let next = execute(&mut client, create());
+    assert!(code(&next) == "E_CONSENT_REQUIRED" && held(&next).0 != first, "{next}");
+    assert_eq!(ground.changes(), 1);
+    client.finish();
+}
+
+#[test]
+fn a_client_that_declined_is_not_asked_again_and_a_person_can_still_say_no() {
+    let ground = Ground::new();
+    let mut client = with_forms(&ground.scratch);
+    let asked = answered(&mut client, false, &create(), &json!({ "action": "decline" }));
+    let shown = ground.scratch.ok(&["consent", "show", &held(&asked).0]);
+    assert!(shown.contains("pending, declined by its client"), "{shown}");
+    let again = execute(&mut client, create());
+    assert_eq!((code(&again), held(&again).0), ("E_CONSENT_REQUIRED", held(&asked).0), "{again}");
+    ground.scratch.ok(&["consent", "deny", &held(&asked).0]);
+    let denied = execute(&mut client, create());
+    assert!(code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("a person said no"), "{denied}");
+    client.finish();
+}
+
+#[test]
+fn a_no_in_the_form_is_a_persons_and_holds_until_they_change_their_mind() {
+    let no = json!({ "action": "accept", "content": { "approve": false } });
+    for is_modern in [false, true] {
+        let ground = Ground::new();
+        let mut client = if is_modern { modern_with_forms(&ground.scratch) } else { with_forms(&ground.scratch) };
+        let denied = answered(&mut client, is_modern, &create(), &no);
+        assert!(code(&denied) == "E_CONSENT_DENIED" && denied.to_string().contains("a person said no"), "{denied}");
+        let again = execute(&mut client, create());
+        assert_eq!((code(&again), held(&again).0), ("E_CONSENT_DENIED", held(&denied).0), "{again}");
+        assert_eq!(code(&execute(&mut client, with_nonce(&create(), &again))), "E_CONSENT_DENIED");
+        ground.approve(&denied);
+        assert_eq!(code(&execute(&mut client, with_nonce(&create(), &again))), "ok");
+        assert_eq!((ground.changes(), only_request(&ground)), (1, held(&denied).0));
+        client.kill();
+    }
+}
+
+#[test]
+fn of_16_that_ask_at_once_one_request_comes() {
+    let scratch = Scratch::with_project_here();
+    let agent = Arc::new(agent(&scratch));
+    let asks: Vec<_> = (0..16)
+        .map(|_| {
+            let agent = Arc::clone(&agent);
+            std::thread::spawn(move || {
+                let inputs = json!({});
+                let asked = nonce::ask(&agent, &need(&inputs, "h"), Held::Nothing).expect_err("it is asked for");
+                let details = asked.details().expect("details");
+                (details["consent"].clone(), details["nonce"].clone())
+            })
+        })
+        .collect();
+    let given: Vec<(Value, Value)> = asks.into_iter().map(|asked| asked.join().expect("no panic")).collect();
+    assert!(given.iter().all(|(id, _)| *id == given[0].0), "{given:?}");
+    let nonces: std::collections::HashSet<String> = given.iter().map(|(_, nonce)| nonce.to_string()).collect();
+    assert_eq!(nonces.len(), 16);
 }
