@@ -85,6 +85,17 @@ fn named() -> impl Iterator<Item = (&'static Entry, String)> {
     })
 }
 
+/// Whether the caller of a command may call the same as a tool and need nobody's consent for it.
+pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
+    let is_free = |entry: &Entry| {
+        entry.faces.tool()
+            && !entry.may_need_consent
+            && !(context.asks_before_destructive && matches!(entry.effect, Effect::Write | Effect::Destroy))
+            && context.surface.serves(entry.tool, entry.group, entry.effect)
+    };
+    spec.source == SourceKind::Operations && named().any(|(entry, id)| id == spec.id && is_free(entry))
+}
+
 /// Returns the ids of all of them.
 pub fn ids() -> Vec<String> {
     named().map(|(_, id)| id).collect()

@@ -10,10 +10,11 @@ use crate::consent::nonce::{self, Held};
 use crate::consent::request::{self, Consent, Need};
 use crate::consent::widened;
 use crate::error::{Code, Error, Result};
-use crate::op::{Confirmation, Context};
+use crate::op::{Confirmation, Context, Identity};
 use crate::store::projects;
 use crate::store::runs::Kind;
 use crate::workflow::api::catalogs;
+use crate::workflow::operations;
 use crate::workflow::saved::policy::{self as rule, Rule};
 use crate::workflow::spec::{CommandEffect, SourceKind};
 
@@ -73,6 +74,7 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
         effects: plan.effects.clone(),
     };
     match (context.is_shell(), context.confirmation) {
+        (false, _) if is_free(context, plan) => Ok(Consent::without_request()),
         (false, _) => match (held, consented_reads(context, plan)?) {
             (Held::Nothing, Some(consent)) => Ok(consent),
             (held, _) => nonce::ask(context, &need, held),
@@ -91,6 +93,17 @@ pub fn consent(context: &Context, plan: &Plan, held: Held<'_>) -> Result<Consent
             _ => error,
         }),
     }
+}
+
+/// Whether a plan is one command that the caller may call as a tool without anybody's consent. A contract's own server shows no such
+/// tool, and asks always.
+fn is_free(context: &Context, plan: &Plan) -> bool {
+    // A run of which it is not known what it did is not such a call.
+    let is_command = plan.program.kind == Kind::Command && plan.may_be_confirmed;
+    let mut steps = plan.program.steps.iter();
+    context.caller.identity() != Identity::Assistant
+        && is_command
+        && steps.all(|step| operations::is_free(context, &step.spec))
 }
 
 /// Returns the consent to all reads of a catalog, where a plan does nothing but read from one and the caller has such a consent.

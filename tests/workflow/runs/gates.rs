@@ -16,7 +16,7 @@ fn x35_nothing_is_run_before_a_person_consented() {
     assert!(
         effects[0].as_str().is_some_and(|line| line.starts_with("POST http://127.0.0.1") && line.ends_with("writes)"))
     );
-    assert!(effects.contains(&json!("name = web")), "{effects:?}");
+    assert!(effects.contains(&json!("name = \"web\"")), "{effects:?}");
     assert!(details["command"].as_str().is_some_and(|command| command.starts_with("mcpkg consent approve ")));
     assert_eq!(code(&execute(&mut client, with_nonce_at_once(&asked))), "E_CONSENT_PENDING");
     assert_eq!(ground.changes(), 0);
@@ -41,21 +41,42 @@ fn with_nonce_at_once(asked: &serde_json::Value) -> serde_json::Value {
 }
 
 #[test]
-fn own_commands_that_only_read_are_answered_at_once_and_no_others() {
+fn own_commands_need_consent_only_where_the_same_tool_does() {
     let scratch = Scratch::with_project();
     let mut client = Client::start(&scratch, &[]).shake_hands("2025-06-18");
     let read = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
     assert_eq!((code(&read), &read["state"]), ("ok", &json!("succeeded")), "{read}");
     assert!(read.get("run").is_none(), "nothing is kept of a read: {read}");
-    let write = json!({ "command": "mcpkg:prompt:create", "args": { "name": "n", "content": "x" } });
-    let asked = execute(&mut client, write);
+    // The tools of these names take the same without asking anybody.
+    let create = json!({ "command": "mcpkg:prompt:create", "args": { "name": "n", "content": "x" } });
+    let skill = json!({ "name": "pdf", "description": "Reads PDFs", "content": "Read them" });
+    let skill = json!({ "command": "mcpkg:skill:create", "args": skill });
+    let draft = json!({ "yaml": "workflow: w\nsteps:\n  - id: a\n    run: mcpkg:prompt:list\n" });
+    let draft = json!({ "command": "mcpkg:draft:add", "args": draft });
+    for free in [create, skill, draft.clone()] {
+        let done = execute(&mut client, free.clone());
+        assert_eq!((code(&done), &done["state"]), ("ok", &json!("succeeded")), "{free}: {done}");
+    }
+    assert_eq!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").len(), 1);
+    assert_eq!(scratch.json(&["draft", "list"])["drafts"].as_array().expect("drafts").len(), 1);
+    // What is a command alone, and what asks as a tool too.
+    let asked = execute(&mut client, json!({ "command": "mcpkg:rollback", "args": { "to": "pristine", "yes": true } }));
     assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
-    assert!(scratch.json(&["prompt", "list"])["prompts"].as_array().expect("prompts").is_empty());
+    // Several steps are a plan, which is a person's to judge.
+    let plan = "workflow: w\nsteps:\n  - id: a\n    run: mcpkg:prompt:list\n  - id: b\n    run: mcpkg:prompt:list\n";
+    assert_eq!(code(&execute(&mut client, json!({ "yaml": plan }))), "E_CONSENT_REQUIRED");
+    client.finish();
+    let mut client = Client::start(&scratch, &["--confirm", "destructive"]).shake_hands("2025-06-18");
+    let more = json!({ "command": "mcpkg:prompt:create", "args": { "name": "more", "content": "x" } });
+    assert_eq!(code(&execute(&mut client, more)), "ok");
+    let delete = json!({ "command": "mcpkg:prompt:delete", "args": { "name": "n" } });
+    assert_eq!(code(&execute(&mut client, delete)), "E_CONSENT_REQUIRED");
     client.finish();
     // The contract's own server asks about everything.
     let mut client = Client::start(&scratch, &["--as", "assistant"]).shake_hands("2025-06-18");
     let missing = execute(&mut client, json!({ "command": "mcpkg:prompt:list" }));
     assert_ne!(code(&missing), "ok", "{missing}");
+    assert_ne!(code(&execute(&mut client, draft)), "ok");
     client.finish();
 }
 
@@ -138,7 +159,7 @@ fn the_shell_shows_what_it_does_and_asks() {
     let Some((shown, ended_well)) = at_a_terminal(&command, "y\n") else {
         return skipped("there is no script of util-linux");
     };
-    assert!(ended_well && shown.contains("POST http://127.0.0.1") && shown.contains("name = web"), "{shown}");
+    assert!(ended_well && shown.contains("POST http://127.0.0.1") && shown.contains("name = \"web\""), "{shown}");
     assert_eq!(ground.changes(), 1);
     let mut command = ground.scratch.command();
     command.args(["command", "run", "hosting:apps:create", "--arg", "region=eu"]);
@@ -165,5 +186,5 @@ fn without_a_terminal_yes_stands_for_reads_and_own_commands_alone() {
     let write = ["command", "run", "mcpkg:prompt:create", "-a", "name=n", "-a", "content=x", "--yes"];
     assert!(ground.scratch.ok(&write).contains("\"name\": \"n\""));
     let shown = ground.scratch.ok(&["command", "run", "hosting:apps:create", "-a", "region=eu", "--dry-run"]);
-    assert!(shown.contains("region = eu"), "{shown}");
+    assert!(shown.contains("region = \"eu\""), "{shown}");
 }
