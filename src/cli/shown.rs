@@ -1,7 +1,7 @@
 //! What a terminal shows. Texts of others reach it in one way: as a part of a [`Shown`], which marks what they hide.
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthChar;
 
 use crate::marks;
 use crate::op::{Body, cell};
@@ -169,14 +169,14 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     let mut room = columns;
     for c in line.chars() {
-        let width = c.width().unwrap_or(0);
+        let width = columns_of(c);
         if width > room {
             let mut next = GOES_ON.to_owned();
             if let Some(row) = rows.last_mut() {
                 let blank = row.rfind(' ').map(|at| at + 1).filter(|at| *at > row.len() / 2 && *at < row.len());
                 next.push_str(&row.split_off(blank.unwrap_or(row.len())));
             }
-            room = columns.saturating_sub(next.width());
+            room = columns.saturating_sub(next.chars().map(columns_of).sum());
             rows.push(next);
         }
         room = room.saturating_sub(width);
@@ -185,6 +185,17 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
         }
     }
     rows
+}
+
+/// Returns how many columns a character may take: a terminal that takes fewer breaks no row that we did not break.
+fn columns_of(c: char) -> usize {
+    match c {
+        // It makes the one before it an emoji, which is wider.
+        '\u{fe0f}' => 1,
+        // Half of a flag; alone it is as wide as one.
+        '\u{1f1e6}'..='\u{1f1ff}' => 2,
+        _ => c.width().unwrap_or(0),
+    }
 }
 
 #[cfg(test)]
@@ -206,6 +217,10 @@ mod tests {
         assert_eq!(wrapped("日本語日本", 8), ["日本語日", "↳ 本"]);
         assert_eq!(wrapped("0123 56789", 8), ["0123 567", "↳ 89"]);
         assert_eq!(wrapped("012345 789", 8), ["012345 ", "↳ 789"]);
+        assert_eq!(
+            wrapped("⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}!", 8),
+            ["⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}", "↳ !"]
+        );
         assert_eq!(wrapped("", 8), [""]);
         let lines = Lines::of(Body::lines(["a\nb".to_owned(), "x".repeat(400)]), 80);
         let (shown, count, is_cut) = lines.rows(80, true);

@@ -40,7 +40,7 @@ function held(text) {
 
 mkdirSync(project, { recursive: true });
 configure(agent, project, { command: [mcpkg, '--db', database, 'serve'] });
-shell('project', 'create', 'e2e');
+shell('--quiet', 'project', 'create', 'e2e');
 await check('asks, a person approves at a terminal, and the next call goes through', async () => {
     const first = held(await execute({}));
     console.log(`     ${agent}: ${first.code}`);
