@@ -1,10 +1,14 @@
 //! Opening files for reading that a user named or that somebody else may have put there: a regular file of a bounded
 //! size, or an error at once. A named pipe would block, a device has no end, and a sparse file can be larger than memory.
 
+mod network;
+
 use std::ffi::OsStr;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::path::{Path, PathBuf};
+
+pub use network::{network_in, network_of};
 
 /// Bytes of the largest text that is read whole: manifests, lock files, configuration files, certificates.
 pub const TEXT: u64 = 16 << 20;

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
 use crate::secret::Reference;
+use crate::store::Store;
 
 /// What stands before a password in an address.
 const PASSWORD: &str = "password=";
@@ -28,6 +29,8 @@ pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
         match reference {
             Some(reference) => {
                 let secret = reference.resolve(&CancellationToken::new())?;
+                // The password may be another one when a connection is made.
+                Store::read_passwords_with(read);
                 let password = utf8_percent_encode(secret.expose(), NON_ALPHANUMERIC);
                 // The reference is what may be shown, and written down for a client.
                 pairs.push(format!("{PASSWORD}{password}&{}", pair.replacen(PASSWORD, "password_from=", 1)));
@@ -36,6 +39,11 @@ pub fn resolved(database: &Path) -> Result<Cow<'_, Path>> {
         }
     }
     Ok(Cow::Owned(PathBuf::from(format!("{base}?{}", pairs.join("&")))))
+}
+
+fn read(kept_in: &str) -> Result<String> {
+    let reference: Reference = kept_in.parse()?;
+    Ok(reference.resolve(&CancellationToken::new())?.expose().to_owned())
 }
 
 #[cfg(test)]

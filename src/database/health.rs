@@ -1,7 +1,10 @@
 //! What `mcpkg doctor` says of the database and of the project that applies.
 
+use std::path::Path;
+
 use super::limit::tables;
 use crate::error::Result;
+use crate::file::network_of;
 use crate::op::{Context, Finding, Health};
 use crate::store::limits::Limits;
 use crate::store::projects::{self, Reason};
@@ -25,6 +28,7 @@ pub fn health(context: &Context) -> Vec<Finding> {
     // Where the database cannot be read, the file's finding says so.
     findings.extend(grown(context).unwrap_or_default());
     findings.extend(space(context).unwrap_or_default());
+    findings.extend(network(context));
     findings
 }
 
@@ -60,6 +64,24 @@ fn space(context: &Context) -> Result<Option<Finding>> {
         let what = format!("{} MiB of the database's {} MiB are free", free >> 20, size >> 20);
         Finding::new("database", Health::Note, what).action("mcpkg compact")
     }))
+}
+
+/// Says that the file is on another machine.
+fn network(context: &Context) -> Option<Finding> {
+    let what = on_network(context.store.location().file()?)?;
+    Some(
+        Finding::new("database", Health::Note, what)
+            .action("move the file to a local disk; `mcpkg move --to postgres://...` serves several machines"),
+    )
+}
+
+/// Returns what there is to say of a database whose file is on another machine.
+pub(super) fn on_network(file: &Path) -> Option<String> {
+    let kind = network_of(file)?;
+    Some(format!(
+        "{} is on a network file system ({kind}): locks are not reliable there, and two machines that write would damage it",
+        file.display()
+    ))
 }
 
 fn file(context: &Context) -> Finding {

@@ -1,10 +1,12 @@
 //! `mcpkg init`.
 
+use std::path::Path;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::GROUP;
+use super::{GROUP, health};
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply};
 use crate::shell;
@@ -46,7 +48,9 @@ impl Operation for Init {
         if !matches!(selected, Ok(Some(_))) {
             reply = reply.hint(format!("`mcpkg{flag} project create NAME` makes a project; the first one is selected"));
         }
+        let file = context.store.location().file().map(Path::to_owned);
         Ok(reply
+            .warn(file.and_then(|file| health::on_network(&file)))
             .hint(format!("`mcpkg{flag} import PATH...` brings in what is there already, such as .claude/commands"))
             .hint(format!(
                 "`mcpkg{flag} client add claude-code` connects Claude Code; `mcpkg client list` names the others"

@@ -43,10 +43,10 @@ impl Operation for Move {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        if context.store.keep_servers_away()?.is_none() {
+        let Some(alone) = context.store.keep_servers_away()? else {
             return Err(Error::new(Code::InUse, format!("Servers are connected to `{}`", context.store.location()))
                 .hint("stop them: what they write meanwhile would be missing at the other place"));
-        }
+        };
         let told = |done, total| (context.progress)("Moving", done, total);
         let progress = Progress::new(&told, &context.cancelled);
         let from = context.store.location().to_string();
@@ -58,6 +58,14 @@ impl Operation for Move {
             }
             true => into_server(context, &Store::open(&place)?, &progress)?,
         };
+        if let Err(error) = alone.note_move() {
+            if !Store::is_server(&place) {
+                // What was written here meanwhile may be missing in it.
+                let _ = std::fs::remove_file(&self.to);
+            }
+            return Err(error);
+        }
+        drop(alone);
         let data = json!({ "from": from, "to": to });
         Ok(Reply::sentence(format!("Moved the database from {from} to {to}; both hold the same now"), data)
             .hint(format!("name it with `--db {}` or MCPKG_DB from now on", crate::shell::quote(&to))))

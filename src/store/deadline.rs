@@ -46,13 +46,18 @@ impl Deadline {
             made: Instant::now(),
             began: AtomicU64::new(0),
         });
-        let looking = Arc::clone(&watch);
-        connection.watch(move || looking.has_passed())?;
+        watch.attach(connection)?;
         Ok(watch)
     }
 }
 
 impl Watch {
+    /// Ends what a connection executes when the deadline has passed.
+    pub(super) fn attach(self: &Arc<Self>, connection: Link<'_>) -> Result<()> {
+        let looking = Arc::clone(self);
+        connection.watch(move || looking.has_passed())
+    }
+
     /// Begins another read.
     pub(super) fn begin(&self) {
         self.began.store(0, Ordering::Relaxed);

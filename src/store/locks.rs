@@ -1,14 +1,28 @@
 //! Locks on a database: they end with the process that holds them, however it ends.
 
+use std::thread;
+use std::time::Instant;
+
 use uuid::Uuid;
 
-use super::Store;
-use super::engine::{Held, Mode, Subject};
+use super::engine::{Held, Holding, Mode, Subject};
+use super::patience::{AGAIN, PATIENCE, patiently};
+use super::{Db, Store};
 use crate::error::{Code, Error, Result};
 
 /// The presence of a server at a database; `restore` sees it. Dropping it, or the end of the process, takes it away.
 pub struct Serving {
-    _held: Held,
+    held: Held,
+}
+
+impl Serving {
+    /// Notes that the database was moved while this kept servers away; one that was not seen meanwhile writes here no more.
+    ///
+    /// # Errors
+    /// `E_DB_IN_USE` where the connection that kept them away was lost.
+    pub fn note_move(&self) -> Result<()> {
+        self.held.note_move()
+    }
 }
 
 /// The right to apply a deploy: one process of this machine at a time has it. Dropping it, or the end of the process, gives it
@@ -34,29 +48,96 @@ impl TaskRunner {
 /// The right to work on a run: one holder at a time has it. Dropping it, or the end of the process, gives it back.
 #[derive(Debug)]
 pub struct RunHolder {
-    _held: Held,
+    held: Held,
+}
+
+impl RunHolder {
+    /// Writes as [`Store::write`] does, where this still is the holder. While the server of the database is away it is waited for, and
+    /// what was committed without an answer is not written twice.
+    ///
+    /// # Errors
+    /// What `f` returns; `E_RUN_STATE` where another process took the run over; as [`Store::write`].
+    pub fn write<T>(&self, store: &Store, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let stamp = self.held.stamp();
+            let mut value = None;
+            let written = store.write(|db| {
+                stamp.iter().try_for_each(|stamp| stamp.put(db))?;
+                value = Some(f(db)?);
+                Ok(())
+            });
+            let failed = match (written, &stamp) {
+                (Ok(()), _) => None,
+                (Err(error), Some(stamp)) if error.code() == Code::OutcomeUnknown => {
+                    // In a transaction that writes, which comes after the one whose end is not known.
+                    let look = || store.write(|db| stamp.is_there(db));
+                    let is_there = match patiently(until, look) {
+                        Ok(is_there) => is_there,
+                        Err(_) => return Err(error),
+                    };
+                    if is_there { None } else { Some(error) }
+                }
+                (Err(error), Some(_)) if error.code() == Code::Unavailable => Some(error),
+                (Err(error), _) => return Err(error),
+            };
+            match failed {
+                None => {
+                    self.held.stamped();
+                    return value.ok_or_else(|| Error::internal("what was written has no value"));
+                }
+                Some(error) if Instant::now() >= until => return Err(error),
+                Some(error) => tracing::info!(%error, "what a run did is written down when the database is back"),
+            }
+            thread::sleep(AGAIN);
+        }
+    }
 }
 
 impl Store {
+    /// Writes as [`Store::write`] does; while the server of the database is away it is waited for. `f` changes nothing where it was
+    /// committed before.
+    ///
+    /// # Errors
+    /// As [`Store::write`].
+    pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
+        match self.location().file() {
+            Some(_) => self.write(f),
+            None => patiently(Instant::now() + PATIENCE, || self.write(&mut f)),
+        }
+    }
+
+    /// Reads as [`Store::read`] does; while the server of the database is away it is waited for.
+    ///
+    /// # Errors
+    /// As [`Store::read`].
+    pub fn read_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
+        match self.location().file() {
+            Some(_) => self.read(f),
+            None => patiently(Instant::now() + PATIENCE, || self.read(&mut f)),
+        }
+    }
+
     /// Announces a server at this database; [`Store::keep_servers_away`] sees it while the returned guard lives.
     ///
     /// # Errors
     /// `E_DB_BUSY` while a restore runs, `E_DB_UNAVAILABLE` where the lock cannot be had.
     pub fn announce(&self) -> Result<Serving> {
         let held = self.engine.lock(Subject::Serving, Mode::Shared)?;
-        let _held = held.ok_or_else(|| {
-            Error::new(Code::Busy, format!("The database `{}` is being restored", self.location()))
-                .hint("start the server again when the restore is done")
+        let held = held.ok_or_else(|| {
+            Error::new(Code::Busy, format!("The database `{}` is being restored or moved", self.location()))
+                .hint("start the server again when that is done")
         })?;
-        Ok(Serving { _held })
+        Ok(Serving { held })
     }
 
-    /// Keeps servers away while the returned guard lives; `None` where at least one is connected.
+    /// Keeps servers away while the returned guard lives; `None` where at least one is connected. On a server of databases nothing
+    /// is written meanwhile but by this process.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock cannot be had.
     pub fn keep_servers_away(&self) -> Result<Option<Serving>> {
-        Ok(self.engine.lock(Subject::Serving, Mode::Exclusive)?.map(|_held| Serving { _held }))
+        Ok(self.engine.lock(Subject::Serving, Mode::Exclusive)?.map(|held| Serving { held }))
     }
 
     /// Takes the right to apply deploys of this database on this machine; `None` where another process, or another thread of
@@ -80,9 +161,9 @@ impl Store {
     }
 
     /// Whether the process that began to run tasks as `id` still lives; what one that was killed left is removed.
-    pub fn runs_tasks(&self, id: Uuid) -> bool {
-        let lives = self.engine.is_held(Subject::Tasks(id));
-        if !lives {
+    pub fn runs_tasks(&self, id: Uuid) -> Holding {
+        let lives = self.engine.holding(Subject::Tasks(id));
+        if lives == Holding::Free {
             drop(self.engine.lock(Subject::Tasks(id), Mode::Exclusive));
         }
         lives
@@ -91,13 +172,14 @@ impl Store {
     /// Takes the right to work on a run; `None` where another process, or another thread of this one, has it.
     ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where the lock cannot be had.
+    /// `E_RUN_BUSY` where it is not known whether a process on another machine works on it still; `E_DB_UNAVAILABLE`, `E_READ_ONLY`,
+    /// `E_DISK_FULL` where the lock cannot be had.
     pub fn hold_run(&self, run: Uuid) -> Result<Option<RunHolder>> {
-        Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|_held| RunHolder { _held }))
+        Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|held| RunHolder { held }))
     }
 
     /// Whether somebody works on a run.
-    pub fn is_held(&self, run: Uuid) -> bool {
-        self.engine.is_held(Subject::Run(run))
+    pub fn holding(&self, run: Uuid) -> Holding {
+        self.engine.holding(Subject::Run(run))
     }
 }

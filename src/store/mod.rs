@@ -53,6 +53,7 @@ mod engine;
 mod location;
 mod locks;
 mod mark;
+mod patience;
 mod reader;
 #[expect(clippy::module_inception, reason = "the file of `Store` is named like it")]
 mod store;
@@ -63,7 +64,7 @@ mod writing;
 pub use ahead::Ahead;
 pub use db::Db;
 pub use engine::sqlite::{Access, SCHEMA_VERSION};
-pub use engine::{BUSY_TIMEOUT, Version};
+pub use engine::{BUSY_TIMEOUT, Holding, Version};
 pub use location::Location;
 pub use locks::{Applying, RunHolder, Serving, TaskRunner};
 pub use reader::Reader;

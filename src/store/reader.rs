@@ -1,5 +1,6 @@
 //! A connection for one thread.
 
+use std::cell::{Cell, Ref, RefCell};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -12,14 +13,32 @@ use crate::error::Result;
 /// A connection that one thread keeps for its reads.
 pub struct Reader {
     engine: Arc<Engine>,
-    connection: Connection,
+    connection: RefCell<Connection>,
+    /// In which way the database was opened that the connection is to.
+    epoch: Cell<u64>,
     watch: Option<Arc<Watch>>,
 }
 
 impl Reader {
     /// Returns a reader on `connection`, which `watch` watches.
     pub(super) fn new(engine: Arc<Engine>, connection: Connection, watch: Option<Arc<Watch>>) -> Self {
-        Self { engine, connection, watch }
+        let epoch = Cell::new(engine.epoch());
+        Self { engine, connection: RefCell::new(connection), epoch, watch }
+    }
+
+    /// Returns the connection, which is opened again where the database was opened in another way meanwhile.
+    fn connection(&self) -> Result<Ref<'_, Connection>> {
+        let epoch = self.engine.epoch();
+        if epoch != self.epoch.get()
+            && let Ok(mut connection) = self.connection.try_borrow_mut()
+        {
+            *connection = self.engine.reader()?;
+            if let Some(watch) = &self.watch {
+                watch.attach(connection.link())?;
+            }
+            self.epoch.set(epoch);
+        }
+        Ok(self.connection.borrow())
     }
 
     /// Returns what differs from the last one where anything was committed between, by any process.
@@ -28,18 +47,18 @@ impl Reader {
     /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_STORAGE`.
     pub fn version(&self) -> Result<Version> {
         self.engine.check_in_place()?;
-        self.connection.link().version()
+        Ok(self.connection()?.link().version()?.in_epoch(self.epoch.get()))
     }
 
     /// Runs `f` and returns what it returns, with the version of the database that the first of its reads through this saw. Only where
     /// [`Reader::tells`], and `None` where that read found nothing.
     pub fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
-        self.connection.link().telling(f)
+        self.connection.borrow().link().telling(f)
     }
 
     /// Whether a read tells which version it saw, since [`Reader::version`] costs as much as a read.
     pub fn tells(&self) -> bool {
-        self.connection.link().tells()
+        self.connection.borrow().link().tells()
     }
 
     /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
@@ -56,7 +75,7 @@ impl Reader {
     /// What `f` returns, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn statement<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begin()?;
-        f(&Db::new(self.connection.link(), self.watch.as_deref()))
+        f(&Db::new(self.connection()?.link(), self.watch.as_deref()))
     }
 
     /// Runs `f` in one read transaction.
@@ -65,7 +84,7 @@ impl Reader {
     /// What `f` returns, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.begin()?;
-        Db::in_transaction(self.connection.link(), self.watch.as_deref(), Intent::Read, f)
+        Db::in_transaction(self.connection()?.link(), self.watch.as_deref(), Intent::Read, f)
     }
 
     fn begin(&self) -> Result<()> {

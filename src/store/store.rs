@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +11,7 @@ use super::check::{self, Findings};
 use super::deadline::Deadline;
 use super::engine::sqlite::Access;
 use super::engine::{Connection, Engine, Intent, Pooled, Progress, Version};
+use super::patience::{AGAIN, PATIENCE};
 use super::{Db, Location, Reader};
 use crate::error::{Code, Error, Result};
 
@@ -31,6 +32,8 @@ struct Rights {
     deadline: Option<Deadline>,
     /// Where the version stands that its first read saw, once it told that.
     seen: Option<Arc<OnceLock<Version>>>,
+    /// Whether it waits for a server of the database that is away.
+    is_patient: bool,
 }
 
 impl Store {
@@ -77,6 +80,11 @@ impl Store {
         Engine::is_server(path)
     }
 
+    /// Has the passwords of servers that are kept somewhere, as an address says it, be read again by `reader` where a server refuses them.
+    pub fn read_passwords_with(reader: fn(&str) -> Result<String>) {
+        Engine::read_passwords_with(reader);
+    }
+
     /// Returns a handle through which nothing can be written, for a caller who may only read.
     #[must_use]
     pub fn reading(&self) -> Self {
@@ -94,6 +102,37 @@ impl Store {
     pub fn limited(&self, limit: Duration, cancelled: CancellationToken) -> Self {
         let deadline = Some(Deadline { limit, cancelled, ended: Arc::clone(&self.ended) });
         self.with_rights(Rights { deadline, ..self.rights.clone() })
+    }
+
+    /// Returns a handle for work that goes on while the server of the database is away for a time: what cannot begin is begun when it
+    /// is back.
+    #[must_use]
+    pub fn patient(&self) -> Self {
+        self.with_rights(Rights { is_patient: self.location().file().is_none(), ..self.rights.clone() })
+    }
+
+    /// Returns a handle that waits for nobody, in place of a patient one.
+    #[must_use]
+    pub fn hasty(&self) -> Self {
+        self.with_rights(Rights { is_patient: false, ..self.rights.clone() })
+    }
+
+    /// Begins `work` again while it cannot begin, where this handle is patient; `work` is handed what it runs once it has begun.
+    fn begun<F, T>(&self, f: F, work: impl Fn(&mut Option<F>) -> Result<T>) -> Result<T> {
+        let (mut f, until) = (Some(f), Instant::now() + PATIENCE);
+        loop {
+            match work(&mut f) {
+                Err(error)
+                    if self.rights.is_patient
+                        && f.is_some()
+                        && matches!(error.code(), Code::Unavailable | Code::Busy)
+                        && Instant::now() < until =>
+                {
+                    std::thread::sleep(AGAIN);
+                }
+                done => return done,
+            }
+        }
     }
 
     /// Returns a handle whose first read leaves in `seen` which version of the database it saw; where
@@ -135,6 +174,10 @@ impl Store {
     /// # Errors
     /// What `f` returns, `E_TIMEOUT`, `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.begun(f, |f| self.try_read(|db| taken(f)?(db)))
+    }
+
+    fn try_read<T>(&self, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         let connection = self.engine.pooled_reader()?;
         let watch = self.rights.deadline.as_ref().map(|deadline| deadline.watch(connection.link())).transpose()?;
         let _released = watch.as_ref().map(|_| Released(&connection));
@@ -178,7 +221,7 @@ impl Store {
 
     pub(super) fn write_as<T>(&self, intent: Intent, f: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
         self.check_may_write()?;
-        Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, f)
+        self.begun(f, |f| Db::in_transaction(self.engine.pooled_writer()?.link(), None, intent, |db| taken(f)?(db)))
     }
 
     /// Returns a connection of its own for a thread that reads all the time, with a cache of 16 MiB.
@@ -228,6 +271,11 @@ impl Store {
         Err(Error::new(Code::MayOnlyRead, "This access key may only read")
             .hint("`mcpkg access create NAME` makes a key that may write"))
     }
+}
+
+/// Takes what is to be run, which is run once.
+fn taken<F>(f: &mut Option<F>) -> Result<F> {
+    f.take().ok_or_else(|| Error::internal("a transaction is run a second time"))
 }
 
 /// Takes the deadline off a pooled connection on drop.

@@ -14,6 +14,8 @@ const UNTOLD: Duration = Duration::from_secs(1);
 pub struct Watch {
     store: Store,
     connection: Connection,
+    /// In which way the database was opened that the connection is to.
+    epoch: u64,
     /// None before the first look.
     version: Option<Version>,
     looked: Instant,
@@ -56,6 +58,7 @@ impl Store {
         self.engine.check_in_place()?;
         Ok(Watch {
             store: self.clone(),
+            epoch: self.engine.epoch(),
             connection: self.engine.listener()?,
             version: None,
             looked: Instant::now(),
@@ -85,7 +88,13 @@ impl Watch {
     pub fn look(&mut self) -> Result<Change> {
         self.looked = Instant::now();
         self.store.engine.notice_replacement();
-        let version = self.connection.link().version()?;
+        let epoch = self.store.engine.epoch();
+        if epoch != self.epoch {
+            let connection = self.store.engine.listener()?;
+            self.store.engine.listens_no_more();
+            (self.connection, self.epoch) = (connection, epoch);
+        }
+        let version = self.connection.link().version()?.in_epoch(epoch);
         if self.version == Some(version) {
             return Ok(Change::None);
         }
@@ -102,6 +111,12 @@ impl Watch {
             self.position.seq = last.seq;
         }
         Ok(if news.is_empty() { Change::None } else { Change::Events(news) })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.store.engine.listens_no_more();
     }
 }
 

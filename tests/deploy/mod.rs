@@ -33,6 +33,6 @@ mod subagents;
 mod taken_over;
 mod taking_back;
 mod targets;
-mod tasks;
+pub mod tasks;
 mod telling;
 mod work;

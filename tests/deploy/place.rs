@@ -24,7 +24,12 @@ pub type Tree = BTreeMap<String, String>;
 impl Place {
     /// A home, a root and no source.
     pub fn new() -> Self {
-        let place = Self { scratch: Scratch::new() };
+        Self::on(Scratch::new())
+    }
+
+    /// As [`Place::new`], in a folder that is there.
+    pub fn on(scratch: Scratch) -> Self {
+        let place = Self { scratch };
         for folder in [place.home(), place.root()] {
             std::fs::create_dir_all(folder).expect("a folder");
         }
@@ -50,7 +55,13 @@ impl Place {
 
     /// A place with a config repo whose last module comes from a git repository by a branch that nothing pins.
     pub fn with_git_source(targets: &[&str]) -> Self {
-        let place = Self::with_repo(targets, &[("instructions:a", "Reviewed\n")]);
+        Self::new().and_git_source(targets)
+    }
+
+    /// Adds what [`Place::with_git_source`] has.
+    pub fn and_git_source(self, targets: &[&str]) -> Self {
+        let place = self;
+        place.declare(targets, &[("instructions:a", "Reviewed\n")]);
         place.write("upstream/AGENTS.md", "From git\n");
         let upstream = place.scratch.path().join("upstream");
         place.git(&upstream, &["init", "-q", "-b", "main"]);

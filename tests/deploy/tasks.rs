@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::deploy::place::Place;
 use crate::deploy::remotes::{hung, runs, started, with_git_of};
-use crate::support::{CAPABILITIES, Client, Http, Request, eventually, finds, http, signal};
+use crate::support::{CAPABILITIES, Client, Http, Request, Scratch, eventually, finds, http, signal};
 
 /// What a client says that has the extension.
 fn extension() -> Value {
@@ -17,13 +17,18 @@ fn extension() -> Value {
 }
 
 /// A server over stdio for a client with the extension.
-fn client(place: &Place) -> Client {
+pub fn client(place: &Place) -> Client {
     Client::modern_with(with_git_of(place).arg("serve"), extension())
 }
 
 /// A place with a git source, and a git that answers once the file `go` is there.
 fn slow() -> Place {
-    let place = Place::with_git_source(&["codex: project"]);
+    slow_on(Scratch::new())
+}
+
+/// As [`slow`], in a folder that is there.
+pub fn slow_on(scratch: Scratch) -> Place {
+    let place = Place::on(scratch).and_git_source(&["codex: project"]);
     let git = finds("git").expect("git").display().to_string();
     let go = place.scratch.path().join("go").display().to_string();
     let script = format!("#!/bin/sh\nwhile [ ! -e '{go}' ]; do sleep 0.05; done\nexec '{git}' \"$@\"\n");
@@ -32,13 +37,13 @@ fn slow() -> Place {
     place
 }
 
-fn call(place: &Place, tool: &str) -> Value {
+pub fn call(place: &Place, tool: &str) -> Value {
     json!({ "name": tool, "arguments": place.arguments(json!({})) })
 }
 
 /// Calls a tool that takes long, and returns the id of the task that it is.
 #[track_caller]
-fn task(client: &mut Client, call: Value) -> Value {
+pub fn task(client: &mut Client, call: Value) -> Value {
     let begun = client.result("tools/call", call);
     assert_eq!((&begun["resultType"], &begun["status"]), (&json!("task"), &json!("working")), "{begun}");
     assert!(begun["ttlMs"].as_u64() > Some(0) && begun["pollIntervalMs"].as_u64() > Some(0), "{begun}");

@@ -13,10 +13,13 @@ use crate::support::postgres::Server;
 mod admission;
 mod connections;
 mod failover;
+mod frozen;
+mod lost_locks;
 mod many_rows;
 mod many_writers;
 mod moving;
 mod opening;
+mod poolers;
 mod two;
 mod writing;
 
@@ -52,10 +55,7 @@ impl World {
 
     /// Ends all connections to the database, as a server that is restarted does.
     fn end_connections(&self) {
-        self.query(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-              WHERE datname = current_database() AND pid <> pg_backend_pid()",
-        );
+        self.server.end_connections(&self.address);
     }
 }
 

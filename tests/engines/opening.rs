@@ -42,6 +42,43 @@ fn an_older_program_refuses_a_newer_schema_and_a_newer_one_moves_it_only_when_to
     assert_eq!(world.query("SELECT max(version) FROM mcpkg.refinery_schema_history"), "0\n", "nothing was moved");
 }
 
+/// What others put into the schema would act whenever mcpkg writes, as in a file of SQLite's.
+#[test]
+fn tables_and_triggers_of_others_in_the_schema_are_refused() {
+    let Some(world) = World::new() else { return };
+    let store = world.open();
+    let project = project(&store);
+    let function = "CREATE FUNCTION public.spy() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'";
+    world.query(function);
+    for (made, named, removed) in [
+        (
+            "CREATE TRIGGER spy BEFORE INSERT ON mcpkg.prompt FOR EACH ROW EXECUTE FUNCTION public.spy()",
+            "the trigger `spy` of `prompt`",
+            "DROP TRIGGER spy ON mcpkg.prompt",
+        ),
+        ("CREATE TABLE mcpkg.notes (t text)", "the table `notes`", "DROP TABLE mcpkg.notes"),
+        ("CREATE VIEW mcpkg.seen AS SELECT 1 AS one", "the table `seen`", "DROP VIEW mcpkg.seen"),
+        (
+            "CREATE RULE quiet AS ON DELETE TO mcpkg.event DO INSTEAD NOTHING",
+            "the rule `quiet` of `event`",
+            "DROP RULE quiet ON mcpkg.event",
+        ),
+        (
+            "CREATE FUNCTION mcpkg.lower(text) RETURNS text LANGUAGE sql AS 'SELECT $1'",
+            "the function `lower`",
+            "DROP FUNCTION mcpkg.lower(text)",
+        ),
+    ] {
+        world.query(made);
+        let refused = Store::open(Path::new(&world.address)).err().unwrap_or_else(|| panic!("{made}: it opens"));
+        assert_eq!(refused.code(), Code::ForeignDatabase, "{}", refused.message());
+        assert!(refused.message().contains(named), "{}", refused.message());
+        world.query(removed);
+    }
+    let store = world.open();
+    store.write(|db| insert(db, &project, "a")).expect("it is written");
+}
+
 /// Takes a database back to version 1: its tables are made by the first migration alone, and hold what was written.
 fn take_back(world: &World) {
     let tables = include_str!("../../migrations/postgres/V001__schema.sql");
@@ -133,6 +170,49 @@ fn a_password_appears_nowhere() {
     assert!(!trail.is_empty() && !trail.contains("s3cr3t"));
     let found = std::process::Command::new("grep").args(["-rl", "s3cr3t"]).arg(scratch.path()).output().expect("grep");
     assert_eq!(String::from_utf8_lossy(&found.stdout), "", "files with the password");
+}
+
+/// A password that is kept somewhere may change while servers run: it is read again when the server refuses the one before.
+#[test]
+fn a_password_that_was_changed_is_read_again() {
+    let port = free_port();
+    let prepare = |folder: &Path| {
+        let rules = "local all all trust\nhost all all 127.0.0.1/32 scram-sha-256\n";
+        crate::support::postgres::write_for_the_server(&folder.join("data/pg_hba.conf"), rules);
+    };
+    let Some(server) = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off", prepare) else { return };
+    server.query("ALTER USER mcpkg PASSWORD 'first'");
+    let kept = crate::support::folder();
+    let write = |text: &str| crate::support::postgres::write_for_the_server(&kept.path().join("password"), text);
+    let reads = kept.path().join("reads");
+    write("first");
+    for source in ["file", "command"] {
+        let file = kept.path().join("password").display().to_string();
+        let words = match source {
+            "file" => file,
+            _ => format!("sh -c 'echo x >> {}; cat {file}'", reads.display()).replace(' ', "%20").replace('\'', "%27"),
+        };
+        let scratch = Scratch::at(&format!("postgres://mcpkg@127.0.0.1:{port}/postgres?password={source}:{words}"));
+        server.query("ALTER USER mcpkg PASSWORD 'first'");
+        write("first");
+        scratch.run(&["project", "create", "p"]);
+        let mut client = crate::support::Client::start(&scratch, &["-p", "p"]).shake_hands("2025-06-18");
+        assert!(client.result("prompts/list", serde_json::json!({})).is_object());
+        server.query("ALTER USER mcpkg PASSWORD 'second'");
+        write("second");
+        server.end_connections("/postgres");
+        crate::support::eventually("it is read again", || {
+            client.request("prompts/list", serde_json::json!({}))["result"].is_object().then_some(())
+        });
+        let name = serde_json::json!({ "name": source, "content": "x" });
+        crate::support::eventually("it is written again", || {
+            (!client.call("create_prompt", name.clone()).1).then_some(())
+        });
+        client.finish();
+    }
+    // At the start of each of two processes, and once after the change; not for each connection.
+    let reads = std::fs::read_to_string(&reads).expect("the reads").lines().count();
+    assert!((2..=5).contains(&reads), "it was read {reads} times");
 }
 
 /// E10.

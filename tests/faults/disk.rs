@@ -182,6 +182,37 @@ fn f07_a_read_only_file_system_refuses_writes_and_serves_reads() {
     assert!(ran.stdout == "newer" || ran.status == 1, "an old state was served: {ran}");
 }
 
+/// A server that began on a read-only file system writes once it can, and is seen by who would replace the database.
+#[test]
+fn a_server_that_began_without_write_access_writes_once_it_may() {
+    let scratch = Scratch::new();
+    let Some(mount) = Mount::in_memory("6m", scratch.path()) else {
+        return skipped("a read-only file system needs root and tmpfs");
+    };
+    scratch.ok(&["project", "create", "p"]);
+    scratch.ok(&["prompt", "create", "before", "as it was"]);
+    scratch.ok(&["backup", "backup.db"]);
+    mount.remount("ro");
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    let write = |client: &mut Client| client.call("create_prompt", json!({ "name": "after", "content": "x" }));
+    let (text, is_error) = write(&mut client);
+    assert!(is_error && text.contains("cannot be written"), "{text}");
+    mount.remount("rw");
+    eventually("it is written", || (!write(&mut client).1).then_some(()));
+    let names: Vec<_> = client.result("prompts/list", json!({}))["prompts"].as_array().expect("prompts").clone();
+    assert_eq!(names.len(), 2, "{names:?}");
+    // What others write from then on it reads as ever.
+    scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
+    let got = client.result("prompts/get", json!({ "name": "before" }));
+    assert_eq!(got["messages"][0]["content"]["text"], "newer");
+    eventually("it is announced", || {
+        let ran = scratch.run(&["--json", "restore", "backup.db", "--yes"]);
+        fails(&ran, "E_DB_IN_USE").then_some(())
+    });
+    client.finish();
+    assert_sound(&scratch);
+}
+
 #[test]
 fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
     use std::os::unix::fs::PermissionsExt;
@@ -199,15 +230,27 @@ fn f07_a_read_only_folder_refuses_writes_and_serves_reads() {
         mode(scratch.path(), folder);
         assert_read_only(&scratch, nobody);
     }
-    // Who may write it does: a server that reads it as if nobody could says so, and serves no mixture of states.
+    // Who may write it does: a server that reads it as if nobody could serves what was written, and no mixture of states.
     mode(&scratch.db(), 0o644);
     let mut reader = Client::spawn(scratch.command_under(nobody).arg("serve")).shake_hands("2025-06-18");
-    assert!(reader.result("prompts/get", json!({ "name": "before" })).is_object());
-    scratch.ok(&["prompt", "update", "before", "--content", "newer"]);
-    let error = eventually("the change is noticed", || {
-        reader.request("prompts/get", json!({ "name": "before" })).get("error").cloned()
+    let mut read = || {
+        let got = reader.request("prompts/get", json!({ "name": "before" }));
+        got["result"]["messages"][0]["content"]["text"].as_str().map(str::to_owned)
+    };
+    assert_eq!(read().as_deref(), Some("as it was"));
+    for text in ["newer", "newest"] {
+        scratch.ok(&["prompt", "update", "before", "--content", text]);
+        eventually("the change is read", || (read().as_deref() == Some(text)).then_some(()));
+    }
+    // It writes too, once it may.
+    mode(scratch.path(), 0o777);
+    mode(&scratch.db(), 0o666);
+    eventually("it is written", || {
+        let (text, is_error) = reader.call("create_prompt", json!({ "name": "mine", "content": "x" }));
+        assert!(!is_error || text.contains("cannot be written") || text.contains("removed or replaced"), "{text}");
+        (!is_error).then_some(())
     });
-    assert!(error["message"].as_str().is_some_and(|it| it.contains("removed or replaced")), "{error}");
+    assert_eq!(reader.result("prompts/get", json!({ "name": "mine" }))["messages"][0]["content"]["text"], "x");
     reader.finish();
     mode(&scratch.db(), 0o600);
     let unreadable = scratch.finish(scratch.command_under(nobody).args(["--json", "prompt", "list"]));

@@ -1,6 +1,7 @@
 //! Faults, each provoked by a real process. A test's number is that of the fault list (kill -9, power loss, a full
 //! disk, ...); one that needs what the machine lacks says `skipped: why`.
 
+mod compacting;
 mod damage;
 mod deploys;
 mod disk;

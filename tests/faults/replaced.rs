@@ -73,3 +73,28 @@ fn f27_a_file_replaced_under_a_server_is_left_untouched() {
     client.finish();
     assert!(fs::read(scratch.path().join("other.db")).expect("the new file") == other, "the new file was touched");
 }
+
+/// Without its WAL the file lacks what was committed last, and the server's own commits would go where nobody finds them.
+#[test]
+fn f27_a_wal_removed_under_a_server_is_noticed_and_its_return_too() {
+    let scratch = Scratch::with_project();
+    if !scratch.is_file() {
+        return;
+    }
+    scratch.ok(&["prompt", "create", "before", "x"]);
+    let mut client = Client::legacy(&scratch, "2025-06-18");
+    assert!(!client.call("create_prompt", json!({ "name": "in-the-wal", "content": "x" })).1);
+    // Once it watches.
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let wal = scratch.path().join("test.db-wal");
+    let away = scratch.path().join("away-wal");
+    assert!(fs::metadata(&wal).expect("a WAL").len() > 0);
+    fs::rename(&wal, &away).expect("a rename");
+    assert_replaced(&mut client);
+    assert!(!wal.exists(), "another one was made");
+    fs::rename(&away, &wal).expect("a rename");
+    assert_back(&mut client, "after");
+    client.finish();
+    assert_eq!(prompts(&scratch).into_iter().collect::<Vec<_>>(), ["after", "before", "in-the-wal"]);
+    assert_sound(&scratch);
+}

@@ -2,6 +2,7 @@
 
 mod alike;
 mod attacks;
+mod idle_sessions;
 mod keys;
 mod live;
 mod reading;

@@ -1,6 +1,7 @@
 //! Tasks in the store: for their asker alone, ended once, and gone when their time is over.
 
 use mcpkg::clock::Clock;
+use mcpkg::store::Holding;
 use mcpkg::store::Store;
 use mcpkg::store::tasks::{self, End, GROWING, Status, Task};
 use uuid::Uuid;
@@ -87,7 +88,7 @@ fn a_runner_lives_as_long_as_its_lock() {
     let runner = store.begin_tasks().expect("a runner");
     let id = runner.id();
     let other = Store::open(&scratch.db()).expect("the database opens again");
-    assert!(store.runs_tasks(id) && other.runs_tasks(id));
+    assert!(store.runs_tasks(id) == Holding::Held && other.runs_tasks(id) == Holding::Held);
     drop(runner);
-    assert!(!other.runs_tasks(id) && !other.runs_tasks(Uuid::nil()));
+    assert!(other.runs_tasks(id) == Holding::Free && other.runs_tasks(Uuid::nil()) == Holding::Free);
 }

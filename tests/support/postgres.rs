@@ -76,6 +76,7 @@ pub struct Server {
     programs: PathBuf,
     folder: tempfile::TempDir,
     port: u16,
+    options: String,
     is_killed: AtomicBool,
 }
 
@@ -121,7 +122,8 @@ impl Server {
             return None;
         };
         let folder = folder();
-        let server = Self { programs, folder, port, is_killed: AtomicBool::new(false) };
+        let options = format!("-k {} -p {port} -c max_connections=200 {options}", folder.path().display());
+        let server = Self { programs, folder, port, options, is_killed: AtomicBool::new(false) };
         if is_root() {
             // PostgreSQL refuses to run as root; Debian's package makes this user.
             let owned = Command::new("chown").arg("postgres").arg(server.folder.path()).status();
@@ -131,16 +133,16 @@ impl Server {
             }
         }
         let data = server.folder.path().join("data");
-        let options = format!("-k {} -p {port} -c max_connections=200 {options}", server.folder.path().display());
         server.run("initdb", |command| {
             command.args(["-A", "trust", "-U", "mcpkg", "-E", "UTF8", "--locale=C", "--no-sync", "-D"]).arg(&data);
         });
         prepare(server.folder.path());
-        server.go(&options);
+        server.go();
         Some(server)
     }
 
-    fn go(&self, options: &str) {
+    fn go(&self) {
+        let options = &self.options;
         let (log, data) = (self.folder.path().join("log"), self.data());
         self.run("pg_ctl", |command| {
             command.args(["-w", "-t", "60", "-o", options, "-l"]).arg(&log).arg("-D").arg(&data).arg("start");
@@ -153,8 +155,10 @@ impl Server {
 
     /// Starts a standby of this server, which takes what it commits.
     pub fn standby(&self, port: u16) -> Self {
-        let standby =
-            Self { programs: self.programs.clone(), folder: folder(), port, is_killed: AtomicBool::new(false) };
+        let (programs, folder) = (self.programs.clone(), folder());
+        let options =
+            format!("-k {} -p {port} -c max_connections=200 -c listen_addresses=127.0.0.1", folder.path().display());
+        let standby = Self { programs, folder, port, options, is_killed: AtomicBool::new(false) };
         if is_root() {
             let owned = Command::new("chown").arg("postgres").arg(standby.folder.path()).status();
             assert!(owned.is_ok_and(|status| status.success()));
@@ -163,10 +167,7 @@ impl Server {
             command.args(["-R", "-c", "fast", "-U", "mcpkg", "-p", &self.port.to_string(), "-h"]);
             command.arg(self.folder.path()).arg("-D").arg(standby.data());
         });
-        standby.go(&format!(
-            "-k {} -p {port} -c max_connections=200 -c listen_addresses=127.0.0.1",
-            standby.folder.path().display()
-        ));
+        standby.go();
         standby
     }
 
@@ -176,6 +177,37 @@ impl Server {
         self.run("pg_ctl", |command| {
             command.args(["-w", "-D"]).arg(data).arg("promote");
         });
+    }
+
+    /// Ends the server as a crash does, and starts it again after `pause`.
+    pub fn restart(&self, pause: std::time::Duration) {
+        let data = self.data();
+        self.run("pg_ctl", |command| {
+            command.args(["-m", "immediate", "-w", "-D"]).arg(data).arg("stop");
+        });
+        std::thread::sleep(pause);
+        self.go();
+    }
+
+    /// Ends all connections to the database that an address names, but the one that does.
+    pub fn end_connections(&self, address: &str) {
+        self.query_of(
+            address,
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+              WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        );
+    }
+
+    /// Has the server's processes stop, as a machine that is frozen does, until what is returned is dropped.
+    pub fn freeze(&self) -> Frozen {
+        let file = std::fs::read_to_string(self.data().join("postmaster.pid")).expect("its process");
+        let parent = file.lines().next().expect("a line").to_owned();
+        let children = Command::new("pgrep").args(["-P", &parent]).output().expect("pgrep").stdout;
+        let children = String::from_utf8(children).expect("UTF-8");
+        let all = std::iter::once(parent).chain(children.lines().map(str::to_owned)).collect();
+        let frozen = Frozen(all);
+        frozen.signal("-STOP");
+        frozen
     }
 
     /// Ends the server's processes with SIGKILL.
@@ -259,6 +291,22 @@ impl Server {
         let status = command.current_dir("/").stdin(Stdio::null()).stdout(log).stderr(errors).status();
         let output = || std::fs::read_to_string(self.folder.path().join("output")).unwrap_or_default();
         assert!(status.is_ok_and(|status| status.success()), "{command:?}\n{}", output());
+    }
+}
+
+/// The processes of a server that were stopped.
+pub struct Frozen(Vec<String>);
+
+impl Frozen {
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill").arg(signal).args(&self.0).status();
+        assert!(sent.is_ok(), "they are told");
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.signal("-CONT");
     }
 }
 

@@ -22,11 +22,18 @@ pub struct Scratch {
     folder: TempDir,
     /// Where the test is run on PostgreSQL: its database.
     database: OnceLock<Option<Database>>,
+    /// The database's address, where a test has a server of its own.
+    address: Option<PathBuf>,
 }
 
 impl Scratch {
     fn of(folder: TempDir) -> Self {
-        Self { folder, database: OnceLock::new() }
+        Self { folder, database: OnceLock::new(), address: None }
+    }
+
+    /// Returns an empty folder whose database is one on a server.
+    pub fn at(address: &str) -> Self {
+        Self { address: Some(address.into()), ..Self::new() }
     }
 
     /// Returns an empty folder; the database is made on first use.
@@ -66,6 +73,9 @@ impl Scratch {
     /// What `--db` names the database by: a file in the folder, or where `MCPKG_TEST_POSTGRES` names a server, a database of the
     /// test's own there.
     pub fn db(&self) -> PathBuf {
+        if let Some(address) = &self.address {
+            return address.clone();
+        }
         match self.database.get_or_init(Database::create) {
             Some(database) => database.address(),
             None => self.path().join("test.db"),

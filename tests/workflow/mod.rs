@@ -1,7 +1,7 @@
 //! Contract 004: commands and workflows.
 
 mod catalogs;
-mod faults;
+pub(crate) mod faults;
 mod index;
 mod phase2;
 pub(crate) mod plugins;

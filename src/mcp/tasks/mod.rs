@@ -26,9 +26,9 @@ use super::error::error_data;
 use crate::clock::{Clock, Millis};
 use crate::error::{Code, Error, Result};
 use crate::store::tasks::{self, End, Status, Task};
-use crate::store::{Store, TaskRunner};
+use crate::store::{Holding, Store, TaskRunner};
 use change::Change;
-use outcome::{CancelledBy, Ended, SERVER_ENDED};
+use outcome::{CancelledBy, Ended, SERVER_ENDED, UNSEEN};
 
 pub(super) use followed::{Followed, TaskIds, notification};
 pub(super) use outcome::Answered;
@@ -97,7 +97,7 @@ impl Tasks {
             expires_at: self.kept_until(now),
         };
         let inserted = self.store.write(|db| {
-            for dead in tasks::working(db)?.into_iter().filter(|task| !self.is_alive(task, runner)) {
+            for dead in tasks::working(db)?.into_iter().filter(|task| self.runs(task, runner) == Holding::Free) {
                 self.end_row(db, dead.id, &Ended::failed(SERVER_ENDED))?;
             }
             tasks::insert(db, &row)
@@ -118,7 +118,11 @@ impl Tasks {
     /// Stores how a task ended, and tells the streams of its asker.
     pub(super) fn finish(&self, task: &RunningTask, answered: Answered) {
         let ended = Ended::of(answered, task.cancelled_by());
-        let stored = self.store.write(|db| self.end_row(db, task.id(), &ended));
+        let is_closing = self.state().closing;
+        let stored = match is_closing {
+            true => self.store.write(|db| self.end_row(db, task.id(), &ended)),
+            false => self.store.write_patiently(|db| self.end_row(db, task.id(), &ended)),
+        };
         let now = self.clock.now();
         let expires_at = self.kept_until(now);
         let told = task.ended(&ended, now, expires_at);
@@ -237,21 +241,33 @@ impl Tasks {
         let found = look().map_err(|error| error_data(&error))?;
         let mut row = found.ok_or_else(|| unknown(&id.to_string()))?;
         let own = self.state().runner.as_ref().map(TaskRunner::id);
-        if row.status == Status::Working && !self.is_alive(&row, own.unwrap_or_default()) {
-            let ended = Ended::failed(SERVER_ENDED);
-            if let Err(error) = self.store.write(|db| self.end_row(db, id, &ended)) {
-                tracing::info!(%error, "the failure of a task could not be stored");
+        if row.status != Status::Working {
+            return Ok(row);
+        }
+        match self.runs(&row, own.unwrap_or_default()) {
+            Holding::Held => {}
+            Holding::Unknown => row.message = Some(UNSEEN.to_owned()),
+            Holding::Free => {
+                let ended = Ended::failed(SERVER_ENDED);
+                match self.store.write(|db| self.end_row(db, id, &ended)) {
+                    // It ended between the two looks.
+                    Ok(false) => {
+                        return look().map_err(|error| error_data(&error))?.ok_or_else(|| unknown(&id.to_string()));
+                    }
+                    Ok(true) => {}
+                    Err(error) => tracing::info!(%error, "the failure of a task could not be stored"),
+                }
+                row.status = ended.status;
+                row.message.clone_from(&ended.message);
+                row.outcome.clone_from(&ended.outcome);
             }
-            row.status = ended.status;
-            row.message.clone_from(&ended.message);
-            row.outcome.clone_from(&ended.outcome);
         }
         Ok(row)
     }
 
     /// Whether the server that runs a task is still there.
-    fn is_alive(&self, task: &Task, own: Uuid) -> bool {
-        task.runner == own || self.store.runs_tasks(task.runner)
+    fn runs(&self, task: &Task, own: Uuid) -> Holding {
+        if task.runner == own { Holding::Held } else { self.store.runs_tasks(task.runner) }
     }
 
     fn end_row(&self, db: &crate::store::Db<'_>, id: Uuid, ended: &Ended) -> Result<bool> {

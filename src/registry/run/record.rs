@@ -11,11 +11,14 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::op::Context;
 use crate::process::starter::Before;
-use crate::store::RunHolder;
 use crate::store::tools::runs::{self, Begun, Ended, Run};
+use crate::store::{Holding, RunHolder};
 
 /// What became of a run whose process was killed.
 const INTERRUPTED: &str = "interrupted";
+
+/// What is said of a run whose process is on another machine, and cannot be seen.
+const UNKNOWN: &str = "unknown";
 
 /// What is asked to run, as its row says it.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +54,7 @@ pub struct UnderWay {
     begun: Begun,
     /// Whether its row was written; `None` until that was tried.
     row: Arc<Mutex<Option<Result<()>>>>,
-    _holder: RunHolder,
+    holder: Arc<RunHolder>,
 }
 
 impl UnderWay {
@@ -63,14 +66,15 @@ impl UnderWay {
         let begun = begun(context, asked);
         let holder = context.store.hold_run(begun.uuid)?;
         let holder = holder.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
-        Ok(Self { id: begun.uuid, begun, row: Arc::default(), _holder: holder })
+        Ok(Self { id: begun.uuid, begun, row: Arc::default(), holder: Arc::new(holder) })
     }
 
     /// Returns what notes that it begins, and says whether it could: see [`UnderWay::refusal`].
     pub fn note(&self, context: &Context) -> Before {
         let (store, begun, row) = (context.store.clone(), self.begun.clone(), Arc::clone(&self.row));
+        let holder = Arc::clone(&self.holder);
         Box::new(move || {
-            let written = store.write(|db| runs::begin(db, &begun));
+            let written = holder.write(&store, |db| runs::begin(db, &begun));
             let may_start = written.is_ok();
             *row.lock().unwrap_or_else(PoisonError::into_inner) = Some(written);
             may_start
@@ -103,7 +107,7 @@ pub fn begin(context: &Context, asked: Asked<'_>) -> Result<UnderWay> {
 /// so: what ran did.
 pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Error>) {
     let ended = ended(context, facts, failure);
-    let written = context.store.write(|db| {
+    let written = run.holder.write(&context.store, |db| {
         if !run.has_row() {
             runs::begin(db, &run.begun)?;
         }
@@ -118,7 +122,11 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
 pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<&'r str> {
     match &run.ended {
         Some(ended) => Some(&ended.outcome),
-        None => (!context.store.is_held(run.begun.uuid)).then_some(INTERRUPTED),
+        None => match context.store.holding(run.begun.uuid) {
+            Holding::Held => None,
+            Holding::Free => Some(INTERRUPTED),
+            Holding::Unknown => Some(UNKNOWN),
+        },
     }
 }
 
@@ -128,7 +136,9 @@ pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<&'r str> {
 /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`; `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn sweep_locks(context: &Context) -> Result<()> {
     for run in context.store.read(runs::open)? {
-        drop(context.store.hold_run(run)?);
+        if context.store.holding(run) == Holding::Free {
+            drop(context.store.hold_run(run)?);
+        }
     }
     Ok(())
 }

@@ -34,6 +34,14 @@ pub(in crate::store) enum Link<'c> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version(i64);
 
+impl Version {
+    /// Returns what it is on a connection that was opened after the database was opened in another way `epoch` times: connections
+    /// count by themselves.
+    pub(in crate::store) fn in_epoch(self, epoch: u64) -> Self {
+        Self(self.0 ^ (epoch << 40).cast_signed())
+    }
+}
+
 #[cfg(test)]
 impl From<i64> for Version {
     fn from(version: i64) -> Self {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::connection::{Connection, Link, Pooled};
 use super::held::Held;
-use super::lock::{Mode, Subject};
+use super::lock::{Holding, Mode, Subject};
 use super::postgres;
 use super::progress::Progress;
 use super::sqlite::{self, Access};
@@ -50,6 +50,11 @@ impl Engine {
     /// As [`crate::store::Store::is_server`].
     pub(in crate::store) fn is_server(path: &Path) -> bool {
         postgres::is_address(path)
+    }
+
+    /// As [`crate::store::Store::read_passwords_with`].
+    pub(in crate::store) fn read_passwords_with(reader: fn(&str) -> Result<String>) {
+        postgres::read_passwords_with(reader);
     }
 
     pub(in crate::store) fn location(&self) -> Location<'_> {
@@ -127,10 +132,25 @@ impl Engine {
     /// Returns a connection of its own that waits for commits; see [`Link::wait`].
     pub(in crate::store) fn listener(&self) -> Result<Connection> {
         match self {
-            Self::Sqlite(database) => database.slim_reader().map(Connection::Sqlite),
+            Self::Sqlite(database) => database.anchor().map(Connection::Sqlite),
             Self::Postgres(database) => {
                 database.listener().map(|connection| Connection::Postgres(Box::new(connection)))
             }
+        }
+    }
+
+    /// Says that a connection of [`Engine::listener`] is about to be closed.
+    pub(in crate::store) fn listens_no_more(&self) {
+        if let Self::Sqlite(database) = self {
+            database.weigh_anchor();
+        }
+    }
+
+    /// How often the database was opened in another way than before: what was opened before is to be opened again.
+    pub(in crate::store) fn epoch(&self) -> u64 {
+        match self {
+            Self::Sqlite(database) => database.epoch(),
+            Self::Postgres(_) => 0,
         }
     }
 
@@ -231,11 +251,12 @@ impl Engine {
         }
     }
 
-    /// Whether somebody holds a lock exclusively; where that cannot be asked, nobody does.
-    pub(in crate::store) fn is_held(&self, subject: Subject) -> bool {
+    /// Whether somebody holds a lock.
+    pub(in crate::store) fn holding(&self, subject: Subject) -> Holding {
         match self {
-            Self::Sqlite(database) => sqlite::is_held(database.path(), subject),
-            Self::Postgres(database) => database.is_held(subject).unwrap_or(false),
+            Self::Sqlite(database) if sqlite::is_held(database.path(), subject) => Holding::Held,
+            Self::Sqlite(_) => Holding::Free,
+            Self::Postgres(database) => database.holding(subject).unwrap_or(Holding::Unknown),
         }
     }
 }

@@ -1,13 +1,41 @@
 //! Locks that are held.
 
 use super::{postgres, sqlite};
+use crate::error::Result;
 
 /// A lock that is held; given back when dropped.
 #[derive(Debug)]
-#[expect(dead_code, reason = "what they hold is given back when they are dropped")]
 pub(in crate::store) enum Held {
     /// Of this machine.
-    File(sqlite::FileLock),
+    File(#[expect(dead_code, reason = "it is given back when it is dropped")] sqlite::FileLock),
     /// Of all machines.
     Session(postgres::SessionLock),
+}
+
+impl Held {
+    /// Returns what the next change of the holder is written with. A lock of a file is not lost while its process lives.
+    pub(in crate::store) fn stamp(&self) -> Option<postgres::Stamp> {
+        match self {
+            Self::File(_) => None,
+            Self::Session(lock) => lock.stamp(),
+        }
+    }
+
+    /// Says that the last stamp was written down.
+    pub(in crate::store) fn stamped(&self) {
+        if let Self::Session(lock) = self {
+            lock.stamped();
+        }
+    }
+
+    /// Notes that the database was moved while this lock kept others away.
+    ///
+    /// # Errors
+    /// `E_DB_IN_USE` where it was gone for a time.
+    pub(in crate::store) fn note_move(&self) -> Result<()> {
+        match self {
+            Self::File(_) => Ok(()),
+            Self::Session(lock) => lock.note_move(),
+        }
+    }
 }

@@ -38,3 +38,14 @@ impl Subject {
         matches!(self, Self::Tasks(_) | Self::Run(_))
     }
 }
+
+/// Whether somebody holds a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// Somebody does.
+    Held,
+    /// Nobody does: a process that did has ended.
+    Free,
+    /// Nobody can tell: a process on another machine did, and lost its connection; or the database cannot be asked.
+    Unknown,
+}

@@ -34,6 +34,7 @@ pub use errors::BUSY_TIMEOUT;
 pub(super) use errors::{BETWEEN_WRITES, busy, damaged, full, timeout};
 pub(super) use held::Held;
 pub(super) use intent::Intent;
+pub use lock::Holding;
 pub(super) use lock::{Mode, Subject};
 pub use progress::Progress;
 pub(super) use row::Row;

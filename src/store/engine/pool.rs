@@ -49,8 +49,8 @@ where
     M::Error: Send,
 {
     /// Returns a pool of at most `size` connections. `manager` begins to open `ready` of them at once, and the others when they are
-    /// asked for.
-    pub(super) fn new(manager: M, size: u32, ready: u32) -> Self {
+    /// asked for; those that were not used for `idle` are closed within half a minute.
+    pub(super) fn new(manager: M, size: u32, ready: u32, idle: Duration) -> Self {
         let failed = Failed(Arc::default());
         let opener = Arc::new(ScheduledThreadPool::new(1));
         let connections = r2d2::Pool::builder()
@@ -58,6 +58,7 @@ where
             .min_idle(Some(ready))
             .connection_timeout(AGAIN)
             .test_on_check_out(false)
+            .idle_timeout(Some(idle))
             .error_handler(Box::new(Failed(Arc::clone(&failed.0))))
             .thread_pool(Arc::clone(&opener))
             .build_unchecked(manager);

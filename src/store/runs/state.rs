@@ -59,6 +59,8 @@ words! {
         Interrupted "interrupted",
         /// What became of an attempt is not known; a person decides.
         Uncertain "uncertain",
+        /// Its process is on another machine, and cannot be seen; no row says this.
+        Unknown "unknown",
         /// Every step succeeded, or was skipped as the workflow says.
         Succeeded "succeeded",
         /// A step failed.

@@ -14,11 +14,11 @@ use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::redact::redacted;
-use crate::store::Db;
 use crate::store::events::{self, NewEvent};
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, Kind, State, StepState, steps};
+use crate::store::{Db, RunHolder};
 use crate::workflow::sealed::Known;
 
 /// The work on a run.
@@ -43,6 +43,8 @@ pub struct Drive<'a> {
     pub rows: Vec<Step>,
     /// What may end the work.
     pub stop: &'a Stop,
+    /// The right to work on it.
+    pub holder: &'a RunHolder,
     /// Whether the first attempt is noted already, with the begin of the run.
     pub is_begun: bool,
     /// The steps that ended and are not noted yet: see [`Drive::note`].
@@ -110,6 +112,7 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
         known: Known::default(),
         rows,
         stop: &stop,
+        holder: &holder,
         is_begun,
         held: Cell::default(),
         ended: None,
@@ -119,6 +122,7 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
     if drive.is_over() && !may_be_retried {
         begin::forget(context, uuid, &plan_hash);
     }
+    drop(drive);
     drop(holder);
     worked
 }
@@ -130,17 +134,19 @@ impl Drive<'_> {
     /// # Errors
     /// `E_RUN_STATE` where the run was deleted meanwhile, or the database restored; `E_DISK_FULL`, `E_DB_BUSY`, `E_READ_ONLY`,
     /// `E_STORAGE`.
-    pub fn note<T>(&self, what: impl FnOnce(&Db<'_>) -> Result<T>) -> Result<T> {
+    pub fn note<T>(&self, mut what: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let held = self.held.take();
-        let noted = self.context.store.write(|db| match runs::stands(db, self.run, self.uuid, &self.generation)? {
-            true => {
-                held.iter().try_for_each(|over| self.note_over(db, over))?;
-                what(db)
+        let noted = self.holder.write(&self.context.store, |db| {
+            match runs::stands(db, self.run, self.uuid, &self.generation)? {
+                true => {
+                    held.iter().try_for_each(|over| self.note_over(db, over))?;
+                    what(db)
+                }
+                false => Err(Error::new(
+                    Code::RunState,
+                    format!("Run {} was deleted while it was under way, or the database was restored", self.uuid),
+                )),
             }
-            false => Err(Error::new(
-                Code::RunState,
-                format!("Run {} was deleted while it was under way, or the database was restored", self.uuid),
-            )),
         })?;
         held.iter().for_each(|over| self.tell(over));
         Ok(noted)

@@ -112,6 +112,7 @@ impl Drop for Working {
 fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
     let (progress, say) = (Arc::clone(followed), Arc::clone(followed));
     Context {
+        store: context.store.patient(),
         progress: Arc::new(move |what, done, total| {
             if let Some((progress, _)) = progress.told() {
                 progress(what, done, total);

@@ -8,7 +8,7 @@ use crate::store::blobs::{shown_json, stored_json};
 use crate::store::runs::attempts::{self, Attempt};
 use crate::store::runs::steps::{self, Step};
 use crate::store::runs::{self, Run, State};
-use crate::store::{Db, Store};
+use crate::store::{Db, Holding, Store};
 
 /// The most bytes of an output that an agent is answered.
 const MAX_OUTPUT: usize = 64 << 10;
@@ -22,11 +22,16 @@ pub enum Detail {
     Attempts,
 }
 
-/// Returns how far a run is: one that nobody holds any more was interrupted.
+/// Returns how far a run is: one that nobody holds any more was interrupted, and of one whose holder is on another machine and lost its
+/// connection that is not known.
 pub fn state(store: &Store, run: &Run) -> State {
-    match run.state {
-        state if state.is_under_way() && !store.is_held(run.uuid) => State::Interrupted,
-        state => state,
+    if !run.state.is_under_way() {
+        return run.state;
+    }
+    match store.holding(run.uuid) {
+        Holding::Held => run.state,
+        Holding::Free => State::Interrupted,
+        Holding::Unknown => State::Unknown,
     }
 }
 

@@ -95,7 +95,7 @@ impl Drive<'_> {
     fn last(&self, seq: usize) -> Result<Option<attempts::Attempt>> {
         match self.rows[seq].rounds {
             0 => Ok(None),
-            _ => self.context.store.read(|db| attempts::last(db, self.run, place(seq))),
+            _ => self.context.store.read_patiently(|db| attempts::last(db, self.run, place(seq))),
         }
     }
 

@@ -111,7 +111,7 @@ impl Stop {
 
     fn look(&self, context: &Context, run: i64) {
         // A database that is busy or broken is told by the work itself.
-        let wanted = context.store.read(|db| runs::wanted(db, run)).ok().flatten();
+        let wanted = context.store.hasty().read(|db| runs::wanted(db, run)).ok().flatten();
         let mut state = self.state();
         if context.is_cancelled() || live::is_ending() {
             let since = *state.ending_since.get_or_insert_with(Instant::now);

@@ -16,7 +16,7 @@ use super::runs::{Ground, code, execute};
 use crate::support::{Client, Wait};
 
 /// Waits for a database that is never ready, a request at a time; then creates an app.
-const WAITING: &str = "\
+pub const WAITING: &str = "\
 workflow: waiting
 steps:
   - id: wait
@@ -41,7 +41,7 @@ fn approved(ground: &Ground, client: &mut Client, yaml: &str, inputs: &Value) ->
 
 /// Has a workflow begun in a server that does not wait for its end, and returns the id of the run.
 #[track_caller]
-fn begun(ground: &Ground, client: &mut Client, yaml: &str) -> String {
+pub fn begun(ground: &Ground, client: &mut Client, yaml: &str) -> String {
     let arguments = approved(ground, client, yaml, &json!({}));
     let begun = execute(client, arguments);
     assert_eq!(code(&begun), "ok", "{begun}");

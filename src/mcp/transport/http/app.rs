@@ -1,6 +1,7 @@
 //! What a server over HTTP consists of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, Response, StatusCode};
 use rmcp::transport::streamable_http_server::session::SessionManager;
@@ -20,13 +21,16 @@ use super::revocation::StreamRevocation;
 use super::sessions::{Manager, Sessions};
 use super::sse::Clients;
 use super::stream::{Ends, KEEP_ALIVE, is_stream, stream};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::mcp::Config;
 use crate::mcp::front::{self, ReadCache};
 use crate::mcp::server::Server;
 
 /// Event streams that may be open at once.
 const MAX_STREAMS: usize = 4096;
+
+/// How long /readyz waits for the database.
+const READY: Duration = Duration::from_secs(2);
 
 /// A server over HTTP.
 pub(super) struct App {
@@ -60,7 +64,7 @@ impl App {
         let key_required = network.key_required || !network.host.is_loopback();
         let manager = Arc::new(Manager::new());
         let ended = CancellationToken::new();
-        let settings = StreamableHttpServerConfig::default()
+        let mut settings = StreamableHttpServerConfig::default()
             .with_sse_keep_alive(Some(KEEP_ALIVE))
             // The answer to initialize would begin with an event without data, whatever the revision.
             .with_sse_retry(None)
@@ -68,6 +72,7 @@ impl App {
             .with_json_response(true)
             .with_max_request_body_bytes(usize::MAX)
             .with_cancellation_token(ended.clone());
+        settings.session_store = Some(manager.store());
         let rate = Rate::new(network.rate);
         let of_server = server.clone();
         let read_cache = Arc::new(ReadCache::new(&server.store, &config)?);
@@ -113,8 +118,14 @@ impl App {
     }
 
     /// Answers whether the database can be read. No key is needed for that, so the reason stands in the log alone.
-    pub(super) fn ready(&self) -> Response<Body> {
-        match self.read_cache.read_now() {
+    pub(super) async fn ready(&self) -> Response<Body> {
+        let read_cache = Arc::clone(&self.read_cache);
+        let read = tokio::task::spawn_blocking(move || read_cache.read_now());
+        let read = match tokio::time::timeout(READY, read).await {
+            Ok(read) => read.unwrap_or_else(|_| Err(Error::internal("the read ended abnormally"))),
+            Err(_) => Err(Error::new(Code::Timeout, "The database does not answer")),
+        };
+        match read {
             Ok(()) => answer::text(StatusCode::OK, "ready\n"),
             Err(error) => {
                 tracing::warn!(%error, "the database cannot be read");
@@ -152,6 +163,16 @@ impl App {
     }
 
     /// Ends the sessions that were idle for too long.
+    /// Has sessions rest that nobody uses and nothing is done for.
+    pub(super) async fn rest(&self) {
+        for id in self.sessions.tired() {
+            if self.manager.is_working(&id) {
+                continue;
+            }
+            self.manager.rest(&id.as_str().into()).await;
+        }
+    }
+
     pub(super) async fn sweep(&self) {
         self.rate.sweep();
         self.manager.sweep();

@@ -62,7 +62,7 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     }
     if request.uri().path() == "/readyz" {
         app.rate.check(&app.config, peer.from)?;
-        return Ok(app.ready());
+        return Ok(app.ready().await);
     }
     if request.uri().path() == "/metrics" {
         let config = Admission::begin(app, request.headers(), peer.from, None)?.config(app, request.headers())?;

@@ -35,6 +35,9 @@ const AGAIN: Duration = Duration::from_millis(20);
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
 
+/// How often sessions are looked for that nobody uses.
+const REST: Duration = Duration::from_secs(1);
+
 /// How often the keys of open streams are looked at.
 const CHECK: Duration = Duration::from_millis(500);
 
@@ -147,7 +150,8 @@ async fn serve(
     if tokio::time::timeout(GRACE, graceful.shutdown()).await.is_err() {
         tracing::warn!("some clients did not take their answers in time");
     }
-    let _ = tasks.await;
+    // A database that does not answer is not waited for.
+    let _ = tokio::time::timeout(GRACE, tasks).await;
     app.ended.cancel();
     app.server.store.end_reads();
     upkeep.abort();
@@ -157,9 +161,11 @@ async fn serve(
 /// Ends idle sessions, and the streams of keys that are no longer good.
 async fn keep_up(app: Arc<App>) {
     let (mut sweep, mut check) = (tokio::time::interval(SWEEP), tokio::time::interval(CHECK));
+    let mut rest = tokio::time::interval(REST);
     loop {
         tokio::select! {
             _ = sweep.tick() => app.sweep().await,
+            _ = rest.tick() => app.rest().await,
             _ = check.tick() => app.check_keys(),
         }
     }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
-use postgres::Config;
-use postgres::config::SslMode;
+use postgres::config::{Host, LoadBalanceHosts, SslMode};
+use tokio_postgres::Config;
 
 use super::passwords;
 use crate::error::{Code, Error, Result};
@@ -36,13 +36,27 @@ pub(super) struct Address {
     pub(super) shown: PathBuf,
     /// Whether a password stood in it, and not where one is kept.
     pub(super) has_password: bool,
+    /// Where the password is kept, as the address says it: `file:PATH` or the like.
+    pub(super) kept_in: Option<String>,
+    /// The statement that gives a new connection its settings.
+    pub(super) settings: String,
     /// The certificates that the server's has to come from; else the system's.
     pub(super) root_certificates: Option<PathBuf>,
     /// The most connections that read, and the most that write.
     pub(super) connections: u32,
     /// How long a call waits for a connection, and a writer for another one.
     pub(super) wait: Duration,
+    /// How long a statement may take, beside what it waits for others.
+    answer: Duration,
+    /// How long a connection is kept that nobody uses: a server has so many for all its clients.
+    pub(super) idle: Duration,
 }
+
+/// How long a statement's answer is waited for, unless the address says otherwise.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// How long a connection is kept that nobody uses, unless the address says otherwise.
+const IDLE: Duration = Duration::from_secs(60);
 
 /// Whether `--db` names a database server.
 pub(in crate::store) fn is_address(path: &Path) -> bool {
@@ -61,20 +75,27 @@ impl Address {
             config: Config::new(),
             shown: PathBuf::from(shown(base, query)),
             has_password: false,
+            kept_in: None,
+            settings: String::new(),
             root_certificates: None,
             connections: CONNECTIONS,
             wait: BUSY_TIMEOUT,
+            answer: ANSWER,
+            idle: IDLE,
         };
-        let (mut passed, mut is_kept) = (Vec::new(), false);
+        let (mut passed, mut options) = (Vec::new(), String::new());
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').ok_or_else(|| invalid(format!("`{pair}` has no value")))?;
             let value = decoded(value)?;
             match key {
                 "sslrootcert" => address.root_certificates = Some(PathBuf::from(value)),
                 // Where the password was kept; the caller has put it in its place.
-                "password_from" => is_kept = true,
+                "password_from" => address.kept_in = Some(value),
+                "options" => options = value,
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,
                 "pool_timeout" => address.wait = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
+                "idle_timeout" => address.idle = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
+                "answer_timeout" => address.answer = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
                 // What libpq calls verify-full is what happens wherever TLS is spoken: no certificate is taken unseen.
                 "sslmode" if value == "verify-full" => passed.push("sslmode=require"),
                 "sslmode" if !["disable", "prefer", "require"].contains(&&*value) => {
@@ -85,13 +106,64 @@ impl Address {
         }
         let config = format!("{base}?{DEFAULTS}&{}", passed.join("&")).parse::<Config>();
         address.config = config.map_err(|error| invalid(reason(&error)))?;
-        address.has_password = address.config.get_password().is_some() && !is_kept;
-        address.complete()?;
+        address.has_password = address.config.get_password().is_some() && address.kept_in.is_none();
+        address.complete(&options)?;
         Ok(address)
     }
 
+    /// How long a host may take until a connection to it can be used: twice the time that each of its addresses has.
+    pub(super) fn connecting(&self) -> Duration {
+        self.config.get_connect_timeout().map_or(ANSWER, |time| *time * 2)
+    }
+
+    /// How long a statement is waited for; it may wait for a lock first.
+    pub(super) fn limit(&self) -> Duration {
+        self.answer + self.wait
+    }
+
+    /// Returns a configuration for each of the hosts, in the order in which they are tried: one that does not answer is to take no
+    /// more than its own time.
+    pub(super) fn hosts(&self) -> Vec<Config> {
+        let config = &self.config;
+        let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
+        let one = |n: usize| {
+            let mut one = Config::new();
+            match hosts.get(n) {
+                Some(Host::Tcp(name)) => drop(one.host(name)),
+                #[cfg(unix)]
+                Some(Host::Unix(path)) => drop(one.host_path(path)),
+                None => {}
+            }
+            if let Some(address) = addresses.get(n) {
+                one.hostaddr(*address);
+            }
+            if let Some(port) = ports.get(n).or(ports.first()) {
+                one.port(*port);
+            }
+            config.get_user().map(|user| one.user(user));
+            config.get_password().map(|password| one.password(password));
+            config.get_dbname().map(|name| one.dbname(name));
+            config.get_application_name().map(|name| one.application_name(name));
+            config.get_connect_timeout().map(|time| one.connect_timeout(*time));
+            config.get_tcp_user_timeout().map(|time| one.tcp_user_timeout(*time));
+            config.get_keepalives_interval().map(|time| one.keepalives_interval(time));
+            config.get_keepalives_retries().map(|times| one.keepalives_retries(times));
+            one.keepalives(config.get_keepalives()).keepalives_idle(config.get_keepalives_idle());
+            one.ssl_mode(config.get_ssl_mode()).ssl_negotiation(config.get_ssl_negotiation());
+            one.target_session_attrs(config.get_target_session_attrs());
+            one.channel_binding(config.get_channel_binding());
+            one
+        };
+        let count = hosts.len().max(addresses.len());
+        let mut all: Vec<Config> = (0..count).map(one).collect();
+        if config.get_load_balance_hosts() == LoadBalanceHosts::Random {
+            all.rotate_left(uuid::Uuid::new_v4().as_u128() as usize % count);
+        }
+        all
+    }
+
     /// Fills in what the address does not say.
-    fn complete(&mut self) -> Result<()> {
+    fn complete(&mut self, options: &str) -> Result<()> {
         let config = &mut self.config;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             return Err(invalid("it names no host"));
@@ -107,14 +179,16 @@ impl Address {
         if self.root_certificates.is_some() && config.get_ssl_mode() == SslMode::Prefer {
             config.ssl_mode(SslMode::Require);
         }
-        let given = config.get_options().unwrap_or_default();
         // A statement is planned once for each connection: in a large table PostgreSQL would else plan a page of a list each
         // time anew, which takes longer than reading it. What an address says of it holds, since it comes last.
-        let options = format!(
-            "-c search_path={SCHEMA} -c plan_cache_mode=force_generic_plan -c lock_timeout={} {given}",
-            self.wait.as_millis()
-        );
-        config.options(options.trim_end());
+        let wait = self.wait.as_millis().to_string();
+        let own = [("search_path", SCHEMA), ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", &wait)];
+        let given = settings(options)?;
+        let given = given.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let text = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let set = own.into_iter().chain(given);
+        let set = set.map(|(name, value)| format!("set_config({}, {}, false)", text(name), text(value)));
+        self.settings = format!("SELECT {}", set.collect::<Vec<_>>().join(", "));
         if config.get_password().is_none()
             && let Some(password) = passwords::password_of(config)
         {
@@ -122,6 +196,33 @@ impl Address {
         }
         Ok(())
     }
+}
+
+/// Returns the settings that `options` names as the server's command line does: `-c NAME=VALUE` and `--NAME=VALUE`.
+fn settings(options: &str) -> Result<Vec<(String, String)>> {
+    let unknown = || invalid("`options` takes `-c NAME=VALUE` alone");
+    let mut words = Vec::new();
+    let (mut word, mut chars) = (String::new(), options.chars());
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => word.extend(chars.next()),
+            c if c.is_whitespace() => words.push(std::mem::take(&mut word)),
+            c => word.push(c),
+        }
+    }
+    words.push(word);
+    let mut words = words.into_iter().filter(|word| !word.is_empty());
+    let mut settings = Vec::new();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("--").or(word.strip_prefix("-c").filter(|rest| !rest.is_empty())) {
+            Some(setting) => setting.to_owned(),
+            None if word == "-c" => words.next().ok_or_else(unknown)?,
+            None => return Err(unknown()),
+        };
+        let (name, value) = setting.split_once('=').ok_or_else(unknown)?;
+        settings.push((name.replace('-', "_"), value.to_owned()));
+    }
+    Ok(settings)
 }
 
 /// Returns the address without its passwords.
@@ -178,6 +279,32 @@ mod tests {
         assert!(address.has_password);
         let kept = read("postgres://me@a/db?password=s3cret&password_from=env:A").unwrap();
         assert_eq!((kept.has_password, &*kept.shown), (false, Path::new("postgres://me@a/db?password=env:A")));
+    }
+
+    #[test]
+    fn options_are_settings_of_a_connection_that_has_begun() {
+        let address =
+            read("postgres://me@a/db?options=-c%20work_mem%3D8MB%20--search-path%3Da%5C%20b%27s&pool_timeout=2")
+                .unwrap();
+        assert!(address.config.get_options().is_none(), "a pooler takes none");
+        assert_eq!(
+            address.settings,
+            "SELECT set_config('search_path', 'mcpkg', false), set_config('plan_cache_mode', 'force_generic_plan', false), \
+             set_config('lock_timeout', '2000', false), set_config('work_mem', '8MB', false), \
+             set_config('search_path', 'a b''s', false)"
+        );
+        assert!(
+            read("postgres://me@a/db?options=-B%205").err().is_some_and(|error| error.message().contains("`options`"))
+        );
+    }
+
+    #[test]
+    fn each_host_is_tried_by_itself() {
+        let hosts = read("postgres://me@a:1,b:2/db?target_session_attrs=read-write").unwrap().hosts();
+        let seen: Vec<_> = hosts.iter().map(|host| (host.get_hosts().len(), host.get_ports().to_vec())).collect();
+        assert_eq!(seen, [(1, vec![1]), (1, vec![2])]);
+        assert_eq!(hosts[1].get_target_session_attrs(), postgres::config::TargetSessionAttrs::ReadWrite);
+        assert_eq!(hosts[1].get_tcp_user_timeout(), Some(&Duration::from_secs(20)));
     }
 
     #[test]

@@ -4,10 +4,18 @@ use std::path::{Path, PathBuf};
 
 use super::connection::Connection;
 use super::database::Database;
+use super::sql::postgres_sql;
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, refuse_existing};
-use crate::store::engine::{Intent, Link, Progress, transfer};
+use crate::store::engine::{Intent, Link, Progress, params, transfer};
+
+/// Says of a setting that it is about locks of this server.
+macro_rules! locks {
+    () => {
+        "(key = 'moved' OR key >= 'held.' AND key < 'held/' OR key >= 'beat.' AND key < 'beat/')"
+    };
+}
 
 impl Database {
     /// As [`crate::store::Store::backup`]: a file as SQLite's own backup makes one.
@@ -19,6 +27,7 @@ impl Database {
     /// Writes all that is committed into a file; a damaged one only where it is not to be checked.
     fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         let source = self.reader()?;
+        source.stay_patient();
         publish(self.local(), to, checked, progress, |copy| {
             make_tables(copy, to)?;
             let file = Link::Sqlite(copy);
@@ -38,12 +47,20 @@ impl Database {
     ) -> Result<()> {
         let staged = Staged::of(self.local(), from, carry, progress)?;
         let live: Connection = self.reader()?;
+        live.stay_patient();
         Db::in_transaction(Link::Postgres(&live), None, Intent::Write, |to| {
             // Nobody else can write: what others commit stands in it or comes after the restore.
             self.copy_to(kept, false, &progress.silent())?;
+            // Who holds a lock holds it of this server, and not of what a backup says.
+            let held = to.all(postgres_sql!("SELECT key, value FROM setting WHERE ", locks!()), params![], |row| {
+                Ok((row.get::<String>(0)?, row.get::<String>(1)?))
+            })?;
             Db::in_transaction(Link::Sqlite(&staged.connection), None, Intent::Read, |from| {
                 transfer::copy(from, to, progress)
-            })
+            })?;
+            to.run(postgres_sql!("DELETE FROM setting WHERE ", locks!()), params![])?;
+            let insert = postgres_sql!("INSERT INTO setting (key, value) VALUES (?1, ?2)");
+            held.iter().try_for_each(|(key, value)| to.run(insert, params![key, value]).map(drop))
         })?;
         // The planner knows the rows as they were.
         live.run_text("ANALYZE")

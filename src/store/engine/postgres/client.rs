@@ -1,26 +1,300 @@
-//! The client, which may be used on any thread.
+//! A client that may be used on any thread, and that a server which does not answer cannot hold.
+//!
+//! The crate `postgres` wraps the same client, and waits for an answer as long as it takes. A server that is frozen, and a connection
+//! that something between the two forgot, never answer: here each wait has a deadline, after which the connection is dropped. What
+//! waited fails then as it does on any connection that was lost.
 
-use postgres::Client;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::Stream;
+use postgres::types::{ToSql, Type};
+use postgres::{Error, Row, SimpleQueryMessage, Statement};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::Notify;
 use tokio::task::block_in_place;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::{AsyncMessage, CancelToken, Config, NoTls, RowStream, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// A client whose calls and whose end may block the thread that they happen on: a thread of a runtime lets another one take over
-/// its tasks meanwhile.
-pub(super) struct BlockingClient(Option<Client>);
+/// How long the end of a connection may take: a server is told of it, and not waited for.
+const CLOSING: Duration = Duration::from_millis(200);
 
-impl BlockingClient {
-    pub(super) fn new(client: Client) -> Self {
-        Self(Some(client))
+/// How long a statement may take that looks through much of the database.
+pub(super) const LONG: Duration = Duration::from_secs(3600);
+
+/// What polls a connection: messages that no statement asked for come out of it.
+type Messages = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
+
+/// Why there is no client.
+#[derive(Debug)]
+pub(super) enum Failed {
+    /// The server, or the system, refuses.
+    Refused(Error),
+    /// Nothing came in time.
+    Silent,
+}
+
+/// A client. Its calls and its end block the thread that they happen on: a thread of a runtime lets another one take over its tasks
+/// meanwhile.
+pub(super) struct Client {
+    client: tokio_postgres::Client,
+    line: Line,
+}
+
+/// The connection, and how long it is waited for.
+struct Line {
+    runtime: Option<Runtime>,
+    /// `None` once it was lost or dropped.
+    messages: Option<Messages>,
+    /// Whether the server told of a commit since somebody asked.
+    is_told: bool,
+    limit: Duration,
+    /// Whether the connection was dropped since no answer came.
+    is_silent: bool,
+    given_up: Arc<Notify>,
+}
+
+impl Client {
+    /// Connects within `time`, and waits for each answer for at most `limit`.
+    pub(super) fn connect(
+        config: &Config,
+        tls: Option<MakeRustlsConnect>,
+        time: Duration,
+        limit: Duration,
+    ) -> Result<Self, Failed> {
+        block_in_place(|| {
+            // The thread that has no runtime could not do without one either.
+            let runtime = Builder::new_current_thread().enable_all().build().expect("the system gives an event queue");
+            let connected = runtime.block_on(async {
+                match tls {
+                    Some(tls) => tokio::time::timeout(time, connect(config, tls)).await,
+                    None => tokio::time::timeout(time, connect(config, NoTls)).await,
+                }
+            });
+            let (client, messages) = connected.map_err(|_| Failed::Silent)?.map_err(Failed::Refused)?;
+            let line = Line {
+                runtime: Some(runtime),
+                messages: Some(messages),
+                is_told: false,
+                limit,
+                is_silent: false,
+                given_up: Arc::default(),
+            };
+            Ok(Self { client, line })
+        })
     }
 
-    /// Returns what `f` returns with the client.
-    pub(super) fn with<T>(&mut self, f: impl FnOnce(&mut Client) -> T) -> T {
-        let client = self.0.as_mut().expect("it is there until this is dropped");
-        block_in_place(|| f(client))
+    /// Whether the connection is known to be lost.
+    pub(super) fn is_closed(&self) -> bool {
+        self.line.messages.is_none() || self.client.is_closed()
+    }
+
+    /// Whether the connection was dropped since no answer came in time.
+    pub(super) fn is_silent(&self) -> bool {
+        self.line.is_silent
+    }
+
+    /// Waits for each answer for at most `limit` from now on; returns how long it was before.
+    pub(super) fn set_limit(&mut self, limit: Duration) -> Duration {
+        std::mem::replace(&mut self.line.limit, limit)
+    }
+
+    /// Returns what makes this client drop its connection while it waits on another thread.
+    pub(super) fn given_up(&self) -> Arc<Notify> {
+        Arc::clone(&self.line.given_up)
+    }
+
+    pub(super) fn cancel_token(&self) -> CancelToken {
+        self.client.cancel_token()
+    }
+
+    pub(super) fn prepare(&mut self, text: &str) -> Result<Statement, Error> {
+        self.line.block_on(self.client.prepare(text))
+    }
+
+    pub(super) fn query(&mut self, statement: &Statement, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, Error> {
+        self.line.block_on(self.client.query(statement, params))
+    }
+
+    pub(super) fn query_typed(
+        &mut self,
+        text: &str,
+        params: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Error> {
+        self.line.block_on(self.client.query_typed(text, params))
+    }
+
+    pub(super) fn execute(&mut self, statement: &Statement, params: &[&(dyn ToSql + Sync)]) -> Result<u64, Error> {
+        self.line.block_on(self.client.execute(statement, params))
+    }
+
+    pub(super) fn execute_typed(&mut self, text: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<u64, Error> {
+        self.line.block_on(self.client.execute_typed(text, params))
+    }
+
+    /// Runs statements without parameters, and returns all that they answer.
+    pub(super) fn simple_query(&mut self, text: &str) -> Result<Vec<SimpleQueryMessage>, Error> {
+        self.line.block_on(self.client.simple_query(text))
+    }
+
+    /// Runs statements without parameters.
+    pub(super) fn batch_execute(&mut self, text: &str) -> Result<(), Error> {
+        self.line.block_on(self.client.batch_execute(text))
+    }
+
+    /// Returns the rows of a statement as they come.
+    pub(super) fn rows(&mut self, statement: &Statement, params: &[&(dyn ToSql + Sync)]) -> Result<Rows<'_>, Error> {
+        let params = params.iter().copied();
+        let rows = self.line.block_on(self.client.query_raw(statement, params))?;
+        Ok(Rows { line: &mut self.line, rows: Box::pin(rows) })
+    }
+
+    /// As [`Client::rows`], for a statement that was not prepared.
+    pub(super) fn rows_typed(&mut self, text: &str, params: &[(&(dyn ToSql + Sync), Type)]) -> Result<Rows<'_>, Error> {
+        let params = params.iter().map(|(value, ty)| (*value, ty.clone()));
+        let rows = self.line.block_on(self.client.query_typed_raw(text, params))?;
+        Ok(Rows { line: &mut self.line, rows: Box::pin(rows) })
+    }
+
+    /// Begins to write the rows of a `COPY ... FROM STDIN BINARY`.
+    pub(super) fn copy_in(&mut self, text: &str, types: &[Type]) -> Result<Copy<'_>, Error> {
+        let sink = self.line.block_on(self.client.copy_in(text))?;
+        Ok(Copy { line: &mut self.line, writer: Box::pin(BinaryCopyInWriter::new(sink, types)) })
+    }
+
+    /// Waits until the server tells of a commit, for at most `limit`; returns whether it did, or the connection was lost.
+    pub(super) fn wait(&mut self, limit: Duration) -> Result<bool, Error> {
+        let line = &mut self.line;
+        let runtime = line.runtime.as_ref().expect("it is there until this is dropped");
+        let (messages, is_told) = (&mut line.messages, &mut line.is_told);
+        block_in_place(|| {
+            runtime.block_on(async {
+                let mut time = pin!(tokio::time::sleep(limit));
+                poll_fn(|cx| {
+                    let read = read(messages, is_told, cx);
+                    match read {
+                        Err(error) => Poll::Ready(Err(error)),
+                        Ok(()) if *is_told || messages.is_none() => Poll::Ready(Ok(())),
+                        Ok(()) => time.as_mut().poll(cx).map(Ok),
+                    }
+                })
+                .await
+            })
+        })?;
+        Ok(std::mem::take(is_told) || messages.is_none())
     }
 }
 
-impl Drop for BlockingClient {
-    fn drop(&mut self) {
-        block_in_place(|| drop(self.0.take()));
+/// Rows as they come.
+pub(super) struct Rows<'c> {
+    line: &'c mut Line,
+    rows: Pin<Box<RowStream>>,
+}
+
+impl Rows<'_> {
+    pub(super) fn next(&mut self) -> Result<Option<Row>, Error> {
+        let rows = &mut self.rows;
+        self.line.block_on(poll_fn(|cx| rows.as_mut().poll_next(cx).map(Option::transpose)))
     }
+}
+
+/// Rows that are written; those of a copy that is not finished are not there.
+pub(super) struct Copy<'c> {
+    line: &'c mut Line,
+    writer: Pin<Box<BinaryCopyInWriter>>,
+}
+
+impl Copy<'_> {
+    pub(super) fn write(&mut self, values: &[&(dyn ToSql + Sync)]) -> Result<(), Error> {
+        self.line.block_on(self.writer.as_mut().write(values))
+    }
+
+    pub(super) fn finish(mut self) -> Result<u64, Error> {
+        self.line.block_on(self.writer.as_mut().finish())
+    }
+}
+
+impl Line {
+    /// Waits for an answer until the limit, or until somebody gives up; drops the connection then.
+    fn block_on<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let Self { runtime, messages, is_told, limit, is_silent, given_up } = self;
+        let runtime = runtime.as_ref().expect("it is there until this is dropped");
+        let mut answer = pin!(answer);
+        block_in_place(|| {
+            runtime.block_on(async {
+                let mut time = pin!(tokio::time::sleep(*limit));
+                let mut given_up = pin!(given_up.notified());
+                poll_fn(|cx| {
+                    if let Err(error) = read(messages, is_told, cx) {
+                        return Poll::Ready(Err(error));
+                    }
+                    let done = answer.as_mut().poll(cx);
+                    if done.is_ready() || messages.is_none() {
+                        return done;
+                    }
+                    if time.as_mut().poll(cx).is_ready() || given_up.as_mut().poll(cx).is_ready() {
+                        // What waits for an answer on it is told that it is closed.
+                        (*messages, *is_silent) = (None, true);
+                        return answer.as_mut().poll(cx);
+                    }
+                    Poll::Pending
+                })
+                .await
+            })
+        })
+    }
+}
+
+/// Takes what came on a connection.
+fn read(messages: &mut Option<Messages>, is_told: &mut bool, cx: &mut Context<'_>) -> Result<(), Error> {
+    while let Some(next) = messages {
+        match next(cx) {
+            Poll::Pending => break,
+            Poll::Ready(Some(Ok(AsyncMessage::Notification(_)))) => *is_told = true,
+            Poll::Ready(Some(Ok(AsyncMessage::Notice(notice)))) => {
+                tracing::debug!(notice = notice.message(), "a notice")
+            }
+            Poll::Ready(Some(Ok(_))) => {}
+            Poll::Ready(Some(Err(error))) => {
+                *messages = None;
+                return Err(error);
+            }
+            Poll::Ready(None) => *messages = None,
+        }
+    }
+    Ok(())
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        block_in_place(|| {
+            let Some(runtime) = self.runtime.take() else { return };
+            // The client is gone by now, so that the connection says goodbye and ends.
+            if self.messages.is_some() {
+                let end = poll_fn(|cx| match read(&mut self.messages, &mut self.is_told, cx) {
+                    Ok(()) if self.messages.is_some() => Poll::Pending,
+                    _ => Poll::Ready(()),
+                });
+                let _ = runtime.block_on(async { tokio::time::timeout(CLOSING, end).await });
+            }
+            self.messages = None;
+            drop(runtime);
+        });
+    }
+}
+
+async fn connect<T>(config: &Config, tls: T) -> Result<(tokio_postgres::Client, Messages), Error>
+where
+    T: MakeTlsConnect<Socket>,
+    T::Stream: Send + 'static,
+    T::TlsConnect: TlsConnect<Socket>,
+{
+    let (client, mut connection) = config.connect(tls).await?;
+    let messages: Messages = Box::new(move |cx| connection.poll_message(cx));
+    Ok((client, messages))
 }

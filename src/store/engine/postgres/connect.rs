@@ -1,40 +1,120 @@
 //! How a server is connected to.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use postgres::config::SslMode;
-use postgres::{Client, NoTls};
+use tokio_postgres::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::Address;
+use super::client::{Client, Failed};
+use super::errors::{is_password, silent, unreachable};
+use super::passwords;
 use super::tls::tls;
 use crate::error::{Error, Result};
+
+/// How long no other connection is tried after a server did not answer: those that queue for one fail at once then, and not one after
+/// the other.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// What opens connections to one database.
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) address: Arc<Address>,
-    tls: Arc<OnceLock<MakeRustlsConnect>>,
+    shared: Arc<Shared>,
+}
+
+/// What all connections to one database share.
+#[derive(Default)]
+struct Shared {
+    tls: OnceLock<MakeRustlsConnect>,
+    /// The password that was read after the one of the address was refused.
+    password: Mutex<Option<String>>,
+    /// When the server did not answer.
+    silent_at: Mutex<Option<Instant>>,
+    /// Whether this process keeps all servers away.
+    is_alone: AtomicBool,
+    /// Where this process is announced as a server: which move of the database was the last one then.
+    announced: Mutex<Option<Option<String>>>,
 }
 
 impl Connector {
     pub(super) fn new(address: Address) -> Self {
-        Self { address: Arc::new(address), tls: Arc::default() }
+        Self { address: Arc::new(address), shared: Arc::default() }
     }
 
     /// Connects to the first of the hosts that answers and is what the address asks for. The server's settings are those of the
-    /// address: which schema, and how long a lock is waited for.
+    /// address: which schema, and how long a lock is waited for. A password that is kept somewhere is read again where it is refused.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` with what the server or the system answered.
     pub(super) fn connect(&self) -> Result<Client> {
-        let config = &self.address.config;
-        let tls = self.tls()?;
-        let client = tokio::task::block_in_place(|| match tls {
-            Some(tls) => config.connect(tls),
-            None => config.connect(NoTls),
-        });
-        client.map_err(|error| super::errors::unreachable(&self.address.shown, error))
+        self.connect_to_host().map(|(_, client)| client)
+    }
+
+    /// Returns how the host is connected to that answers now.
+    ///
+    /// # Errors
+    /// As [`Connector::connect`].
+    pub(super) fn found(&self) -> Result<Config> {
+        self.connect_to_host().map(|(host, _)| host)
+    }
+
+    fn connect_to_host(&self) -> Result<(Config, Client)> {
+        // What makes TLS connections is read before, since its failure is not the server's.
+        self.tls()?;
+        if lock(&self.shared.silent_at).is_some_and(|at| at.elapsed() < PAUSE) {
+            return Err(silent(&self.address.shown));
+        }
+        let connected = match self.try_hosts() {
+            Err(Failed::Refused(error)) if is_password(&error) && self.reads_password_again()? => self.try_hosts(),
+            connected => connected,
+        };
+        connected.map_err(|failed| match failed {
+            Failed::Refused(error) => unreachable(&self.address.shown, error),
+            Failed::Silent => {
+                *lock(&self.shared.silent_at) = Some(Instant::now());
+                silent(&self.address.shown)
+            }
+        })
+    }
+
+    fn try_hosts(&self) -> std::result::Result<(Config, Client), Failed> {
+        let mut failed = Failed::Silent;
+        for mut host in self.address.hosts() {
+            if let Some(password) = &*lock(&self.shared.password) {
+                host.password(password);
+            }
+            match self.try_host(&host) {
+                Ok(client) => return Ok((host, client)),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
+    }
+
+    /// Connects to a host. Its settings are not those of the start of the connection, which a pooler between the two does not take.
+    fn try_host(&self, host: &Config) -> std::result::Result<Client, Failed> {
+        let tls = self.tls().map_err(|_| Failed::Silent)?;
+        let mut client = Client::connect(host, tls, self.address.connecting(), self.address.limit())?;
+        client.batch_execute(&self.address.settings).map_err(|error| match client.is_silent() {
+            true => Failed::Silent,
+            false => Failed::Refused(error),
+        })?;
+        Ok(client)
+    }
+
+    /// Reads the password again from where it is kept; returns whether it is another one.
+    fn reads_password_again(&self) -> Result<bool> {
+        let Some(kept_in) = &self.address.kept_in else { return Ok(false) };
+        let Some(read) = passwords::read_again(kept_in)? else { return Ok(false) };
+        let before = lock(&self.shared.password).replace(read.clone());
+        Ok(match before {
+            Some(before) => before != read,
+            None => self.address.config.get_password() != Some(read.as_bytes()),
+        })
     }
 
     /// Returns what makes TLS connections, where the address lets them be.
@@ -42,9 +122,10 @@ impl Connector {
         if self.address.config.get_ssl_mode() == SslMode::Disable {
             return Ok(None);
         }
-        let made = match self.tls.get() {
+        let made = match self.shared.tls.get() {
             Some(made) => made.clone(),
             None => self
+                .shared
                 .tls
                 .get_or_init({
                     let made = tls(self.address.root_certificates.as_deref())?;
@@ -54,4 +135,27 @@ impl Connector {
         };
         Ok::<_, Error>(Some(made))
     }
+
+    /// Says whether this process keeps all servers away: what it writes is not kept away then.
+    pub(super) fn set_alone(&self, is_alone: bool) {
+        self.shared.is_alone.store(is_alone, Ordering::Release);
+    }
+
+    pub(super) fn is_alone(&self) -> bool {
+        self.shared.is_alone.load(Ordering::Acquire)
+    }
+
+    /// Says that this process is announced as a server, after the move of the database that `moved` names.
+    pub(super) fn announce(&self, moved: Option<String>) {
+        lock(&self.shared.announced).get_or_insert(moved);
+    }
+
+    /// Whether the database was moved since this process was announced as a server, the last move being `moved`.
+    pub(super) fn is_moved(&self, moved: Option<&str>) -> bool {
+        lock(&self.shared.announced).as_ref().is_some_and(|before| before.as_deref() != moved)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

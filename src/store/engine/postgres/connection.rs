@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::Duration;
 
-use postgres::{Client, Row, SimpleQueryMessage};
+use postgres::{Row, SimpleQueryMessage};
 use tokio::task::block_in_place;
 
 use super::address::CHANNEL;
-use super::client::BlockingClient;
+use super::client::{Client, LONG};
 use super::connect::Connector;
 use super::deadline::Watched;
-use super::errors::{is_cancelled, is_lost};
+use super::errors::{is_cancelled, is_lost, no_answer};
 use super::snapshot::{self, VersionRead};
 use super::statement::{Form, Statement, Statements};
 use crate::error::{Code, Error, Result};
@@ -22,8 +22,8 @@ const TOLD: Duration = Duration::from_millis(500);
 
 /// A connection to a server.
 pub(in crate::store) struct Connection {
-    connector: Connector,
-    client: RefCell<BlockingClient>,
+    pub(super) connector: Connector,
+    client: RefCell<Client>,
     statements: RefCell<Statements>,
     /// How many cursors there were.
     cursors: Cell<u64>,
@@ -34,6 +34,8 @@ pub(in crate::store) struct Connection {
     watched: RefCell<Option<Arc<Watched>>>,
     /// Whether the next read is to tell which version of the database it saw.
     version_read: Cell<VersionRead>,
+    /// Whether it stands for what ends with it, so that no other one is made in its place.
+    is_bound: Cell<bool>,
 }
 
 /// How far a connection's transaction is.
@@ -51,7 +53,7 @@ impl Connection {
     pub(super) fn open(connector: &Connector) -> Result<Self> {
         Ok(Self {
             connector: connector.clone(),
-            client: RefCell::new(BlockingClient::new(connector.connect()?)),
+            client: RefCell::new(connector.connect()?),
             statements: RefCell::default(),
             cursors: Cell::new(0),
             changed: Cell::new(0),
@@ -59,12 +61,13 @@ impl Connection {
             is_told: Cell::new(false),
             watched: RefCell::new(None),
             version_read: Cell::new(VersionRead::NotAsked),
+            is_bound: Cell::new(false),
         })
     }
 
     /// Whether the connection is known to be lost.
     pub(super) fn is_closed(&self) -> bool {
-        self.client.borrow_mut().with(|client| client.is_closed())
+        self.client.borrow().is_closed()
     }
 
     /// Returns how many rows were inserted, updated and deleted so far.
@@ -84,10 +87,9 @@ impl Connection {
         mut work: impl FnMut(&mut Client, &Statement) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
         self.again_where_lost(|| {
-            self.client.borrow_mut().with(|client| {
-                let statement = self.statements.borrow_mut().next(client, sql, Form::default())?;
-                work(client, &statement)
-            })
+            let client = &mut *self.client.borrow_mut();
+            let statement = self.statements.borrow_mut().next(client, sql, Form::default())?;
+            work(client, &statement)
         })
     }
 
@@ -105,10 +107,9 @@ impl Connection {
     fn query_as(&self, sql: Sql, params: &[Value<'_>], is_cut: bool) -> Result<Vec<Row>> {
         let form = Form { is_cut, tells: self.is_asked() && self.transaction.get() == Transaction::None };
         let rows = self.again_where_lost(|| {
-            self.client.borrow_mut().with(|client| {
-                let statement = self.statements.borrow_mut().next(client, sql, form)?;
-                statement.query(client, params)
-            })
+            let client = &mut *self.client.borrow_mut();
+            let statement = self.statements.borrow_mut().next(client, sql, form)?;
+            statement.query(client, params)
         })?;
         if let (true, Some(row)) = (form.tells, rows.first()) {
             self.version_read.set(VersionRead::Version(snapshot::of(row.get(row.len() - 1))));
@@ -123,7 +124,7 @@ impl Connection {
             return self.run_text(begin);
         }
         let text = format!("{begin}; {}", snapshot::LOOK);
-        let told = self.again_where_lost(|| self.client.borrow_mut().with(|client| client.simple_query(&text)))?;
+        let told = self.simple_query(&text)?;
         for message in &told {
             if let SimpleQueryMessage::Row(row) = message {
                 self.version_read
@@ -165,7 +166,7 @@ impl Connection {
     where
         Error: From<E>,
     {
-        self.client.borrow_mut().with(f).inspect_err(|_| self.fail()).map_err(Error::from)
+        f(&mut self.client.borrow_mut()).inspect_err(|_| self.fail()).map_err(Error::from)
     }
 
     /// As [`Connection::with`], for what may take as long as a deadline says.
@@ -173,7 +174,7 @@ impl Connection {
         &self,
         mut f: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>,
     ) -> Result<T> {
-        self.again_where_lost(|| self.client.borrow_mut().with(&mut f))
+        self.again_where_lost(|| f(&mut self.client.borrow_mut()))
     }
 
     /// A statement failed: where it was part of a transaction, PostgreSQL takes no other one.
@@ -188,16 +189,41 @@ impl Connection {
         self.again_where_lost(|| self.run_once(text))
     }
 
+    /// As [`Connection::run_text`]; returns what they answer.
+    pub(super) fn simple_query(&self, text: &str) -> Result<Vec<SimpleQueryMessage>> {
+        self.again_where_lost(|| self.client.borrow_mut().simple_query(text))
+    }
+
+    /// Lets a statement take as long as one may that looks through much of the database, until what is returned is dropped.
+    pub(super) fn patient(&self) -> Patient<'_> {
+        Patient { connection: self, before: self.client.borrow_mut().set_limit(LONG) }
+    }
+
+    /// As [`Connection::patient`], for all that comes on this connection.
+    pub(super) fn stay_patient(&self) {
+        self.client.borrow_mut().set_limit(LONG);
+    }
+
+    /// Says that a lock or the like ends with this connection: where it is lost, it stays so.
+    pub(super) fn bind(&self) {
+        self.is_bound.set(true);
+    }
+
+    /// Waits for no answer for longer than this from now on.
+    pub(super) fn hurry(&self, limit: Duration) {
+        self.client.borrow_mut().set_limit(limit);
+    }
+
     /// Runs statements that take no parameters, in one round trip and once only.
     pub(super) fn run_once(&self, text: &str) -> std::result::Result<(), postgres::Error> {
-        self.client.borrow_mut().with(|client| client.batch_execute(text))
+        self.client.borrow_mut().batch_execute(text)
     }
 
     fn again_where_lost<T>(&self, mut work: impl FnMut() -> std::result::Result<T, postgres::Error>) -> Result<T> {
         let running = self.watched.borrow().as_ref().map(|watched| watched.running());
         let mut done = work();
         match &done {
-            Err(error) if self.transaction.get() == Transaction::None && is_lost(error) => {
+            Err(error) if self.may_try_again(error) => {
                 drop(running);
                 self.reconnect()?;
                 let _running = self.watched.borrow().as_ref().map(|watched| watched.running());
@@ -209,9 +235,20 @@ impl Connection {
         done.map_err(|error| self.meaning(error))
     }
 
+    /// Whether a statement is run once more on another connection: not where the server did not answer, which it would not do again.
+    fn may_try_again(&self, error: &postgres::Error) -> bool {
+        self.transaction.get() == Transaction::None
+            && is_lost(error)
+            && !self.is_bound.get()
+            && !self.client.borrow().is_silent()
+    }
+
     /// Returns what an error means here: a statement that nobody of ours watches was ended by what the server allows it.
     fn meaning(&self, error: postgres::Error) -> Error {
         let is_watched = self.watched.borrow().is_some();
+        if self.client.borrow().is_silent() && is_lost(&error) {
+            return no_answer().with_source(error);
+        }
         if !is_watched && is_cancelled(&error) { busy().with_source(error) } else { error.into() }
     }
 
@@ -220,9 +257,9 @@ impl Connection {
         self.statements.take();
         self.is_told.set(false);
         if let Some(watched) = &*self.watched.borrow() {
-            watched.set_token(client.cancel_token());
+            watched.set_client(&client);
         }
-        *self.client.borrow_mut() = BlockingClient::new(client);
+        *self.client.borrow_mut() = client;
         Ok(())
     }
 
@@ -237,7 +274,6 @@ impl Connection {
     /// Waits until another connection committed: for at most `limit`, or for [`TOLD`] where the server tells of commits. Returns
     /// whether one may have.
     pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
-        use postgres::fallible_iterator::FallibleIterator;
         if !self.is_told.get() {
             // A new connection in place of one that was lost, or one to a standby, which may be the primary by now.
             self.listen()?;
@@ -246,20 +282,18 @@ impl Connection {
             }
             return Ok(true);
         }
-        self.client.borrow_mut().with(|client| {
-            let mut notifications = client.notifications();
-            let told = notifications.timeout_iter(TOLD).next()?.is_some();
-            // One look serves all that came by now.
-            while notifications.iter().next()?.is_some() {}
-            drop(notifications);
-            Ok(told || client.is_closed())
-        })
+        Ok(self.client.borrow_mut().wait(TOLD)?)
+    }
+
+    /// Whether the connection stands, as far as can be seen without a word to the server.
+    pub(super) fn stands(&self) -> bool {
+        let mut client = self.client.borrow_mut();
+        client.wait(Duration::ZERO).is_ok() && !client.is_closed()
     }
 
     /// Asks `has_passed` every so often while a statement runs, and ends it where it says so; until [`Connection::release`].
     pub(in crate::store::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
-        let token = self.client.borrow_mut().with(|client| client.cancel_token());
-        let watched = Watched::new(token, self.connector.tls()?, Box::new(has_passed));
+        let watched = Watched::new(&self.client.borrow(), self.connector.tls()?, Box::new(has_passed));
         *self.watched.borrow_mut() = Some(watched);
         Ok(())
     }
@@ -267,5 +301,17 @@ impl Connection {
     /// Takes a deadline off.
     pub(in crate::store::engine) fn release(&self) {
         *self.watched.borrow_mut() = None;
+    }
+}
+
+/// A connection whose statements may take long.
+pub(super) struct Patient<'c> {
+    connection: &'c Connection,
+    before: Duration,
+}
+
+impl Drop for Patient<'_> {
+    fn drop(&mut self) {
+        self.connection.client.borrow_mut().set_limit(self.before);
     }
 }

@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::store::Location;
 use crate::store::engine::pool::Pool;
 use crate::store::engine::sqlite::Access;
-use crate::store::engine::{Mode, Subject, params};
+use crate::store::engine::{Holding, Mode, Subject, params};
 
 /// An open database.
 pub(in crate::store) struct Database {
@@ -24,6 +24,8 @@ pub(in crate::store) struct Database {
     readers: OnceLock<Pool<Manager>>,
     writers: OnceLock<Pool<Manager>>,
     local: PathBuf,
+    /// The file beside which this machine's lock files stand, whatever address names the database.
+    locks: OnceLock<PathBuf>,
 }
 
 impl Database {
@@ -39,7 +41,7 @@ impl Database {
 
     fn of(connector: Connector) -> Result<Self> {
         let local = local(&connector)?;
-        Ok(Self { connector, readers: OnceLock::new(), writers: OnceLock::new(), local })
+        Ok(Self { connector, readers: OnceLock::new(), writers: OnceLock::new(), local, locks: OnceLock::new() })
     }
 
     /// Where it is, as `--db` names it.
@@ -84,7 +86,8 @@ impl Database {
     }
 
     fn pool<'p>(&self, pool: &'p OnceLock<Pool<Manager>>) -> &'p Pool<Manager> {
-        pool.get_or_init(|| Pool::new(Manager(self.connector.clone()), self.connector.address.connections, 0))
+        let address = &self.connector.address;
+        pool.get_or_init(|| Pool::new(Manager(self.connector.clone()), address.connections, 0, address.idle))
     }
 
     /// Returns a connection of its own.
@@ -101,17 +104,34 @@ impl Database {
 
     /// Takes a lock that all servers see; `None` where somebody holds it who excludes that.
     pub(in crate::store) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<SessionLock>> {
-        lock::take(&self.connector, subject, mode)
+        lock::take(&self.connector, self.locks()?, subject, mode)
     }
 
-    /// Whether somebody holds a lock exclusively.
-    pub(in crate::store) fn is_held(&self, subject: Subject) -> Result<bool> {
-        lock::is_held(&*self.pooled_reader()?, subject)
+    /// Whether somebody holds a lock.
+    pub(in crate::store) fn holding(&self, subject: Subject) -> Result<Holding> {
+        lock::holding(&*self.pooled_reader()?, self.locks()?, subject)
+    }
+
+    fn locks(&self) -> Result<&Path> {
+        if let Some(locks) = self.locks.get() {
+            return Ok(locks);
+        }
+        let sql = postgres_sql!("SELECT md5(system_identifier || current_database()) FROM pg_control_system()");
+        let found: Result<String> = single(&*self.pooled_reader()?, sql, params![], |row| row.get(0));
+        let locks = match found {
+            Ok(digest) => self.local.with_file_name(&digest[..16]),
+            Err(error) if error.code() == Code::Unavailable => return Err(error),
+            // Who may not ask goes by the address.
+            Err(_) => self.local.clone(),
+        };
+        Ok(self.locks.get_or_init(|| locks))
     }
 
     /// Gives what is free in the tables to new rows, and tells the planner what they hold now.
     pub(in crate::store) fn compact(&self) -> Result<()> {
-        self.pooled_writer()?.run_text("VACUUM (ANALYZE, SKIP_LOCKED)")
+        let connection = self.pooled_writer()?;
+        let _patient = connection.patient();
+        connection.run_text("VACUUM (ANALYZE, SKIP_LOCKED)")
     }
 }
 

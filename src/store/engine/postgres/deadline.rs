@@ -1,26 +1,40 @@
 //! Ends statements whose deadline has passed.
 //!
 //! A statement runs in the server, and whoever asked waits for its answer. So one thread of this process looks after all
-//! connections that have a deadline, and has the server cancel what runs too long.
+//! connections that have a deadline, and has the server cancel what runs too long. A server that does not even do that is not
+//! waited for: the connection is dropped.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use postgres::{CancelToken, NoTls};
+use tokio::sync::Notify;
+use tokio_postgres::{CancelToken, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::client::Client;
 
 /// Time between two looks at what runs.
 const LOOK: Duration = Duration::from_millis(25);
 
+/// How long a server may take to cancel a statement.
+const CANCELLING: Duration = Duration::from_secs(1);
+
 /// A connection with a deadline.
 pub(super) struct Watched {
     state: Mutex<State>,
+    /// Rung when a request to cancel has ended.
+    asked: Condvar,
     tls: Option<MakeRustlsConnect>,
 }
 
 struct State {
     is_running: bool,
     token: CancelToken,
+    given_up: Arc<Notify>,
+    /// When the server was first asked to cancel what runs.
+    cancelled_at: Option<Instant>,
+    /// Whether it is being asked. What runs is not over before that has ended: it would meet what runs next.
+    is_asking: bool,
     has_passed: Box<dyn FnMut() -> bool + Send>,
 }
 
@@ -29,7 +43,12 @@ pub(super) struct Running(Arc<Watched>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.state().is_running = false;
+        let mut state = self.0.state();
+        while state.is_asking {
+            state = self.0.asked.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.is_running = false;
+        drop(state);
         all().running -= 1;
     }
 }
@@ -53,13 +72,15 @@ fn all() -> MutexGuard<'static, All> {
 }
 
 impl Watched {
-    /// Returns the watch of a connection that `token` cancels, which ends what runs when `has_passed` says so.
+    /// Returns the watch of a connection of `client`, which ends what runs when `has_passed` says so.
     pub(super) fn new(
-        token: CancelToken,
+        client: &Client,
         tls: Option<MakeRustlsConnect>,
         has_passed: Box<dyn FnMut() -> bool + Send>,
     ) -> Arc<Self> {
-        let watched = Arc::new(Self { state: Mutex::new(State { is_running: false, token, has_passed }), tls });
+        let (token, given_up) = (client.cancel_token(), client.given_up());
+        let state = State { is_running: false, token, given_up, cancelled_at: None, is_asking: false, has_passed };
+        let watched = Arc::new(Self { state: Mutex::new(state), asked: Condvar::new(), tls });
         all().watched.push(Arc::downgrade(&watched));
         static STARTED: Once = Once::new();
         STARTED.call_once(|| drop(std::thread::spawn(look_after_all)));
@@ -72,7 +93,10 @@ impl Watched {
 
     /// Says that a statement runs while what is returned lives.
     pub(super) fn running(self: &Arc<Self>) -> Running {
-        self.state().is_running = true;
+        {
+            let mut state = self.state();
+            (state.is_running, state.cancelled_at) = (true, None);
+        }
         let mut all = all();
         all.running += 1;
         if std::mem::take(&mut all.is_asleep) {
@@ -82,28 +106,49 @@ impl Watched {
     }
 
     /// Says that the connection is another one now.
-    pub(super) fn set_token(&self, token: CancelToken) {
-        self.state().token = token;
+    pub(super) fn set_client(&self, client: &Client) {
+        let mut state = self.state();
+        (state.token, state.given_up) = (client.cancel_token(), client.given_up());
     }
 
-    /// Cancels what runs where its time has passed. Held meanwhile, the state shows that it runs still.
-    fn look(&self) {
+    /// Ends what runs where its time has passed: it is cancelled, and given up where it goes on.
+    fn look(self: &Arc<Self>) {
         let mut state = self.state();
-        if state.is_running && (state.has_passed)() {
-            let cancelled = match &self.tls {
-                Some(tls) => state.token.cancel_query(tls.clone()),
-                None => state.token.cancel_query(NoTls),
-            };
-            if let Err(error) = cancelled {
-                tracing::warn!(%error, "a statement could not be cancelled");
-            }
+        if !state.is_running || !(state.has_passed)() {
+            return;
         }
+        if state.cancelled_at.get_or_insert_with(Instant::now).elapsed() >= CANCELLING {
+            state.given_up.notify_one();
+        } else if !state.is_asking {
+            state.is_asking = true;
+            tokio::spawn(Arc::clone(self).cancel(state.token.clone()));
+        }
+    }
+
+    async fn cancel(self: Arc<Self>, token: CancelToken) {
+        let cancelling = async {
+            match &self.tls {
+                Some(tls) => token.cancel_query(tls.clone()).await,
+                None => token.cancel_query(NoTls).await,
+            }
+        };
+        match tokio::time::timeout(CANCELLING, cancelling).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "a statement could not be cancelled"),
+            Err(_) => tracing::warn!("the server takes no request to cancel a statement"),
+        }
+        self.state().is_asking = false;
+        self.asked.notify_all();
     }
 }
 
 fn look_after_all() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.expect("the system gives an event queue");
+    let _entered = runtime.enter();
     loop {
-        std::thread::sleep(LOOK);
+        // What cancels runs meanwhile.
+        runtime.block_on(tokio::time::sleep(LOOK));
         let mut all = all();
         while all.running == 0 {
             all.is_asleep = true;

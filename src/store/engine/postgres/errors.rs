@@ -70,6 +70,26 @@ fn lost() -> Error {
         .hint("try again: a server that comes back, or a standby that takes over, is found by itself")
 }
 
+/// Returns the answer for a server that said nothing for as long as a statement may take, before anything was committed.
+pub(super) fn no_answer() -> Error {
+    Error::new(
+        Code::Unavailable,
+        "The database server did not answer in time, and the connection was dropped; nothing was changed",
+    )
+    .hint("look whether the server runs; `answer_timeout` in the address says how many seconds a statement may take")
+}
+
+/// Returns the failure of a server that nothing came from while it was connected to.
+pub(super) fn silent(shown: &Path) -> Error {
+    Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not answer", shown.display()))
+        .hint("look whether the server runs; `connect_timeout` in the address says how many seconds it is waited for")
+}
+
+/// Whether a server refused the password.
+pub(super) fn is_password(error: &postgres::Error) -> bool {
+    matches!(error.code(), Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION))
+}
+
 /// Returns the answer for a connection that ended while its transaction was committed.
 pub(super) fn outcome_unknown(error: postgres::Error) -> Error {
     Error::new(

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::address::{Address, SCHEMA};
 use super::connect::Connector;
 use super::connection::Connection;
+use super::pooler;
 use super::schema::{self, Found, NEWEST};
 use crate::error::{Code, Error, Result};
 
@@ -16,11 +17,13 @@ use crate::error::{Code, Error, Result};
 pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;
+    pooler::refuse_at_start(&connector, &connection)?;
     match schema::found(&connection)? {
-        Found::Nothing => schema::migrate(&mut connector.connect()?)?,
+        Found::Nothing => schema::migrate(&connector)?,
         Found::Version(version) if version < NEWEST && upgrade => {
+            connection.stay_patient();
             schema::renew(&connection, version)?;
-            schema::migrate(&mut connector.connect()?)?
+            schema::migrate(&connector)?
         }
         found => check(&connector, found)?,
     }
@@ -34,6 +37,7 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
 pub(super) fn open_as_it_is(path: &Path) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;
+    pooler::refuse_at_start(&connector, &connection)?;
     check(&connector, schema::found(&connection)?)?;
     Ok(connector)
 }
@@ -52,11 +56,16 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
             format!("The database `{shown}` has schema {version}; this mcpkg knows schemas up to {NEWEST}"),
         )
         .hint("use the newer mcpkg")),
-        Found::Foreign => Err(Error::new(
+        Found::Foreign(None) => Err(Error::new(
             Code::ForeignDatabase,
             format!("The database `{shown}` has a schema `{SCHEMA}` that is not mcpkg's"),
         )
         .hint("nothing of it was read or changed; name another database")),
+        Found::Foreign(Some(strangers)) => Err(Error::new(
+            Code::ForeignDatabase,
+            format!("The schema `{SCHEMA}` of the database `{shown}` holds what mcpkg did not make: {strangers}"),
+        )
+        .hint("nothing was read or changed; remove it, since it would act whenever mcpkg writes, or name another database")),
         Found::Nothing => {
             Err(Error::new(Code::Unavailable, format!("The database `{shown}` holds nothing of mcpkg's yet"))
                 .hint("any other command makes it"))

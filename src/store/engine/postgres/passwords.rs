@@ -2,14 +2,31 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use postgres::Config;
 use postgres::config::Host;
+use tokio_postgres::Config;
 
+use crate::error::Result;
 use crate::file;
 
 /// The most bytes that the file may have.
 const MOST: u64 = 1 << 20;
+
+/// What reads a password from where it is kept: `file:PATH` or the like.
+pub(in crate::store) type Reader = fn(&str) -> Result<String>;
+
+static READER: OnceLock<Reader> = OnceLock::new();
+
+/// Has passwords that are kept somewhere be read again by `reader` where a server refuses them.
+pub(in crate::store) fn read_with(reader: Reader) {
+    READER.get_or_init(|| reader);
+}
+
+/// Reads a password again; `None` where nobody said how.
+pub(super) fn read_again(kept_in: &str) -> Result<Option<String>> {
+    READER.get().map(|read| read(kept_in)).transpose()
+}
 
 /// Returns the password of the first line that fits one of the hosts; `None` where none does, and where others may read the
 /// file.

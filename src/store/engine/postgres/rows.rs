@@ -2,7 +2,6 @@
 
 use std::error::Error as StdError;
 
-use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::private::BytesMut;
 use postgres::types::{Format, FromSql, IsNull, ToSql, Type};
 

@@ -1,9 +1,12 @@
 //! The schema `mcpkg` of a database: its version, and bringing it to the newest one.
 
-use postgres::Client;
+use postgres::{Client, NoTls};
 
 use super::address::SCHEMA;
+use super::client::LONG;
+use super::connect::Connector;
 use super::connection::Connection;
+use super::errors::{no_answer, unreachable};
 use super::lock::MIGRATION;
 use super::rows::single;
 use super::sql::postgres_sql;
@@ -28,34 +31,65 @@ pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 const WITH_RUNS: i64 = 1;
 
 /// What stands in a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// Nothing of this name, or nothing in it.
     Nothing,
-    /// Tables that mcpkg did not make.
-    Foreign,
+    /// Tables that mcpkg did not make; or beside its own, what is named here.
+    Foreign(Option<String>),
     /// mcpkg's tables, of this version.
     Version(i64),
 }
 
 /// Returns what stands in the schema.
 pub(super) fn found(connection: &Connection) -> Result<Found> {
-    let tables = postgres_sql!(
+    let sql = postgres_sql!(
         "SELECT to_regclass('mcpkg.refinery_schema_history') IS NOT NULL,
-                EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('mcpkg'))"
+                EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = to_regnamespace('mcpkg')),
+                (SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_class
+                  WHERE relnamespace = to_regnamespace('mcpkg') AND relkind IN ('r', 'p', 'v', 'm', 'f')),
+                (SELECT string_agg(what, ', ' ORDER BY what) FROM (
+                   SELECT 'the trigger `' || tgname || '` of `' || relname || '`' AS what
+                     FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
+                    WHERE NOT tgisinternal AND relnamespace = to_regnamespace('mcpkg')
+                   UNION ALL SELECT 'the rule `' || rulename || '` of `' || relname || '`'
+                     FROM pg_rewrite JOIN pg_class ON pg_class.oid = ev_class
+                    WHERE rulename <> '_RETURN' AND relnamespace = to_regnamespace('mcpkg')
+                   UNION ALL SELECT 'the policy `' || polname || '` of `' || relname || '`'
+                     FROM pg_policy JOIN pg_class ON pg_class.oid = polrelid WHERE relnamespace = to_regnamespace('mcpkg')
+                   UNION ALL SELECT 'the function `' || proname || '`' FROM pg_proc WHERE pronamespace = to_regnamespace('mcpkg')
+                 ) AS others)"
     );
-    let (has_history, has_any): (bool, bool) =
-        single(connection, tables, params![], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (has_history, has_any, tables, others) = single(connection, sql, params![], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get::<Option<String>>(2)?, row.get::<Option<String>>(3)?))
+    })?;
     match (has_history, has_any) {
         (false, false) => Ok(Found::Nothing),
-        (false, true) => Ok(Found::Foreign),
+        (false, true) => Ok(Found::Foreign(None)),
         (true, _) => {
             // The history is there before what it tells of: without a row somebody is about to make the tables.
             let sql = postgres_sql!("SELECT max(version)::bigint FROM mcpkg.refinery_schema_history");
             let version: Option<i64> = single(connection, sql, params![], |row| row.get(0))?;
-            Ok(version.map_or(Found::Nothing, Found::Version))
+            let strangers = strangers(&tables.unwrap_or_default(), others);
+            Ok(match (version, strangers) {
+                (None, _) => Found::Nothing,
+                // A newer program may have made more.
+                (Some(version), strangers) if version > NEWEST || strangers.is_none() => Found::Version(version),
+                (Some(_), strangers) => Found::Foreign(strangers),
+            })
         }
     }
+}
+
+/// Returns what in the schema is not of the migrations: tables among these names, and `others`.
+fn strangers(tables: &str, others: Option<String>) -> Option<String> {
+    let made = |name: &str| {
+        name == "refinery_schema_history"
+            || MIGRATIONS.iter().any(|(_, sql)| sql.contains(&format!("CREATE TABLE {name} (")))
+    };
+    let tables = tables.split_whitespace().filter(|name| !made(name)).map(|name| format!("the table `{name}`"));
+    let all: Vec<String> = tables.chain(others).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 /// Brings what stands in the tables of an older version up to date, before the tables.
@@ -73,7 +107,29 @@ pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
 ///
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_UNAVAILABLE` where the user may not.
-pub(super) fn migrate(client: &mut Client) -> Result<()> {
+pub(super) fn migrate(connector: &Connector) -> Result<()> {
+    // refinery takes a client that waits as long as it takes: a thread of its own is left behind where the server does not answer.
+    let (done, is_done) = std::sync::mpsc::channel();
+    // With a host that is known to answer, and the password that it takes.
+    let config = postgres::Config::from(connector.found()?);
+    let (tls, shown, settings) =
+        (connector.tls()?, connector.address.shown.clone(), connector.address.settings.clone());
+    let migrating = std::thread::Builder::new().name("migrate".to_owned()).spawn(move || {
+        let connected = match tls {
+            Some(tls) => config.connect(tls),
+            None => config.connect(NoTls),
+        };
+        let migrated = connected.map_err(|error| unreachable(&shown, error)).and_then(|mut client| {
+            client.batch_execute(&settings)?;
+            migrate_on(&mut client)
+        });
+        let _ = done.send(migrated);
+    });
+    migrating.map_err(|error| Error::internal("there is no thread for a migration").with_source(error))?;
+    is_done.recv_timeout(LONG).unwrap_or_else(|_| Err(no_answer()))
+}
+
+fn migrate_on(client: &mut Client) -> Result<()> {
     // The lock is waited for as long as another one migrates.
     client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})"))?;
     client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use postgres::types::{ToSql, Type};
-use postgres::{Client, Error, Row, RowIter};
+use postgres::{Error, Row};
 
+use super::client::{Client, Rows};
 use super::snapshot;
 use super::sql::{cut, translated};
 use crate::store::engine::{Sql, Value};
@@ -76,10 +77,10 @@ impl Statement {
     }
 
     /// Returns the rows as they come.
-    pub(super) fn rows<'c>(&self, client: &'c mut Client, params: &[Value<'_>]) -> Result<RowIter<'c>, Error> {
+    pub(super) fn rows<'c>(&self, client: &'c mut Client, params: &[Value<'_>]) -> Result<Rows<'c>, Error> {
         match self {
-            Statement::Text(text) => client.query_typed_raw(text, params.iter().map(|value| (*value, type_of(value)))),
-            Statement::Prepared(prepared) => client.query_raw(prepared, params.iter().copied()),
+            Statement::Text(text) => client.rows_typed(text, &typed(params)),
+            Statement::Prepared(prepared) => client.rows(prepared, &bound(params)),
         }
     }
 

@@ -1,7 +1,5 @@
 //! Whole tables, to be copied from one engine into the other.
 
-use postgres::binary_copy::BinaryCopyInWriter;
-use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{ToSql, Type};
 
 use super::connection::Connection;
@@ -25,8 +23,8 @@ pub(in crate::store::engine) fn each(
 ) -> Result<()> {
     let mut answer = Ok(());
     connection.with(|client| {
-        let none: [&(dyn ToSql + Sync); 0] = [];
-        let mut rows = client.query_raw(&table.select(), none)?;
+        let select = client.prepare(&table.select())?;
+        let mut rows = client.rows(&select, &[])?;
         while let (Some(row), true) = (rows.next()?, answer.is_ok()) {
             let values =
                 (0..table.columns.len()).map(|column| Row::new(&row).value(column)).collect::<Result<Vec<_>>>();
@@ -51,8 +49,7 @@ pub(in crate::store::engine) fn fill(
         .map(|column| column.type_().clone())
         .collect();
     connection.with(|client| {
-        let writer = client.copy_in(&format!("COPY {name} ({columns}) FROM STDIN BINARY"))?;
-        let mut writer = BinaryCopyInWriter::new(writer, &types);
+        let mut writer = client.copy_in(&format!("COPY {name} ({columns}) FROM STDIN BINARY"), &types)?;
         rows(&mut |values| {
             let bound: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
             writer.write(&bound).map_err(Error::from)
@@ -61,7 +58,7 @@ pub(in crate::store::engine) fn fill(
     })?;
     let numbered = "SELECT column_name::text FROM information_schema.columns
                      WHERE table_schema = current_schema() AND table_name = $1 AND is_identity = 'YES'";
-    for row in connection.with(|client| client.query(numbered, &[name]))? {
+    for row in connection.with(|client| client.query_typed(numbered, &[(name, Type::TEXT)]))? {
         let column: String = row.get(0);
         connection.run_text(&format!(
             "SELECT setval(pg_get_serial_sequence('{name}', '{column}'), max({column})) FROM {name} HAVING max({column}) > 0"

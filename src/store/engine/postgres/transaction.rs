@@ -1,10 +1,12 @@
 //! Transactions.
 
+use postgres::SimpleQueryMessage;
+
 use super::address::CHANNEL;
 use super::connection::{Connection, Transaction};
 use super::errors::{is_lost, outcome_unknown};
-use super::lock::WRITERS;
-use crate::error::{Error, Result};
+use super::lock::{GUARD, MOVED, WRITERS};
+use crate::error::{Code, Error, Result};
 use crate::store::engine::Intent;
 
 /// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
@@ -31,10 +33,40 @@ pub(in crate::store::engine) fn in_transaction<T>(
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
-    connection.run_text(&format!("BEGIN ISOLATION LEVEL READ COMMITTED; SELECT {lock}")).inspect_err(|_| {
+    // Nobody is alone with the database until this transaction has ended; what it read before it took its lock may be out of date.
+    let guard = match connection.connector.is_alone() {
+        true => "SELECT true".to_owned(),
+        false => format!("SELECT pg_try_advisory_xact_lock_shared({GUARD})"),
+    };
+    let text = format!(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; {guard}; SELECT {lock}; SELECT value FROM setting WHERE key = '{MOVED}'"
+    );
+    let begun = connection.simple_query(&text).and_then(|told| may_write(connection, &told));
+    begun.inspect_err(|_| {
         // Else the transaction that waited in vain would stay open.
         let _ = connection.run_once("ROLLBACK");
     })
+}
+
+/// Refuses to write where somebody is alone with the database, and where it was moved while this server was not connected.
+fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()> {
+    let mut rows = told.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => Some(row.get(0)),
+        _ => None,
+    });
+    let (is_free, _lock, moved) = (rows.next().flatten() == Some("t"), rows.next(), rows.next().flatten());
+    if !is_free {
+        return Err(Error::new(Code::Busy, "The database is being moved or restored; nothing was written")
+            .hint("try again when that is done"));
+    }
+    if connection.connector.is_moved(moved) {
+        return Err(Error::new(
+            Code::Replaced,
+            "The database was moved while this server was not connected to it; nothing was written",
+        )
+        .hint("start the server again with the address that the database was moved to"));
+    }
+    Ok(())
 }
 
 /// An open transaction; dropping it rolls back whatever was not committed, a panic's too.

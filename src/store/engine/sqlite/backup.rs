@@ -32,7 +32,7 @@ impl Database {
     fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         self.check_in_place()?;
         publish(&self.path, to, checked, progress, |copy| {
-            let source = connect::connect(&self.path, self.access, READER_CACHE, true)?;
+            let source = connect::connect(&self.path, self.access(), READER_CACHE, true)?;
             source.execute_batch("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1;")?;
             copy_pages(&source, copy, || Ok(()), progress)
         })

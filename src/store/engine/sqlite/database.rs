@@ -1,15 +1,16 @@
 //! The open file: its connections, and whether it still is the one that was opened.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
 use super::access::Access;
 use super::connect::{self, Manager, Pooled};
 use super::files::{file_size, wal_size};
-use super::identity::Identity;
+use super::identity::{Identity, WalIdentity};
 use super::limits::{POOLED_CACHE, READER_CACHE};
 use super::open;
 use crate::error::{Code, Error, Result};
@@ -18,17 +19,36 @@ use crate::store::engine::{BUSY_TIMEOUT, full};
 
 const MAX_POOLED_READERS: u32 = 4;
 
+/// How long a connection to the file is kept that nobody uses.
+const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// How often it is looked whether a file that could not be written can be by now.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// An open file.
 pub(in crate::store) struct Database {
     pub(super) path: PathBuf,
-    pub(super) access: Access,
-    identity: Identity,
+    state: Mutex<State>,
+    /// How often the file was opened in another way than before: connections of an earlier way are closed, and opened again.
+    epoch: AtomicU64,
     replaced: AtomicBool,
-    readers: OnceLock<Pool<Manager>>,
-    writer: OnceLock<Pool<Manager>>,
     /// The connection that the file was checked with, until a pool or a reader takes it. Closing the only connection
     /// would remove the side files, and the next one would make them anew and read the schema again.
     first: Mutex<Option<Connection>>,
+}
+
+/// How the file is opened now.
+struct State {
+    access: Access,
+    identity: Identity,
+    readers: Option<Arc<Pool<Manager>>>,
+    writer: Option<Arc<Pool<Manager>>>,
+    /// When it was last looked whether there is a better way.
+    looked: Instant,
+    /// How many hold a connection for good; the WAL is not made anew while one does.
+    anchors: usize,
+    /// The WAL that they have open.
+    wal: Option<WalIdentity>,
 }
 
 impl Database {
@@ -45,13 +65,23 @@ impl Database {
     fn of(opened: open::Opened) -> Self {
         Self {
             path: opened.path,
-            access: opened.access,
-            identity: opened.identity,
+            state: Mutex::new(State {
+                access: opened.access,
+                identity: opened.identity,
+                readers: None,
+                writer: None,
+                looked: Instant::now(),
+                anchors: 0,
+                wal: None,
+            }),
+            epoch: AtomicU64::new(0),
             replaced: AtomicBool::new(false),
-            readers: OnceLock::new(),
-            writer: OnceLock::new(),
             first: Mutex::new(Some(opened.connection)),
         }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The file's path, absolute.
@@ -66,40 +96,52 @@ impl Database {
 
     /// How the file is opened.
     pub(in crate::store) fn access(&self) -> Access {
-        self.access
+        self.state().access
+    }
+
+    /// How often the file was opened in another way than before.
+    pub(in crate::store) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
     }
 
     /// Takes a connection that reads out of the pool.
     pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
         self.check_in_place()?;
-        self.readers.get_or_init(|| self.pool(MAX_POOLED_READERS, true)).get(BUSY_TIMEOUT * 2)
+        let readers = {
+            let mut state = self.state();
+            let access = state.access;
+            Arc::clone(state.readers.get_or_insert_with(|| self.pool(access, MAX_POOLED_READERS, true)))
+        };
+        readers.get(BUSY_TIMEOUT * 2)
     }
 
     /// Takes the connection that writes out of its pool of one.
     pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
-        if self.access != Access::Writable {
+        self.notice_replacement();
+        if self.access() != Access::Writable {
             return Err(self.read_only());
         }
-        self.notice_replacement();
         self.check_in_place()?;
         self.writer().get(BUSY_TIMEOUT * 2)
     }
 
     /// Begins to open the connection that writes.
     pub(in crate::store) fn expect_write(&self) {
-        if self.access == Access::Writable {
+        if self.access() == Access::Writable {
             self.writer();
         }
     }
 
-    fn writer(&self) -> &Pool<Manager> {
-        self.writer.get_or_init(|| self.pool(1, false))
+    fn writer(&self) -> Arc<Pool<Manager>> {
+        let mut state = self.state();
+        let access = state.access;
+        Arc::clone(state.writer.get_or_insert_with(|| self.pool(access, 1, false)))
     }
 
     /// Returns a pool, which begins with the connection that the file was checked with.
-    fn pool(&self, size: u32, query_only: bool) -> Pool<Manager> {
-        let manager = Manager::new(&self.path, self.access, self.take_first(), query_only);
-        Pool::new(manager, size, u32::from(!query_only))
+    fn pool(&self, access: Access, size: u32, query_only: bool) -> Arc<Pool<Manager>> {
+        let manager = Manager::new(&self.path, access, self.take_first(), query_only);
+        Arc::new(Pool::new(manager, size, u32::from(!query_only), IDLE))
     }
 
     /// Returns what `f` returns with the connection that the file was checked with; `None` where it was taken.
@@ -118,25 +160,25 @@ impl Database {
                 connect::set_up(&mut first, READER_CACHE, true)?;
                 Ok(first)
             }
-            None => connect::connect(&self.path, self.access, READER_CACHE, true),
+            None => connect::connect(&self.path, self.access(), READER_CACHE, true),
         }
     }
 
     /// Returns a connection of its own for one of many that read.
     pub(in crate::store) fn slim_reader(&self) -> Result<Connection> {
-        connect::connect(&self.path, self.access, POOLED_CACHE, true)
+        connect::connect(&self.path, self.access(), POOLED_CACHE, true)
     }
 
     /// Returns a connection of its own that may make temporary tables, as looking at the search index needs.
     pub(in crate::store) fn inspector(&self) -> Result<Connection> {
         self.check_in_place()?;
-        connect::connect(&self.path, self.access, READER_CACHE, false)
+        connect::connect(&self.path, self.access(), READER_CACHE, false)
     }
 
     /// As [`crate::store::Store::checkpoint`].
     pub(in crate::store) fn checkpoint(&self) {
         self.notice_replacement();
-        if self.access != Access::Writable || self.check_in_place().is_err() {
+        if self.access() != Access::Writable || self.check_in_place().is_err() {
             return;
         }
         if let Err(error) = connect::checkpoint(&self.path) {
@@ -144,10 +186,71 @@ impl Database {
         }
     }
 
-    /// Compares the file at the path with the one that was opened; from then on calls are refused where they differ.
+    /// Compares the file at the path and its WAL with those that were opened; from then on calls are refused where they differ.
     pub(in crate::store) fn notice_replacement(&self) {
-        let replaced = Identity::of(&self.path, self.access).as_ref() != Some(&self.identity);
-        self.replaced.store(replaced, Ordering::Relaxed);
+        self.look_again();
+        let mut state = self.state();
+        let is_same = Identity::of(&self.path, state.access).as_ref() == Some(&state.identity);
+        self.replaced.store(!is_same || state.has_lost_wal(&self.path), Ordering::Relaxed);
+    }
+
+    /// Opens a file that cannot be written once more, where it can be by now; and one that is read as if nobody could change it where
+    /// somebody did.
+    fn look_again(&self) {
+        let (access, identity) = {
+            let mut state = self.state();
+            if state.access == Access::Writable || state.looked.elapsed() < AGAIN {
+                return;
+            }
+            state.looked = Instant::now();
+            (state.access, state.identity.clone())
+        };
+        let is_changed = match Identity::of(&self.path, access) {
+            Some(now) if now.is_of_file(&identity) => now != identity,
+            // It was removed or replaced.
+            _ => return,
+        };
+        if !is_changed && !open::writable(&self.path) {
+            return;
+        }
+        let opened = match open::again(&self.path) {
+            Ok(opened) if is_changed || opened.access != access => opened,
+            Ok(_) => return,
+            Err(error) => return tracing::debug!(%error, "the database cannot be opened in another way"),
+        };
+        if !opened.identity.is_of_file(&identity) {
+            return;
+        }
+        tracing::info!(access = ?opened.access, "the database is opened again");
+        let mut state = self.state();
+        (state.access, state.identity, state.wal) = (opened.access, opened.identity, None);
+        let before = (state.readers.take(), state.writer.take());
+        *self.first.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened.connection);
+        self.epoch.fetch_add(1, Ordering::Release);
+        drop(state);
+        drop(before);
+    }
+
+    /// Returns a connection that is held for good: while it is, the WAL is expected to stay the one that it is.
+    pub(in crate::store) fn anchor(&self) -> Result<Connection> {
+        let connection = self.slim_reader()?;
+        // The first read opens the WAL.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        let mut state = self.state();
+        if state.anchors == 0 {
+            state.wal = WalIdentity::of(&self.path);
+        }
+        state.anchors += 1;
+        Ok(connection)
+    }
+
+    /// Says that a connection of [`Database::anchor`] is about to be closed.
+    pub(in crate::store) fn weigh_anchor(&self) {
+        let mut state = self.state();
+        state.anchors = state.anchors.saturating_sub(1);
+        if state.anchors == 0 {
+            state.wal = None;
+        }
     }
 
     /// Refuses to go on where the file was found replaced.
@@ -166,10 +269,27 @@ impl Database {
     }
 
     fn read_only(&self) -> Error {
-        if self.access == Access::Full {
+        if self.access() == Access::Full {
             return full();
         }
         Error::new(Code::ReadOnly, format!("The database `{}` cannot be written", self.path.display()))
             .hint("make the file and its folder writable, or name another database with --db")
+    }
+}
+
+impl State {
+    /// Whether the WAL that is open is no longer the one beside the file: what is committed into it would be lost.
+    fn has_lost_wal(&mut self, path: &Path) -> bool {
+        if self.anchors == 0 || self.access != Access::Writable {
+            return false;
+        }
+        let now = WalIdentity::of(path);
+        match &self.wal {
+            Some(_) => self.wal != now,
+            None => {
+                self.wal = now;
+                false
+            }
+        }
     }
 }

@@ -82,6 +82,19 @@ pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
     opened(path, access, connection)
 }
 
+/// Opens the file that this process has open once more, in the way that its place allows by now.
+///
+/// # Errors
+/// As [`open_as_it_is`].
+pub(super) fn again(path: &Path) -> Result<Opened> {
+    let opened = open_as_it_is(path)?;
+    if opened.access == Access::Writable {
+        scratch::sweep(path);
+        opened.connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
+    }
+    Ok(opened)
+}
+
 fn opened(path: PathBuf, access: Access, connection: Connection) -> Result<Opened> {
     let identity = Identity::of(&path, access)
         .ok_or_else(|| Error::new(Code::Unavailable, format!("The database `{}` was removed", path.display())))?;
@@ -209,12 +222,13 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
 
 fn warned(path: &Path, access: Access, connection: Connection, version: u32) -> (Access, Connection, u32) {
     if access != Access::Writable {
-        tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only");
+        tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only until it can");
     }
     (access, connection, version)
 }
 
-fn writable(path: &Path) -> bool {
+/// Whether the file itself may be written.
+pub(super) fn writable(path: &Path) -> bool {
     OpenOptions::new().append(true).open(path).is_ok()
 }
 

@@ -16,10 +16,13 @@ use rmcp::model::{
 use rmcp::transport::streamable_http_server::session::local::{
     LocalSessionManager, LocalSessionManagerError, SessionError,
 };
-use rmcp::transport::streamable_http_server::session::{EventStore, ServerSseMessage, SessionId, SessionManager};
+use rmcp::transport::streamable_http_server::session::{
+    EventStore, RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionStore,
+};
 use tokio_stream::wrappers::ReceiverStream;
 
 use super::replay_buffer::ReplayBuffer;
+use super::resting::Resting;
 use crate::mcp::transport::http::answer::Body;
 use crate::mcp::transport::http::stream::event_stream;
 
@@ -31,6 +34,7 @@ pub(in crate::mcp) struct Manager {
     local: Arc<LocalSessionManager>,
     replay: Arc<ReplayBuffer>,
     orders: Mutex<HashMap<SessionId, Arc<Order>>>,
+    resting: Arc<Resting>,
 }
 
 /// Held while a request of a session begins, and while one is cancelled: a cancellation that came between would leave its
@@ -46,7 +50,7 @@ impl Manager {
         // rmcp keeps the channel of a request that was cancelled, more than 1 KiB each, for clients that resume it within a
         // minute. They resume from the replay buffer.
         local.session_config.completed_cache_ttl = Duration::ZERO;
-        Self { local: Arc::new(local), replay, orders: Mutex::default() }
+        Self { local: Arc::new(local), replay, orders: Mutex::default(), resting: Arc::default() }
     }
 
     /// Returns the stream of a session from now on, or what followed the event `last`.
@@ -65,9 +69,30 @@ impl Manager {
         self.replay.working(session) >= MAX_WORKING
     }
 
+    /// Whether a session has requests under way, also those whose connection broke.
+    pub(in crate::mcp) fn is_working(&self, session: &str) -> bool {
+        self.replay.working(session) > 0
+    }
+
     /// Returns the order of a session; one that is not there any more has none that lasts.
     fn order(&self, id: &SessionId) -> Arc<Order> {
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned().unwrap_or_default()
+    }
+
+    /// Returns what keeps of sessions what begins them again.
+    pub(in crate::mcp) fn store(&self) -> Arc<dyn SessionStore> {
+        Arc::clone(&self.resting) as Arc<dyn SessionStore>
+    }
+
+    /// Gives back what rmcp keeps for a session that nobody uses, four times as much as all else of it. Its next request begins it
+    /// again.
+    pub(in crate::mcp) async fn rest(&self, id: &SessionId) {
+        if !self.local.has_session(id).await.unwrap_or(false) {
+            return;
+        }
+        self.resting.begin(id);
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let _ = self.local.close_session(id).await;
     }
 
     /// Forgets old events.
@@ -103,11 +128,24 @@ impl SessionManager for Manager {
         Ok(answer)
     }
 
+    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
+        let restored = self.local.restore_session(SessionId::clone(&id)).await?;
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner).insert(SessionId::clone(&id), Arc::default());
+        // Nobody looked for it what changed meanwhile.
+        self.replay.tell_all_changed(&id);
+        Ok(restored)
+    }
+
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
         self.local.has_session(id).await
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+        // What worked for a session that rests says so when it ends.
+        if self.resting.has_ended(id) {
+            return Ok(());
+        }
+        self.resting.forget(id);
         self.replay.end(id);
         self.orders.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.local.close_session(id).await

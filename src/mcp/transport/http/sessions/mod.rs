@@ -5,6 +5,7 @@
 
 mod manager;
 mod replay_buffer;
+mod resting;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,10 @@ pub(super) use replay_buffer::is_common;
 const MAX_SESSIONS: usize = 2048;
 
 /// How long a session is kept that has no open stream and asks nothing.
-const IDLE: Duration = Duration::from_secs(60 * 60);
+const IDLE: Duration = Duration::from_secs(10 * 60);
+
+/// How long a session has no open stream and asks nothing until it rests: see [`Manager::rest`].
+const RESTS: Duration = Duration::from_secs(5);
 
 /// The key and the project that a session began with.
 pub(super) type Owner = (Option<String>, Option<String>);
@@ -38,6 +42,8 @@ struct Session {
     batches: bool,
     used: Instant,
     streams: usize,
+    /// Whether it was told something that it has to know later, such as what to look after.
+    is_awake: bool,
     /// Ends the stream that its client listens on.
     listening: Option<CancellationToken>,
     /// The ids of requests that are under way.
@@ -76,6 +82,7 @@ impl Sessions {
             batches,
             used: Instant::now(),
             streams: 0,
+            is_awake: false,
             listening: None,
             requests: HashSet::new(),
             installs: Arc::default(),
@@ -114,6 +121,22 @@ impl Sessions {
         let reach = Arc::new(config.in_session(Arc::clone(&session.installs)));
         session.reach = Some((Arc::clone(config), Arc::clone(&reach)));
         Some(reach)
+    }
+
+    /// Keeps a session from resting.
+    pub(super) fn keep_awake(&self, id: &str) {
+        if let Some(session) = self.lock().get_mut(id) {
+            session.is_awake = true;
+        }
+    }
+
+    /// Returns the sessions that may rest: without a stream, a request and anything to look after.
+    pub(super) fn tired(&self) -> Vec<String> {
+        let is_tired = |session: &Session| {
+            let is_idle = session.streams == 0 && session.requests.is_empty() && session.used.elapsed() >= RESTS;
+            is_idle && !session.is_awake
+        };
+        self.lock().iter().filter(|(_, session)| is_tired(session)).map(|(id, _)| id.clone()).collect()
     }
 
     /// Whether the revision of a session has batches.

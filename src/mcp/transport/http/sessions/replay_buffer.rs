@@ -165,6 +165,17 @@ impl ReplayBuffer {
         self.state().working.get(session).map_or(0, HashMap::len)
     }
 
+    /// Notes for the next client that listens in a session that any list may have changed.
+    pub(super) fn tell_all_changed(&self, session: &SessionId) {
+        for list in ["prompts", "resources", "tools"] {
+            let message =
+                serde_json::json!({ "jsonrpc": "2.0", "method": format!("notifications/{list}/list_changed") });
+            if let Ok(message) = serde_json::from_value(message) {
+                let _ = self.store(&format!("{session}{COMMON}"), &ServerSseMessage::from_message(message));
+            }
+        }
+    }
+
     /// Notes that the streams of a session begin with an event without data.
     pub(super) fn prime(&self, session: &SessionId) {
         self.state().primed.insert(SessionId::clone(session));

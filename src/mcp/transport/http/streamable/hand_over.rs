@@ -23,6 +23,8 @@ pub(super) struct Forwarded {
     id: String,
     begins: Option<Begins>,
     listens: bool,
+    /// Whether its session has to know of it later.
+    stays: bool,
 }
 
 /// What begins a session.
@@ -36,7 +38,8 @@ impl Forwarded {
     /// Returns the request `id` for `method`.
     pub(super) fn new(id: &str, method: &str, parameters: Option<&RawValue>) -> Self {
         let listens = method == "subscriptions/listen";
-        Self { id: id.to_owned(), begins: begins(method, parameters), listens }
+        let stays = matches!(method, "resources/subscribe" | "logging/setLevel");
+        Self { id: id.to_owned(), begins: begins(method, parameters), listens, stays }
     }
 }
 
@@ -87,6 +90,9 @@ pub(super) async fn hand_over(
     };
     if !app.sessions.enter(&session, &owner(&config)) {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
+    }
+    if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
+        app.sessions.keep_awake(&session);
     }
     // rmcp would give the one's answer to the other. From here on the id is taken, and then as long as it is worked on.
     let works = |id: &str| serde_json::from_str(id).is_ok_and(|id| app.manager.works_on(&session, id));

@@ -1,0 +1,75 @@
+//! File systems of other machines: what SQLite's locks and shared memory do not work on.
+
+use std::path::Path;
+
+/// What the system calls file systems that are on other machines; those below `fuse.` are programs.
+const NETWORK: &[&str] = &[
+    "9p",
+    "afs",
+    "ceph",
+    "cifs",
+    "coda",
+    "davfs",
+    "fuse.ceph-fuse",
+    "fuse.davfs2",
+    "fuse.gcsfuse",
+    "fuse.glusterfs",
+    "fuse.juicefs",
+    "fuse.rclone",
+    "fuse.s3fs",
+    "fuse.sshfs",
+    "glusterfs",
+    "lustre",
+    "ncpfs",
+    "nfs",
+    "nfs4",
+    "smb3",
+    "smbfs",
+];
+
+/// Returns the kind of file system of another machine that a file or its folder is on; `None` where it is on a disk of this machine, and
+/// where the system does not say it.
+pub fn network_of(path: &Path) -> Option<String> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let device = std::fs::metadata(path).ok()?.dev();
+        let mounts = super::read_own(Path::new("/proc/self/mountinfo"), super::TEXT).ok()?;
+        let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
+        network_in(&String::from_utf8_lossy(&mounts), major, minor).map(str::to_owned)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        None
+    }
+}
+
+/// Returns the kind of file system of another machine that a device is, by the system's list of what is mounted.
+pub fn network_in(mounts: &str, major: u32, minor: u32) -> Option<&str> {
+    let device = format!("{major}:{minor}");
+    mounts.lines().find_map(|line| {
+        let (place, what) = line.split_once(" - ")?;
+        let kind = what.split(' ').next()?;
+        (place.split(' ').nth(2) == Some(&device) && NETWORK.contains(&kind)).then_some(kind)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_system_of_another_machine_is_named() {
+        let mounts = "\
+            22 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw\n\
+            40 22 0:45 / /mnt/team rw shared:9 - nfs4 server:/export rw,vers=4.2\n\
+            41 22 0:46 / /mnt/home rw - fuse.sshfs me@host: rw\n\
+            42 22 0:47 / /mnt/merged rw - fuse.mergerfs a:b rw\n\
+            43 22 0:48 / /mnt/share rw - cifs //server/share rw\n";
+        let found = [(8, 1), (0, 45), (0, 46), (0, 47), (0, 48), (0, 99)]
+            .map(|(major, minor)| network_in(mounts, major, minor));
+        assert_eq!(found, [None, Some("nfs4"), Some("fuse.sshfs"), None, Some("cifs"), None]);
+        assert_eq!(network_of(Path::new("/proc/self")), None);
+    }
+}

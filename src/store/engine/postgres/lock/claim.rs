@@ -1,0 +1,187 @@
+//! What a holder of a lock writes down: which of its holders it is, and where it is.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::is_held;
+use crate::clock;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::store::Db;
+use crate::store::engine::postgres::connection::Connection;
+use crate::store::engine::postgres::rows::{one, run, single};
+use crate::store::engine::postgres::sql::postgres_sql;
+use crate::store::engine::{Holding, Subject, params, sql, sqlite};
+
+/// For how long a holder on another machine is waited for after it was seen last, in milliseconds.
+const ABSENT: i64 = 45_000;
+
+/// How often a holder writes down that it is there.
+pub(super) const BEAT: Duration = Duration::from_secs(5);
+
+/// What a holder writes down.
+#[derive(Debug)]
+pub(super) struct Claim {
+    held: String,
+    beat: String,
+    /// What tells this holder from any other one, and where it is.
+    who: String,
+}
+
+/// What is written with each change that only the holder may make. It is the next one of its holder, so that it tells too whether a
+/// change was committed whose answer never came.
+#[derive(Clone, Debug)]
+pub(in crate::store) struct Stamp {
+    key: String,
+    before: String,
+    after: String,
+}
+
+impl Stamp {
+    /// Writes it down.
+    ///
+    /// # Errors
+    /// `E_RUN_STATE` where somebody else holds the lock by now.
+    pub(in crate::store) fn put(&self, db: &Db<'_>) -> Result<()> {
+        let sql = sql!("UPDATE setting SET value = ?3 WHERE key = ?1 AND value = ?2");
+        match db.run(sql, params![self.key, self.before, self.after])? {
+            0 => Err(Error::new(Code::RunState, "Another process took this over while the database was away")
+                .hint("nothing more was sent from here")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it was written down.
+    pub(in crate::store) fn is_there(&self, db: &Db<'_>) -> Result<bool> {
+        let sql = sql!("SELECT 1 FROM setting WHERE key = ?1 AND value = ?2");
+        Ok(db.one(sql, params![self.key, self.after], |_| Ok(()))?.is_some())
+    }
+}
+
+impl Claim {
+    pub(super) fn new(subject: Subject, place: &str) -> Self {
+        // Many share the lock of servers.
+        let one = if subject == Subject::Serving { clock::unique().simple().to_string() } else { String::new() };
+        let name = format!("{}{one}", subject.suffix());
+        Self {
+            held: format!("held{name}"),
+            beat: format!("beat{name}"),
+            who: format!("{} {place}", clock::unique().simple()),
+        }
+    }
+
+    pub(super) fn stamp(&self, count: u64) -> Stamp {
+        let value = |count| format!("{} {count}", self.who);
+        Stamp { key: self.held.clone(), before: value(count), after: value(count + 1) }
+    }
+
+    /// Writes the claim down, in place of that of a holder before.
+    pub(super) fn make(&self, connection: &Connection, count: u64) -> Result<()> {
+        let upsert = postgres_sql!(
+            "INSERT INTO setting (key, value) VALUES (?1, ?2), (?3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text)
+             ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        );
+        run(connection, upsert, params![self.held, self.stamp(count).before, self.beat]).map(drop)
+    }
+
+    /// Says that the holder is there. Returns false where somebody else holds the lock by now.
+    pub(super) fn renew(&self, connection: &Connection) -> Result<bool> {
+        let sql = postgres_sql!(
+            "UPDATE setting SET value = (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text
+              WHERE key = ?1 AND EXISTS (SELECT 1 FROM setting WHERE key = ?2 AND starts_with(value, ?3))"
+        );
+        Ok(run(connection, sql, params![self.beat, self.held, self.who])? == 1)
+    }
+
+    /// Takes the claim away.
+    pub(super) fn withdraw(&self, connection: &Connection) -> Result<()> {
+        let sql = postgres_sql!(
+            "DELETE FROM setting WHERE key IN (?1, ?2)
+                AND EXISTS (SELECT 1 FROM setting WHERE key = ?2 AND starts_with(value, ?3))"
+        );
+        run(connection, sql, params![self.beat, self.held, self.who]).map(drop)
+    }
+}
+
+/// Returns whether somebody holds a lock; `base` is the file beside which this machine's lock files of the database stand.
+pub(in crate::store::engine::postgres) fn holding(
+    connection: &Connection,
+    base: &Path,
+    subject: Subject,
+) -> Result<Holding> {
+    if is_held(connection, subject)? || sqlite::is_held(base, subject) {
+        return Ok(Holding::Held);
+    }
+    Ok(match absent(connection, base, subject)? {
+        Some(_) => Holding::Unknown,
+        None => Holding::Free,
+    })
+}
+
+/// Returns why a lock that no session holds is not to be taken: somebody on another machine held it a moment ago.
+pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) -> Result<Option<Error>> {
+    let absent = absent(connection, base, subject)?.filter(|time| *time < ABSENT);
+    Ok(absent.map(|time| {
+        let left = (ABSENT - time) / 1000 + 1;
+        Error::new(
+            Code::RunBusy,
+            "Whether somebody works on it is not known: a process on another machine did, and lost its connection",
+        )
+        .hint(format!("try again in {left} s: by then it is back, or can be taken over"))
+    }))
+}
+
+/// Returns for how many milliseconds the holder of a lock was not seen, who is on another machine; `None` where there is none.
+fn absent(connection: &Connection, base: &Path, subject: Subject) -> Result<Option<i64>> {
+    let sql = postgres_sql!(
+        "SELECT held.value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - coalesce(beat.value, '0')::bigint
+           FROM setting AS held LEFT JOIN setting AS beat ON beat.key = ?2 WHERE held.key = ?1"
+    );
+    let name = subject.suffix();
+    let found = one(connection, sql, params![format!("held{name}"), format!("beat{name}")], |row| {
+        Ok((row.get::<String>(0)?, row.get::<i64>(1)?))
+    })?;
+    let Some((value, time)) = found else { return Ok(None) };
+    let is_here = value.split(' ').nth(1) == Some(&place(base)?);
+    Ok((!is_here).then_some(time))
+}
+
+/// Whether a server on another machine may be connected, although none holds its lock now.
+pub(super) fn may_be_served(connection: &Connection, base: &Path) -> Result<bool> {
+    let sql = postgres_sql!(
+        "SELECT EXISTS (SELECT 1 FROM setting WHERE key >= 'held.serving' AND key < 'held.servinh'
+                           AND split_part(value, ' ', 2) <> ?1)"
+    );
+    single(connection, sql, params![place(base)?], |row| row.get(0))
+}
+
+/// Takes the claims of servers away that are not connected.
+pub(super) fn forget_servers(connection: &Connection) -> Result<()> {
+    connection.run_text(
+        "DELETE FROM setting WHERE key >= 'held.serving' AND key < 'held.servinh'
+             OR key >= 'beat.serving' AND key < 'beat.servinh'",
+    )
+}
+
+/// Returns what tells this machine's lock files from any others: a random text in a file beside them.
+///
+/// # Errors
+/// `E_FILE_FAILED`.
+pub(in crate::store::engine::postgres) fn place(base: &Path) -> Result<String> {
+    let path = PathBuf::from(format!("{}.place", base.display()));
+    let failed = |error| Error::file("make", &path, error);
+    let read = || file::read_text(&path, 64).ok().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+    if let Some(place) = read() {
+        return Ok(place);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut made = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    writeln!(made, "{}", clock::unique().simple()).map_err(failed)?;
+    match made.persist_noclobber(&path) {
+        Ok(_) => {}
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error.error)),
+    }
+    read().ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))
+}

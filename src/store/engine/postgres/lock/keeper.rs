@@ -1,0 +1,287 @@
+//! A lock that is held: a thread looks after its connection, and takes the lock again where that ended.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::claim::{BEAT, Claim, Stamp, forget_servers, may_be_served, place, refusal};
+use super::{GUARD, MOVED, key, moved};
+use crate::clock;
+use crate::error::{Code, Error, Result};
+use crate::store::engine::postgres::connect::Connector;
+use crate::store::engine::postgres::connection::Connection;
+use crate::store::engine::postgres::pooler;
+use crate::store::engine::postgres::rows::{run, single};
+use crate::store::engine::postgres::sql::postgres_sql;
+use crate::store::engine::{Mode, Subject, params, sqlite};
+
+/// How often the connection of a lock is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How long the connection of a lock may take to answer.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How long giving a lock back may take.
+const BACK: Duration = Duration::from_secs(1);
+
+/// How long a server whose connection ended is waited for until it is taken for gone.
+const RETURN: Duration = Duration::from_secs(3);
+
+/// A lock on a connection of its own; given back when dropped.
+pub(in crate::store) struct SessionLock {
+    kept: Arc<Kept>,
+    /// Held for as long as this process lives, whatever becomes of connections.
+    _local: sqlite::FileLock,
+}
+
+/// What the thread looks after.
+struct Kept {
+    connector: Connector,
+    subject: Subject,
+    mode: Mode,
+    claim: Option<Claim>,
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    connection: Option<Connection>,
+    beaten: Option<Instant>,
+    /// Whether the lock was given back.
+    is_over: bool,
+    /// Whether it was gone for a time, in which somebody else could have held it.
+    was_gone: bool,
+    /// How many stamps were given out.
+    stamps: u64,
+}
+
+impl SessionLock {
+    /// Returns what the next change of the holder is written with; `None` where nobody asks who holds the lock.
+    pub(in crate::store::engine) fn stamp(&self) -> Option<Stamp> {
+        let state = self.kept.state();
+        self.kept.claim.as_ref().map(|claim| claim.stamp(state.stamps))
+    }
+
+    /// Says that the last stamp was written down.
+    pub(in crate::store::engine) fn stamped(&self) {
+        self.kept.state().stamps += 1;
+    }
+
+    /// Notes that the database was moved: servers that were not seen meanwhile are not to write here any more.
+    ///
+    /// # Errors
+    /// `E_DB_IN_USE` where the lock was gone for a time, so that others may have written.
+    pub(in crate::store::engine) fn note_move(&self) -> Result<()> {
+        let state = self.kept.state();
+        let stands = state.connection.as_ref().filter(|connection| !state.was_gone && connection.stands());
+        let Some(connection) = stands else {
+            return Err(Error::new(
+                Code::InUse,
+                "The connection that kept servers away was lost while the database was moved",
+            )
+            .hint(
+                "what was written here meanwhile may be missing there: remove the copy, and move the database again",
+            ));
+        };
+        let upsert = postgres_sql!(
+            "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+        );
+        match run(connection, upsert, params![MOVED, clock::unique().simple().to_string()]) {
+            // Nobody writes to what takes no writes.
+            Err(error) if error.code() == Code::ReadOnly => Ok(()),
+            noted => noted.map(drop),
+        }
+    }
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        let mut state = self.kept.state();
+        state.is_over = true;
+        if let Some(connection) = state.connection.take() {
+            self.kept.give_back(&connection);
+        }
+        drop(state);
+        self.kept.over.notify_all();
+        if self.kept.is_alone() {
+            self.kept.connector.set_alone(false);
+        }
+    }
+}
+
+impl fmt::Debug for SessionLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SessionLock")
+    }
+}
+
+/// Takes a lock; `None` where somebody holds it who excludes that. `base` is the file beside which this machine's lock files of the
+/// database stand.
+pub(in crate::store::engine::postgres) fn take(
+    connector: &Connector,
+    base: &Path,
+    subject: Subject,
+    mode: Mode,
+) -> Result<Option<SessionLock>> {
+    let Some(_local) = sqlite::take(base, subject, mode)? else { return Ok(None) };
+    let connection = Connection::open(connector)?;
+    connection.bind();
+    let is_alone = subject == Subject::Serving && mode == Mode::Exclusive;
+    if is_alone && !is_left_alone(&connection, base)? {
+        return Ok(None);
+    }
+    if !lock(&connection, subject, mode)? {
+        return Ok(None);
+    }
+    let claim = (!is_alone).then(|| place(base).map(|place| Claim::new(subject, &place))).transpose()?;
+    if let Some(claim) = &claim {
+        if let Some(refusal) = refusal(&connection, base, subject)? {
+            return Err(refusal);
+        }
+        match claim.make(&connection, 0) {
+            // What serves a standby writes nothing, and is in nobody's way.
+            Err(error) if error.code() == Code::ReadOnly => {}
+            made => made?,
+        }
+    }
+    if is_alone {
+        // Who writes now is waited for.
+        connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
+        forget_servers(&connection)
+            .or_else(|error| if error.code() == Code::ReadOnly { Ok(()) } else { Err(error) })?;
+        connector.set_alone(true);
+    } else if subject == Subject::Serving {
+        pooler::refuse(connector, &connection)?;
+        connector.announce(moved(&connection)?);
+    }
+    connection.hurry(ANSWER);
+    let state = State { connection: Some(connection), beaten: Some(Instant::now()), ..State::default() };
+    let kept =
+        Kept { connector: connector.clone(), subject, mode, claim, state: Mutex::new(state), over: Condvar::new() };
+    let kept = Arc::new(kept);
+    let looked_after = Arc::clone(&kept);
+    let keeper = thread::Builder::new().name("lock".to_owned()).spawn(move || looked_after.look_after());
+    keeper.map_err(|error| Error::internal("there is no thread for a lock").with_source(error))?;
+    Ok(Some(SessionLock { kept, _local }))
+}
+
+/// Whether no server is connected, after those were waited for whose connection ended a moment ago.
+fn is_left_alone(connection: &Connection, base: &Path) -> Result<bool> {
+    let until = Instant::now() + RETURN;
+    while may_be_served(connection, base)? && Instant::now() < until {
+        let sql = postgres_sql!("SELECT pg_try_advisory_xact_lock(?1)");
+        if !single(connection, sql, params![key(Subject::Serving)], |row| row.get(0))? {
+            return Ok(false);
+        }
+        thread::sleep(LOOK / 2);
+    }
+    Ok(true)
+}
+
+fn lock(connection: &Connection, subject: Subject, mode: Mode) -> Result<bool> {
+    let sql = match mode {
+        Mode::Shared => postgres_sql!("SELECT pg_try_advisory_lock_shared(?1)"),
+        Mode::Exclusive => postgres_sql!("SELECT pg_try_advisory_lock(?1)"),
+    };
+    single(connection, sql, params![key(subject)], |row| row.get(0))
+}
+
+impl Kept {
+    fn is_alone(&self) -> bool {
+        (self.subject, self.mode) == (Subject::Serving, Mode::Exclusive)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look_after(&self) {
+        loop {
+            let mut state = self.state();
+            if !state.is_over {
+                state = self.over.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            }
+            if state.is_over {
+                return;
+            }
+            if self.stands(&mut state) {
+                continue;
+            }
+            let lost = state.connection.take();
+            if lost.is_some() {
+                state.was_gone = true;
+                tracing::warn!(lock = self.subject.suffix(), "the connection of a lock was lost: it is taken again");
+            }
+            drop((state, lost));
+            match self.take_again() {
+                Ok(Some(connection)) => {
+                    let mut state = self.state();
+                    if state.is_over {
+                        self.give_back(&connection);
+                        return;
+                    }
+                    state.beaten = Some(Instant::now());
+                    state.connection = Some(connection);
+                    tracing::info!(lock = self.subject.suffix(), "the lock is held again");
+                }
+                // Somebody looks whether it is held, or is alone with the database.
+                Ok(None) => {}
+                Err(error) => tracing::debug!(%error, lock = self.subject.suffix(), "the lock cannot be taken yet"),
+            }
+        }
+    }
+
+    /// Whether the connection stands; now and then the server is asked.
+    fn stands(&self, state: &mut State) -> bool {
+        let Some(connection) = &state.connection else { return false };
+        if !connection.stands() {
+            return false;
+        }
+        if state.beaten.is_some_and(|at| at.elapsed() < BEAT) {
+            return true;
+        }
+        state.beaten = Some(Instant::now());
+        let asked = match (&self.claim, self.subject) {
+            // Servers are many, and what each writes has all others read again.
+            (Some(claim), Subject::Run(_) | Subject::Tasks(_)) => claim.renew(connection).map(drop),
+            _ => connection.run_once("SELECT 1").map_err(Error::from),
+        };
+        asked.is_ok() && connection.stands()
+    }
+
+    /// Takes the lock on another connection; `None` where somebody else has it.
+    fn take_again(&self) -> Result<Option<Connection>> {
+        let connection = Connection::open(&self.connector)?;
+        connection.bind();
+        if !lock(&connection, self.subject, self.mode)? {
+            return Ok(None);
+        }
+        if self.is_alone() {
+            connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
+        }
+        let is_ours = match &self.claim {
+            // A server's claim may have been taken away while it was not seen.
+            Some(claim) if self.subject == Subject::Serving => claim.make(&connection, 0).map_or_else(
+                |error| if error.code() == Code::ReadOnly { Ok(true) } else { Err(error) },
+                |()| Ok(true),
+            )?,
+            Some(claim) => claim.renew(&connection)?,
+            None => true,
+        };
+        connection.hurry(ANSWER);
+        Ok(is_ours.then_some(connection))
+    }
+
+    fn give_back(&self, connection: &Connection) {
+        connection.hurry(BACK);
+        let withdrawn = self.claim.as_ref().map_or(Ok(()), |claim| claim.withdraw(connection));
+        // A server frees the locks of a connection that was closed some time after; whoever looks next is to find it free.
+        let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(Error::from);
+        if let Err(error) = withdrawn.and(freed) {
+            tracing::debug!(%error, "a lock ends with its connection");
+        }
+    }
+}

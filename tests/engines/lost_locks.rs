@@ -1,0 +1,298 @@
+//! Whoever holds a lock on a server loses its connection: somebody ends it, the server is restarted, or is away for a time. Each case
+//! happens a few times; `MCPKG_TEST_LOST_LOCKS` says how often.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::deploy::tasks;
+use crate::support::api::Trouble;
+use crate::support::fuzz::Cases;
+use crate::support::postgres::Server;
+use crate::support::{Client, Scratch, eventually};
+use crate::workflow::faults::{WAITING, begun};
+use crate::workflow::runs::{Ground, approve, code, create, execute, with_nonce};
+
+/// What happens to the connections of those who hold locks.
+#[derive(Clone, Copy, Debug)]
+enum Blow {
+    /// Somebody ends them.
+    Ended,
+    /// The server crashes, and is there again at once.
+    Restarted,
+    /// It is away for a time, as while a standby takes over.
+    Away,
+}
+
+impl Blow {
+    fn strike(self, server: &Server, address: &str) {
+        match self {
+            Self::Ended => server.end_connections(address),
+            Self::Restarted => server.restart(Duration::ZERO),
+            Self::Away => server.restart(Duration::from_secs(1)),
+        }
+    }
+}
+
+/// Each blow, so often as the tests are asked to.
+fn blows() -> impl Iterator<Item = (usize, Blow)> {
+    let times = std::env::var("MCPKG_TEST_LOST_LOCKS").ok().and_then(|times| times.parse().ok()).unwrap_or(2);
+    (0..times).flat_map(|n| [Blow::Ended, Blow::Restarted, Blow::Away].map(|blow| (n, blow)))
+}
+
+/// A server of the test's own, which it may restart; its rows survive a crash.
+fn server() -> Option<Server> {
+    Server::start_with(5432, "-c listen_addresses=''", |_| {})
+}
+
+/// Creates a prompt through a server; returns whether that was acknowledged, or which code refused it.
+fn write(client: &mut Client, name: &str) -> Result<(), String> {
+    let arguments = json!({ "name": name, "content": "text" });
+    let answer = client.request("tools/call", json!({ "name": "create_prompt", "arguments": arguments }));
+    match &answer["result"] {
+        result if result["isError"] == json!(false) => Ok(()),
+        _ => Err(answer.to_string()),
+    }
+}
+
+/// A `move` that is asked for right after is refused, or what the server writes is refused from then on: nothing that it acknowledged
+/// is missing at the other place.
+#[test]
+fn a_move_beside_a_live_server_leaves_no_acknowledged_write_behind() {
+    let Some(server) = server() else { return };
+    for (n, blow) in blows() {
+        let address = server.database();
+        let here = Scratch::at(&address);
+        here.ok(&["project", "create", "p"]);
+        // On every other machine nobody sees the lock files of this one.
+        let there = Scratch::at(&address);
+        let mut client = Client::start(&here, &["-p", "p"]).shake_hands("2025-06-18");
+        write(&mut client, "first").expect("it is written");
+        let (ends, acknowledged) = (AtomicBool::new(false), Mutex::new(vec!["first".to_owned()]));
+        let refused = std::thread::scope(|scope| {
+            let writing = scope.spawn(|| {
+                let mut refused = None;
+                for n in 0.. {
+                    if ends.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    match write(&mut client, &format!("n{n:06}")) {
+                        Ok(()) => acknowledged.lock().expect("names").push(format!("n{n:06}")),
+                        Err(why) => refused = Some(why),
+                    }
+                }
+                refused
+            });
+            std::thread::sleep(Duration::from_millis(100));
+            blow.strike(&server, &address);
+            let asking = if n % 2 == 0 { &there } else { &here };
+            let moved = asking.run(&["move", "--to", "moved.db"]);
+            let copy = asking.path().join("moved.db");
+            if moved.status == 0 {
+                std::thread::sleep(Duration::from_millis(500));
+                ends.store(true, Ordering::Relaxed);
+                let refused = writing.join().expect("it ends");
+                let copy = copy.to_string_lossy().into_owned();
+                let names = asking.ok(&["--db", &copy, "prompt", "list", "-p", "p", "--json"]);
+                for name in acknowledged.lock().expect("names").iter() {
+                    assert!(names.contains(&format!("\"{name}\"")), "{blow:?}: {name} stayed behind\n{names}");
+                }
+                return Some(refused);
+            }
+            assert!(
+                moved.stderr.contains("Servers are connected") || moved.stderr.contains("was lost"),
+                "{blow:?}: {moved}"
+            );
+            assert!(!copy.exists(), "{blow:?}");
+            // It is announced again, and writes again.
+            let before = acknowledged.lock().expect("names").len();
+            eventually("it writes again", || (acknowledged.lock().expect("names").len() > before + 2).then_some(()));
+            ends.store(true, Ordering::Relaxed);
+            writing.join().expect("it ends");
+            None
+        });
+        if let Some(refused) = refused {
+            let refused = refused.unwrap_or_default();
+            assert!(refused.contains("was moved"), "{blow:?}: the server goes on as if nothing was: {refused}");
+            client.kill();
+            continue;
+        }
+        let restored = there.run(&["restore", "nothing.db", "--yes"]);
+        assert_ne!(restored.status, 0, "{restored}");
+        client.finish();
+        // Once it has ended nobody is in the way.
+        there.ok(&["move", "--to", "after.db"]);
+    }
+}
+
+#[test]
+fn a_restore_sees_a_server_whose_connection_was_ended() {
+    let Some(server) = server() else { return };
+    for (_, blow) in blows() {
+        let address = server.database();
+        let (here, there) = (Scratch::at(&address), Scratch::at(&address));
+        here.ok(&["project", "create", "p"]);
+        there.ok(&["backup", "b.db"]);
+        let client = Client::start(&here, &[]).shake_hands("2025-06-18");
+        blow.strike(&server, &address);
+        let restored = there.run(&["restore", "b.db", "--yes"]);
+        assert!(restored.status == 1 && restored.stderr.contains("Servers are connected"), "{blow:?}: {restored}");
+        client.finish();
+        there.ok(&["restore", "b.db", "--yes"]);
+    }
+}
+
+/// A run waits, and its holder's connection is lost meanwhile: nobody calls it interrupted, nobody takes it over, and it goes on.
+#[test]
+fn a_live_run_is_not_called_interrupted_and_sends_nothing_twice() {
+    let Some(server) = server() else { return };
+    blows().for_each(|(_, blow)| live_run(&server, &[(blow, Duration::from_secs(2))]));
+}
+
+/// The same, struck more than once, at any time.
+#[test]
+fn hostile_losses_of_connections_make_no_run_send_twice() {
+    let Some(server) = server() else { return };
+    let mut cases = Cases::new("lost connections of runs", 2);
+    while cases.more() {
+        let count = 1 + cases.random.below(3);
+        let blows: Vec<(Blow, Duration)> = (0..count)
+            .map(|_| {
+                let blow = [Blow::Ended, Blow::Restarted, Blow::Away][cases.random.below(3)];
+                (blow, Duration::from_millis(cases.random.below(900) as u64))
+            })
+            .collect();
+        live_run(&server, &blows);
+    }
+}
+
+/// A run waits while blows fall, each followed by a time in which others look at it and try to take it over; then it goes on.
+#[track_caller]
+fn live_run(server: &Server, blows: &[(Blow, Duration)]) {
+    let address = server.database();
+    let ground = Ground::on(Scratch::at(&address));
+    let there = Scratch::at(&address);
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = begun(&ground, &mut client, WAITING);
+    eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
+    for (blow, pause) in blows {
+        blow.strike(server, &address);
+        let until = Instant::now() + *pause;
+        while Instant::now() < until {
+            for scratch in [&ground.scratch, &there] {
+                let ran = scratch.run(&["--json", "workflow", "runs", &id]);
+                if ran.status == 0 {
+                    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+                    let state = told["state"].as_str().expect("a state");
+                    assert!(matches!(state, "running" | "waiting" | "unknown"), "{blows:?}: {told}");
+                }
+                let resumed = scratch.run(&["workflow", "resume", &id, "--yes"]);
+                assert_ne!(resumed.status, 0, "{blows:?}: {resumed}");
+            }
+        }
+    }
+    let json = vec![("content-type", "application/json".to_owned())];
+    ground.api.trouble([Trouble::Status(200, json, "[{\"id\": \"go\"}]")]);
+    let state = || {
+        let ran = ground.scratch.run(&["--json", "workflow", "runs", &id]);
+        let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+        told["state"].as_str().map(str::to_owned)
+    };
+    let state =
+        eventually("it ends", || state().filter(|state| !matches!(state.as_str(), "running" | "waiting" | "unknown")));
+    assert_eq!((state.as_str(), ground.changes()), ("succeeded", 1), "{blows:?}");
+    client.finish();
+}
+
+/// The connection is lost while the request is under way: its answer is noted all the same.
+#[test]
+fn the_answer_of_a_request_is_kept_whose_holder_lost_its_connection() {
+    let Some(server) = server() else { return };
+    for (_, blow) in blows() {
+        let address = server.database();
+        let ground = Ground::on(Scratch::at(&address));
+        let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+        let asked = execute(&mut client, create());
+        assert_eq!(code(&asked), "E_CONSENT_REQUIRED", "{asked}");
+        approve(&ground.scratch, &asked);
+        let mut arguments = with_nonce(&create(), &asked);
+        arguments["wait_s"] = json!(0);
+        ground.api.trouble([Trouble::Late(Duration::from_millis(700))]);
+        let begun = execute(&mut client, arguments);
+        assert_eq!(code(&begun), "ok", "{begun}");
+        eventually("it is sent", || (ground.changes() == 1).then_some(()));
+        blow.strike(&server, &address);
+        let state = eventually("it ends", || {
+            let ran = ground.scratch.run(&["--json", "workflow", "runs", begun["run"].as_str().expect("an id")]);
+            let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+            let state = told["state"].as_str()?.to_owned();
+            assert_ne!(state, "interrupted", "{blow:?}: {told}");
+            (!matches!(&*state, "running" | "unknown")).then_some(state)
+        });
+        assert_eq!((state.as_str(), ground.changes(), ground.api.apps()), ("succeeded", 1, 1), "{blow:?}");
+        client.finish();
+    }
+}
+
+/// A task runs, and its server's connection is lost meanwhile: no other server says that it failed.
+#[test]
+fn a_live_task_is_not_called_failed() {
+    let Some(server) = server() else { return };
+    for (n, blow) in blows() {
+        let address = server.database();
+        let place = tasks::slow_on(Scratch::at(&address));
+        let mut client = tasks::client(&place);
+        let task = tasks::task(&mut client, tasks::call(&place, "plan"));
+        let there = Scratch::at(&address);
+        let mut other = match n % 2 {
+            0 => tasks::client(&place),
+            _ => Client::modern_with(
+                there.command().arg("serve"),
+                json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }),
+            ),
+        };
+        other.result("prompts/list", json!({}));
+        blow.strike(&server, &address);
+        let until = Instant::now() + Duration::from_secs(1);
+        let mut looks = 0;
+        while Instant::now() < until {
+            let told = other.request("tasks/get", task.clone());
+            if let Some(status) = told["result"]["status"].as_str() {
+                assert_eq!(status, "working", "{blow:?}: {told}");
+                looks += 1;
+            }
+        }
+        assert!(looks > 0, "nobody could look");
+        place.write("go", "");
+        let done = eventually("the task ends", || {
+            let told = other.request("tasks/get", task.clone())["result"].take();
+            told["status"].as_str().is_some_and(|status| status != "working").then_some(told)
+        });
+        assert_eq!(done["status"], "completed", "{blow:?}: {done:#}");
+        client.kill();
+        other.kill();
+    }
+}
+
+/// What a killed process left is told from what is only not seen.
+#[test]
+fn a_run_whose_process_was_killed_is_interrupted_here_and_unknown_elsewhere() {
+    let Some(server) = server() else { return };
+    let address = server.database();
+    let ground = Ground::on(Scratch::at(&address));
+    let there = Scratch::at(&address);
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    let id = begun(&ground, &mut client, WAITING);
+    eventually("it waits", || (ground.api.seen().len() >= 2).then_some(()));
+    client.kill();
+    eventually("its machine knows", || (ground.run()["state"] == "interrupted").then_some(()));
+    assert_eq!(there.json(&["workflow", "runs", &id])["state"], "unknown");
+    let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
+    assert!(resumed.status == 1 && resumed.stderr.contains("is not known"), "{resumed}");
+    // As if it had not been seen for long: it can be taken over then.
+    server.query_of(&address, "UPDATE mcpkg.setting SET value = '0' WHERE key LIKE 'beat.run-%'");
+    let resumed = there.run(&["workflow", "resume", &id, "--yes"]);
+    assert!(!resumed.stderr.contains("is not known"), "{resumed}");
+}
