@@ -17,3 +17,6 @@ need_mcpkg
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 "$python" tests/e2e/engines.py "$mcpkg" "$scratch" "$programs" "$@"
+
+# Those who hold locks lose their connections: each case twenty times.
+MCPKG_TEST_LOST_LOCKS=20 cargo test --quiet --test main engines::lost_locks

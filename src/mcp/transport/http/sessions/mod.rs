@@ -27,7 +27,7 @@ const MAX_SESSIONS: usize = 2048;
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// How long a session has no open stream and asks nothing until it rests: see [`Manager::rest`].
-const RESTS: Duration = Duration::from_secs(5);
+const RESTS: Duration = Duration::from_secs(2);
 
 /// The key and the project that a session began with.
 pub(super) type Owner = (Option<String>, Option<String>);
@@ -217,6 +217,32 @@ impl Drop for Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_without_a_stream_rests_soon_and_goes_after_ten_minutes() {
+        let sessions = Arc::new(Sessions::default());
+        let ago = |seconds| Instant::now().checked_sub(Duration::from_secs(seconds));
+        let minutes = |id: &str, seconds| {
+            sessions.begin(id, (None, None), false);
+            if let (Some(session), Some(used)) = (sessions.lock().get_mut(id), ago(seconds)) {
+                session.used = used;
+            }
+        };
+        minutes("left", 601);
+        minutes("resting", 599);
+        minutes("busy", 599);
+        minutes("followed", 599);
+        let _request = sessions.begin_request("busy", "1");
+        let _stream = sessions.open("followed");
+        sessions.begin("new", (None, None), false);
+        let mut tired = sessions.tired();
+        tired.sort();
+        assert_eq!(tired, ["left", "resting"]);
+        sessions.keep_awake("resting");
+        assert_eq!(sessions.tired(), ["left"]);
+        assert_eq!(sessions.sweep(), ["left"]);
+        assert_eq!(sessions.count(), 4);
+    }
 
     #[test]
     fn a_session_goes_with_its_key_and_project() {
