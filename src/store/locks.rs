@@ -101,9 +101,17 @@ impl Store {
     /// # Errors
     /// As [`Store::write`].
     pub fn write_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
+        self.patiently(|| self.write(&mut f))
+    }
+
+    /// Does `work` again while the server of the database is away: what reads alone, and what is told before anything was done.
+    ///
+    /// # Errors
+    /// What `work` returns.
+    pub fn patiently<T>(&self, mut work: impl FnMut() -> Result<T>) -> Result<T> {
         match self.location().file() {
-            Some(_) => self.write(f),
-            None => patiently(Instant::now() + PATIENCE, || self.write(&mut f)),
+            Some(_) => work(),
+            None => patiently(Instant::now() + PATIENCE, work),
         }
     }
 
@@ -112,10 +120,7 @@ impl Store {
     /// # Errors
     /// As [`Store::read`].
     pub fn read_patiently<T>(&self, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
-        match self.location().file() {
-            Some(_) => self.read(f),
-            None => patiently(Instant::now() + PATIENCE, || self.read(&mut f)),
-        }
+        self.patiently(|| self.read(&mut f))
     }
 
     /// Announces a server at this database; [`Store::keep_servers_away`] sees it while the returned guard lives.

@@ -1,5 +1,6 @@
 //! A row of every run and of every refused one, without contents. Where none can be written, nothing runs.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
@@ -119,14 +120,19 @@ pub fn end(context: &Context, run: &UnderWay, facts: Facts, failure: Option<&Err
 }
 
 /// Returns what is known of how a run ended; `None` while it is under way. One whose process was killed is [`INTERRUPTED`].
-pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<&'r str> {
-    match &run.ended {
-        Some(ended) => Some(&ended.outcome),
-        None => match context.store.holding(run.begun.uuid) {
-            Holding::Held => None,
-            Holding::Free => Some(INTERRUPTED),
-            Holding::Unknown => Some(UNKNOWN),
+pub fn outcome<'r>(context: &Context, run: &'r Run) -> Option<Cow<'r, str>> {
+    if let Some(ended) = &run.ended {
+        return Some(Cow::Borrowed(&ended.outcome));
+    }
+    match context.store.holding(run.begun.uuid) {
+        Holding::Held => None,
+        // It may have ended since its row was read.
+        Holding::Free => match context.store.read(|db| runs::get(db, run.begun.uuid)) {
+            Ok(Some(Run { ended: Some(ended), .. })) => Some(Cow::Owned(ended.outcome)),
+            Ok(_) => Some(Cow::Borrowed(INTERRUPTED)),
+            Err(_) => Some(Cow::Borrowed(UNKNOWN)),
         },
+        Holding::Unknown => Some(Cow::Borrowed(UNKNOWN)),
     }
 }
 

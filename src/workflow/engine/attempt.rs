@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::beginning::{beginning, deadline, key, note};
 use super::drive::Drive;
 use super::stop::Signal;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
@@ -65,7 +65,7 @@ impl Drive<'_> {
         let token = self.stop.begin_attempt(may_repeat(&step.spec));
         let within = Context { cancelled: token, ..self.context.clone() };
         let running = Running { spec: &step.spec, with, body, key: begun.key.as_deref() };
-        let outcome = commands::run(&within, &running);
+        let outcome = run(&within, &running);
         let cut = self.stop.end_attempt();
         // One that was looked at again by a resume has no answer either.
         let lost = |last: &attempts::Attempt| last.ended.as_ref().is_none_or(|ended| ended.outcome == LOST);
@@ -117,6 +117,23 @@ impl Drive<'_> {
                 (ended, None)
             }
         }
+    }
+}
+
+/// Runs a command; again where the database was away before anything was sent.
+fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
+    let mut failed = None;
+    let answered = context.store.patiently(|| match commands::run(context, running) {
+        Err(why) if !why.may_be_done && why.error.code() == Code::Unavailable && !context.is_cancelled() => {
+            failed = Some(why);
+            Err(Error::new(Code::Unavailable, "The database cannot be asked"))
+        }
+        outcome => Ok(outcome),
+    });
+    match (answered, failed) {
+        (Ok(outcome), _) => outcome,
+        (Err(_), Some(failed)) => Err(failed),
+        (Err(error), None) => Err(error.into()),
     }
 }
 

@@ -60,7 +60,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
     let (inputs, definition) = (Value::Object(program.inputs.clone()).to_string(), definition.to_string());
     let (author, asker) = (context.author(), context.caller.asker());
     let first = first(context, program, run);
-    let taken = context.store.write(|db| {
+    let taken = holder.write(&context.store, |db| {
         let project = projects::resolve(db, &context.selection)?;
         consent.consume(context, db)?;
         let new = New {

@@ -30,7 +30,12 @@ pub fn state(store: &Store, run: &Run) -> State {
     }
     match store.holding(run.uuid) {
         Holding::Held => run.state,
-        Holding::Free => State::Interrupted,
+        // It may have come to its end since its row was read.
+        Holding::Free => match store.read(|db| runs::get(db, run.uuid)) {
+            Ok(Some(now)) if !now.state.is_under_way() => now.state,
+            Ok(_) => State::Interrupted,
+            Err(_) => State::Unknown,
+        },
         Holding::Unknown => State::Unknown,
     }
 }

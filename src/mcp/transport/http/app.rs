@@ -176,7 +176,7 @@ impl App {
     pub(super) async fn sweep(&self) {
         self.rate.sweep();
         self.manager.sweep();
-        for id in self.sessions.sweep() {
+        for id in self.sessions.sweep(|id| self.manager.is_working(id)) {
             let _ = self.manager.close_session(&id.as_str().into()).await;
         }
     }

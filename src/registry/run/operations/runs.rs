@@ -1,5 +1,7 @@
 //! `mcpkg tool runs`: what was run, by whom, and what came of it.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -75,7 +77,7 @@ impl Operation for Runs {
                 rfc3339(begun.started_at),
                 begun.actor.clone(),
                 format!("{}{version}:{}", begun.tool, begun.action),
-                record::outcome(context, run).unwrap_or("running").to_owned(),
+                record::outcome(context, run).map_or_else(|| "running".to_owned(), Cow::into_owned),
                 ended.as_ref().map_or(String::new(), |ended| format!("{} ms", ended.ended_at - begun.started_at)),
             ]
         };

@@ -132,10 +132,7 @@ impl Sessions {
 
     /// Returns the sessions that may rest: without a stream, a request and anything to look after.
     pub(super) fn tired(&self) -> Vec<String> {
-        let is_tired = |session: &Session| {
-            let is_idle = session.streams == 0 && session.requests.is_empty() && session.used.elapsed() >= RESTS;
-            is_idle && !session.is_awake
-        };
+        let is_tired = |session: &Session| !session.is_awake && session.is_idle_for(RESTS);
         self.lock().iter().filter(|(_, session)| is_tired(session)).map(|(id, _)| id.clone()).collect()
     }
 
@@ -177,12 +174,11 @@ impl Sessions {
         self.lock().remove(id);
     }
 
-    /// Forgets the sessions that were idle for too long, and returns them.
-    pub(super) fn sweep(&self) -> Vec<String> {
+    /// Forgets the sessions that were idle for too long and that nothing is done for, and returns them.
+    pub(super) fn sweep(&self, is_working: impl Fn(&str) -> bool) -> Vec<String> {
         let mut sessions = self.lock();
-        let idle = |session: &Session| session.streams == 0 && session.used.elapsed() >= IDLE;
-        let gone: Vec<String> =
-            sessions.iter().filter(|(_, session)| idle(session)).map(|(id, _)| id.clone()).collect();
+        let idle = sessions.iter().filter(|(id, session)| session.is_idle_for(IDLE) && !is_working(id));
+        let gone: Vec<String> = idle.map(|(id, _)| id.clone()).collect();
         gone.iter().for_each(|id| drop(sessions.remove(id)));
         gone
     }
@@ -197,10 +193,18 @@ impl Sessions {
     }
 }
 
+impl Session {
+    /// Whether it has had no open stream and no request for so long.
+    fn is_idle_for(&self, time: Duration) -> bool {
+        self.streams == 0 && self.requests.is_empty() && self.used.elapsed() >= time
+    }
+}
+
 impl Drop for RequestGuard {
     fn drop(&mut self) {
         if let Some(session) = self.sessions.lock().get_mut(&self.session) {
             session.requests.remove(&self.id);
+            session.used = Instant::now();
         }
     }
 }
@@ -229,9 +233,9 @@ mod tests {
             }
         };
         minutes("left", 601);
-        minutes("resting", 599);
-        minutes("busy", 599);
-        minutes("followed", 599);
+        minutes("resting", 590);
+        minutes("busy", 700);
+        minutes("followed", 700);
         let _request = sessions.begin_request("busy", "1");
         let _stream = sessions.open("followed");
         sessions.begin("new", (None, None), false);
@@ -240,7 +244,7 @@ mod tests {
         assert_eq!(tired, ["left", "resting"]);
         sessions.keep_awake("resting");
         assert_eq!(sessions.tired(), ["left"]);
-        assert_eq!(sessions.sweep(), ["left"]);
+        assert_eq!(sessions.sweep(|_| false), ["left"]);
         assert_eq!(sessions.count(), 4);
     }
 
