@@ -10,6 +10,7 @@ mod context;
 mod domain;
 mod entry;
 mod finding;
+mod limit;
 mod names;
 mod namespace;
 mod projected;
@@ -35,6 +36,7 @@ pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PA
 pub use domain::{Domain, Group, Listed};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use limit::limit;
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;
 pub use projected::{Hints, Projected, Projections, Run};
@@ -220,6 +222,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const CONTENT: bool = false;
     /// The contract's input schema, as JSON, where the derive cannot say it; the struct takes what it allows.
     const SCHEMA: Option<&'static str> = None;
+    /// The properties that mcpkg adds to the contract's, as a JSON object: taken always, listed under mcpkg's own name alone.
+    const ADDED: &'static str = "{}";
 
     /// The command that an envelope names, with the flags that make it another one, such as `deploy --apply`.
     fn command(&self) -> String {

@@ -1,6 +1,7 @@
 //! Contract 000: what a project or a config repo gives to agents, where they read it on disk; planned, confirmed,
 //! applied, and taken back.
 
+pub mod answer;
 pub mod apply;
 pub mod confirm;
 pub mod desired;

@@ -58,6 +58,7 @@ pub struct Entry {
     /// See [`Operation::CONTENT`].
     pub content: bool,
     schema: Option<&'static str>,
+    added: &'static str,
     arguments: fn(clap::Command) -> clap::Command,
     input: fn() -> schemars::Schema,
     output: fn() -> schemars::Schema,
@@ -134,6 +135,7 @@ impl Entry {
             structured: O::STRUCTURED,
             content: O::CONTENT,
             schema: O::SCHEMA,
+            added: O::ADDED,
             arguments: |command| O::augment_args(command).about(O::ABOUT).long_about(None),
             input: crate::schema::generate::<O>,
             output: crate::schema::generate::<O::Output>,
@@ -165,6 +167,16 @@ impl Entry {
 
     /// The JSON Schema of the arguments, in the contracts' form.
     pub fn input_schema(&self) -> Map<String, Value> {
+        let mut schema = self.contract_schema();
+        let added: Map<String, Value> = serde_json::from_str(self.added).unwrap_or_default();
+        if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            properties.extend(added);
+        }
+        schema
+    }
+
+    /// The JSON Schema of the arguments without what mcpkg adds to a contract's.
+    pub fn contract_schema(&self) -> Map<String, Value> {
         match self.schema {
             Some(schema) => serde_json::from_str(schema).unwrap_or_default(),
             None => crate::schema::contract_form((self.input)()),

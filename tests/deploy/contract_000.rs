@@ -105,13 +105,8 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     let tools = listed(&mut client);
     assert_eq!(tools.iter().map(|tool| word(&tool["name"])).collect::<Vec<_>>(), TOOLS);
     for (tool, name) in tools.iter().zip(TOOLS) {
-        // As text, so that the order of the keys is the contract's too. What is additive stands last.
-        let mut expected = schema(name);
-        if name == "rollback" {
-            let about = "Allow overwriting and deleting files that were changed since.";
-            expected["properties"]["adopt"] = json!({ "type": "boolean", "default": false, "description": about });
-        }
-        assert_eq!(format!("{:#}", tool["inputSchema"]), format!("{expected:#}"), "{name}");
+        // As text, so that the order of the keys is the contract's too.
+        assert_eq!(format!("{:#}", tool["inputSchema"]), format!("{:#}", schema(name)), "{name}");
         jsonschema::validator_for(&tool["inputSchema"]).unwrap_or_else(|error| panic!("{name}: {error}"));
         let writes = ["deploy_apply", "rollback", "evolve_propose", "evolve_restore"].contains(&name);
         assert_eq!(tool["annotations"]["readOnlyHint"], !writes, "{name}");
@@ -119,9 +114,25 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     }
     client.finish();
 
-    // Under the default identity they stand beside the others, in the whole list.
+    // Under the default identity they stand beside the others, in the whole list, and what mcpkg adds stands last.
     let mut client = place.server(&["--groups", "all"]);
-    let names: Vec<String> = listed(&mut client).iter().map(|tool| word(&tool["name"]).to_owned()).collect();
+    let tools = listed(&mut client);
+    for tool in tools.iter().filter(|tool| TOOLS.contains(&word(&tool["name"]))) {
+        let name = word(&tool["name"]);
+        let added: &[&str] = match name {
+            "rollback" => &["adopt"],
+            "doctor" | "deploy_apply" | "evolve_propose" | "evolve_restore" => &[],
+            _ => &["cursor", "limit", "hashes"],
+        };
+        let properties = tool["inputSchema"]["properties"].as_object().expect("properties");
+        let contract = schema(name);
+        let contract = contract["properties"].as_object().expect("properties").keys().map(String::as_str);
+        assert!(
+            properties.keys().map(String::as_str).eq(contract.chain(added.iter().copied())),
+            "{name}: {properties:?}"
+        );
+    }
+    let names: Vec<String> = tools.iter().map(|tool| word(&tool["name"]).to_owned()).collect();
     assert!(names.iter().any(|name| name == "create_prompt"), "{names:?}");
     let ours: Vec<&str> = names.iter().map(String::as_str).filter(|name| TOOLS.contains(name)).collect();
     assert_eq!(ours, TOOLS);

@@ -1,6 +1,7 @@
 //! What each command answers for a small project: the data of its envelope, whole.
 
 use insta::assert_snapshot;
+use serde_json::Value;
 
 use crate::deploy::answers::word;
 use crate::deploy::place::Place;
@@ -9,6 +10,15 @@ fn place() -> Place {
     let place = Place::with_project();
     place.ok(&["module", "set", "skill:tidy", "--targets", "claude_code,codex"]);
     place
+}
+
+/// Returns the data of a diff without the lines that change, which every change has.
+pub fn without_lines(mut diff: Value) -> Value {
+    for change in diff["changes"].as_array_mut().expect("changes") {
+        let lines = change.as_object_mut().expect("an object").shift_remove("unified");
+        assert!(lines.is_some_and(|lines| word(&lines).starts_with("--- ")), "{change}");
+    }
+    diff
 }
 
 #[test]
@@ -35,7 +45,7 @@ fn a_plan_and_its_preview() {
     "#);
     let mut plan = place.data(&["plan"]);
     plan.as_object_mut().expect("an object").shift_remove("budget");
-    assert_eq!(place.data(&["diff"]), plan, "the data is the same; the shell shows lines");
+    assert_eq!(without_lines(place.data(&["diff"])), plan, "the data is the same, but for the lines");
     assert_snapshot!(place.golden(&["preview", "--diff", "--target", "cursor"]), @r#"
     command: "preview"
     data:
@@ -95,6 +105,10 @@ fn a_deploy_and_its_snapshots() {
     assert_snapshot!(place.golden(&[&["deploy"][..], &target].concat()), @r#"
     command: "deploy"
     data:
+      confirm_token: "<TOKEN>"
+      confirm_plan_hash: "<HASH>"
+      confirm_token_expires_at: "<TIME>"
+      summary: {"create":3,"update":0,"delete":0}
       applied: false
       profile: "default"
       targets: ["claude_code"]
@@ -102,10 +116,6 @@ fn a_deploy_and_its_snapshots() {
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/commands/review.md","path_posix":"<ROOT>/.claude/commands/review.md","before_sha256":null,"after_sha256":"39eac472","reason":"file missing","targets":["claude_code"],"module_ids":["command:review"]}
         {"target":"claude_code","op":"create","path":"<ROOT>/.claude/skills/tidy/SKILL.md","path_posix":"<ROOT>/.claude/skills/tidy/SKILL.md","before_sha256":null,"after_sha256":"ba04bc26","reason":"file missing","targets":["claude_code"],"module_ids":["skill:tidy"]}
         {"target":"claude_code","op":"create","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":null,"after_sha256":"d17849b6","reason":"file missing","targets":["claude_code"],"module_ids":["instructions:style"]}
-      summary: {"create":3,"update":0,"delete":0}
-      confirm_token: "<TOKEN>"
-      confirm_plan_hash: "<HASH>"
-      confirm_token_expires_at: "<TIME>"
     "#);
     assert_snapshot!(place.golden(&[&["deploy", "--apply", "--yes"][..], &target].concat()), @r#"
     command: "deploy"

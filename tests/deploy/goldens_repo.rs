@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::deploy::answers::word;
+use crate::deploy::goldens::without_lines;
 use crate::deploy::place::Place;
 
 /// A repo with two instructions modules for Codex, which land in one file, and an overlay over one of them.
@@ -38,7 +39,7 @@ fn a_plan_and_its_preview() {
     "#);
     let mut plan = place.of_repo(&["plan"]);
     plan.as_object_mut().expect("an object").shift_remove("budget");
-    assert_eq!(place.of_repo(&["diff"]), plan);
+    assert_eq!(without_lines(place.of_repo(&["diff"])), plan);
     assert_snapshot!(place.golden(&[&["preview", "--diff", "--target", "codex"][..], &repo].concat()), @r#"
     command: "preview"
     data:
@@ -98,6 +99,10 @@ fn a_deploy_and_its_snapshots() {
     assert_snapshot!(place.golden(&[&["deploy"][..], &repo].concat()), @r#"
     command: "deploy"
     data:
+      confirm_token: "<TOKEN>"
+      confirm_plan_hash: "<HASH>"
+      confirm_token_expires_at: "<TIME>"
+      summary: {"create":3,"update":1,"delete":0}
       applied: false
       profile: "default"
       targets: ["codex","cursor"]
@@ -106,10 +111,6 @@ fn a_deploy_and_its_snapshots() {
         {"target":"codex","op":"update","path":"<ROOT>/AGENTS.md","path_posix":"<ROOT>/AGENTS.md","before_sha256":"9a0c1459","after_sha256":"d9034935","update_kind":"adopt_update","reason":"would overwrite unmanaged existing file","targets":["codex"],"module_ids":["instructions:a","instructions:b"]}
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_a--1b59cb31ea.mdc","before_sha256":null,"after_sha256":"80a9b527","reason":"file missing","targets":["cursor"],"module_ids":["instructions:a"]}
         {"target":"cursor","op":"create","path":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","path_posix":"<ROOT>/.cursor/rules/instructions_b--349bcb0697.mdc","before_sha256":null,"after_sha256":"0d0d088f","reason":"file missing","targets":["cursor"],"module_ids":["instructions:b"]}
-      summary: {"create":3,"update":1,"delete":0}
-      confirm_token: "<TOKEN>"
-      confirm_plan_hash: "<HASH>"
-      confirm_token_expires_at: "<TIME>"
     "#);
     assert_snapshot!(place.golden(&[&["deploy", "--apply", "--yes", "--adopt"][..], &repo].concat()), @r#"
     command: "deploy"

@@ -28,6 +28,7 @@ mod remotes;
 mod safety;
 mod servers;
 mod skills;
+mod small;
 mod sources;
 mod subagents;
 mod taken_over;

@@ -241,7 +241,7 @@ fn an_agent_cannot_allow_it_and_whoever_starts_the_server_can() {
     client.finish();
     let mut client = place.server(&["--allow-outside", &outside]);
     let data = tool_data(&mut client, "plan", place.arguments(json!({})));
-    assert!(data["changes"].to_string().contains("/.agents/skills/s/SKILL.md"), "{data:#}");
+    assert!(data["changes"].to_string().contains("\".agents/skills/s/SKILL.md"), "{data:#}");
     client.finish();
 }
 

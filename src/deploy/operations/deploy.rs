@@ -8,9 +8,11 @@ use super::gates::{check_adopt, unconfirmed};
 use crate::clock;
 use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, PAGED, Page};
 use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
 use crate::deploy::operations::with_schema;
+use crate::deploy::plan::Change;
 use crate::deploy::plan::code;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show;
@@ -26,7 +28,10 @@ pub struct Deploy {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
-    /// It writes nothing, with it or without
+    #[command(flatten)]
+    #[serde(flatten)]
+    page: Page,
+    /// Accepted for compatibility; nothing is written
     #[serde(default)]
     #[arg(long)]
     dry_run: bool,
@@ -43,20 +48,24 @@ impl Operation for Deploy {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
+    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        offer(context, &self.choice)
+        offer(context, &self.choice, &self.page)
     }
 }
 
-/// Shows the plan and gives a token for it. A failed plan gives none.
-fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
-    let mut prepared = Prepared::new(context, choice)?;
-    let mut data = applied_data(false, None, &prepared);
+/// Shows the plan and gives a token for it, which stands first: some clients cut what is long. A failed plan gives none.
+fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
+    let prepared = Prepared::new(context, choice)?;
+    let mut warnings = prepared.warnings.clone();
+    let (listed, rest) = page.of(context, &prepared.site.place.root, &prepared.plan.changes, |change| &change.path)?;
+    let planned = applied_data(false, None, &prepared, listed);
     let summary = format!("Write to {}", prepared.site.destination());
+    let mut data = json!({});
     match confirm::issue(context, prepared.site.project_name(), &prepared.site.inputs(), &prepared.hash, &summary) {
         Ok(issued) => {
             data["confirm_token"] = json!(issued.token);
@@ -65,16 +74,22 @@ fn offer(context: &Context, choice: &Choice) -> Result<Reply> {
         }
         // The plan can be looked at on a full or read-only disk, and by who may only read; it cannot be confirmed there.
         Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
-            prepared.warnings.push(format!("no confirm token could be given: {error}"));
+            warnings.push(format!("no confirm token could be given: {error}"));
         }
         Err(error) => return Err(error),
     }
-    let mut reply = Reply::new(show::listed(&prepared), data);
+    data["summary"] = planned["summary"].clone();
+    if let (Some(data), Value::Object(planned)) = (data.as_object_mut(), planned) {
+        data.extend(planned);
+    }
+    let mut reply = Reply::new(show::listed(&prepared, listed), data);
+    answer::add_rest(&mut reply, rest, "plan");
     if context.is_shell() && !prepared.plan.changes.is_empty() {
         reply = reply.hint(format!("`mcpkg deploy --apply{}` writes it", prepared.site.arguments()));
     }
     let said = prepared.said_with_plan();
-    Ok(reply.warn(prepared.warnings).warn(said))
+    let reply = reply.warn(warnings).warn(said);
+    Ok(answer::reply(context, &prepared.site, page, reply))
 }
 
 /// Apply a plan that was confirmed
@@ -192,7 +207,7 @@ impl Operation for DeployShell {
 
     fn run(self, context: &Context) -> Result<Reply> {
         if !self.apply {
-            let mut reply = offer(context, &self.choice)?;
+            let mut reply = offer(context, &self.choice, &Page::default())?;
             let any = reply.data["changes"].as_array().is_some_and(|changes| !changes.is_empty());
             reply.differs = self.check && any;
             return Ok(reply);
@@ -235,8 +250,10 @@ impl Applying<'_> {
         }
         if self.dry_run {
             let prepared = Prepared::new(context, self.choice)?;
-            let body = show::listed(&prepared);
-            return Ok(Reply::new(body, applied_data(false, Some("dry_run"), &prepared)).warn(prepared.warnings));
+            let changes = &prepared.plan.changes;
+            let body = show::listed(&prepared, changes);
+            let data = applied_data(false, Some("dry_run"), &prepared, changes);
+            return Ok(told(context, &prepared.site, Reply::new(body, data).warn(prepared.warnings)));
         }
         // What may take long comes before the right to apply, which keeps everybody else from applying: git sources are
         // fetched, a person is asked.
@@ -283,7 +300,7 @@ impl Applying<'_> {
             prepared.plan.adopt_claims();
         }
         if prepared.plan.is_empty() {
-            let data = applied_data(false, Some("no_changes"), &prepared);
+            let data = applied_data(false, Some("no_changes"), &prepared, &[]);
             context.store.write(|db| {
                 self.consume(context, db, &prepared, consent.as_ref())?;
                 match deploys::place(db, &prepared.site.place)? {
@@ -295,9 +312,10 @@ impl Applying<'_> {
             })?;
             let hint = left_out(&prepared);
             let reply = Reply::sentence("Nothing to do: everything is as it shall be", data);
-            return Ok(hint.into_iter().fold(reply, Reply::hint).warn(prepared.warnings));
+            let reply = hint.into_iter().fold(reply, Reply::hint).warn(prepared.warnings);
+            return Ok(told(context, &prepared.site, reply));
         }
-        let mut data = applied_data(true, None, &prepared);
+        let mut data = applied_data(true, None, &prepared, &prepared.plan.changes);
         let done = show::count_line(&prepared.plan.changes, true);
         let left_out = left_out(&prepared);
         let plan = std::mem::take(&mut prepared.plan);
@@ -311,7 +329,7 @@ impl Applying<'_> {
         let sentence = format!("Deployed to {}: {done}. Snapshot {id}", prepared.site.destination());
         let hint = format!("`mcpkg rollback{} --to pristine` takes everything back", prepared.site.arguments());
         let reply = Reply::sentence(sentence, data).warn(prepared.warnings).hint(hint);
-        Ok(left_out.into_iter().fold(reply, Reply::hint))
+        Ok(told(context, &prepared.site, left_out.into_iter().fold(reply, Reply::hint)))
     }
 
     fn check_adopt(&self, prepared: &Prepared) -> Result<()> {
@@ -361,7 +379,8 @@ impl Applying<'_> {
         self.check_adopt(&prepared)?;
         if !changes.is_empty() {
             let code = code::lines(&code::of(changes)).into_iter().map(Body::Sentence);
-            let preview = [show::diffs(changes, &prepared.site), show::listed(&prepared)].into_iter().chain(code);
+            let preview =
+                [show::diffs(changes, &prepared.site), show::listed(&prepared, changes)].into_iter().chain(code);
             let preview = Body::Several(preview.collect());
             let counts = show::count_line(changes, false);
             (context.ask)(preview, &format!("Write to {} ({counts})?", prepared.site.destination()))
@@ -383,12 +402,20 @@ fn left_out(prepared: &Prepared) -> Option<String> {
     })
 }
 
-fn applied_data(applied: bool, reason: Option<&str>, prepared: &Prepared) -> Value {
+/// Returns the reply of an apply as its reader gets it: an agent was shown the changes by `deploy`, and gets their number.
+fn told(context: &Context, site: &Site, mut reply: Reply) -> Reply {
+    if let Some(data) = reply.data.as_object_mut().filter(|_| answer::is_brief(context)) {
+        data.retain(|key, _| matches!(key.as_str(), "applied" | "reason" | "snapshot_id" | "summary"));
+    }
+    answer::reply(context, site, &Page::default(), reply)
+}
+
+fn applied_data(applied: bool, reason: Option<&str>, prepared: &Prepared, listed: &[Change]) -> Value {
     let mut data = json!({ "applied": applied });
     if let Some(reason) = reason {
         data["reason"] = json!(reason);
     }
-    if let (Some(data), Value::Object(plan)) = (data.as_object_mut(), prepared.data()) {
+    if let (Some(data), Value::Object(plan)) = (data.as_object_mut(), prepared.data(listed)) {
         data.extend(plan);
     }
     data

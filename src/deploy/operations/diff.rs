@@ -2,12 +2,15 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
-use super::plan::{Show, shown};
+use super::plan::Show;
 use super::with_schema;
 use crate::deploy::GROUP;
+use crate::deploy::answer::{PAGED, Rest, add_rest, below, is_brief};
+use crate::deploy::plan::Change;
 use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show::diffs;
+use crate::deploy::plan::show::{diffs, unified_within};
 use crate::error::Result;
 use crate::op::{Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 
@@ -24,19 +27,47 @@ impl Operation for ShowDiff {
     const CLI: &'static [&'static str] = &["diff"];
     const TITLE: &'static str = "Diff a deploy";
     const ABOUT: &'static str = "Show what a deploy would change in the agents' files, line by line";
-    const EXAMPLES: &'static [&'static str] = &["mcpkg diff", "mcpkg diff --target cursor --check"];
+    const EXAMPLES: &'static [&'static str] =
+        &["mcpkg diff", "mcpkg diff --target cursor --check", "mcpkg diff --limit 20 --json"];
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
+    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.show.choice)?;
-        let body = diffs(&prepared.plan.changes, &prepared.site);
-        Ok(shown(prepared, body, self.show.check))
+        let (root, all) = (&prepared.site.place.root, &prepared.plan.changes);
+        let (listed, rest) = self.show.listed(context, &prepared)?;
+        let texts = unified_within(context, listed, |change| below(root, &change.path));
+        let rest = rest_after(&texts, listed, all.len(), root).or(rest);
+        // Under contract 000's own name every change is listed, those past the last diff too.
+        let items = if is_brief(context) { &listed[..texts.len()] } else { listed };
+        let mut reply = Reply::new(diffs(listed, &prepared.site), prepared.data(items));
+        for (change, text) in reply.data["changes"].as_array_mut().into_iter().flatten().zip(&texts) {
+            add(change, text);
+        }
+        add_rest(&mut reply, rest, Self::TOOL);
+        Ok(self.show.shown(context, &prepared, reply, Vec::new()))
+    }
+}
+
+/// Returns what follows after the changes that have a diff, where not all that are listed do.
+pub(super) fn rest_after<T>(texts: &[T], listed: &[Change], total: usize, root: &str) -> Option<Rest> {
+    let last = listed.get(texts.len().checked_sub(1)?).filter(|_| texts.len() < listed.len())?;
+    Some(Rest { listed: texts.len(), total, cursor: below(root, &last.path) })
+}
+
+/// Adds the diff of a change to its data, or why it has none.
+pub(super) fn add(change: &mut Value, text: &Result<String, String>) {
+    match text {
+        // Only the mode differs, or it is a link.
+        Ok(text) if text.is_empty() => {}
+        Ok(text) => change["unified"] = json!(text),
+        Err(why) => change["no_diff"] = json!(why),
     }
 }

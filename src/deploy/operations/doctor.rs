@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, Page};
 use crate::deploy::desired::{Root, layout};
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::overlooked;
@@ -100,7 +101,8 @@ impl Operation for Doctor {
         // A folder that is only missing is made by the first deploy.
         let wrong =
             checked.iter().any(|checked| !matches!(checked.issues[..], [] | ["missing"])) || !warnings.is_empty();
-        Ok(self.reply(data, rows, &findings, wrong).warn(warnings))
+        let reply = self.reply(data, rows, &findings, wrong).warn(warnings);
+        Ok(answer::reply(context, &site, &Page::default(), reply))
     }
 }
 

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, PAGED, Page};
 use crate::deploy::desired::Part;
 use crate::deploy::module::Kind as ModuleKind;
 use crate::deploy::operations::status;
@@ -37,6 +38,9 @@ pub struct Explain {
     #[command(flatten)]
     #[serde(flatten)]
     choice: Choice,
+    #[command(flatten)]
+    #[serde(flatten)]
+    page: Page,
 }
 
 impl Operation for Explain {
@@ -50,6 +54,7 @@ impl Operation for Explain {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("explain");
+    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -66,8 +71,10 @@ impl Operation for Explain {
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.choice)?;
         let head = json!({ "profile": prepared.site.profile, "targets": plan::names(&prepared.site.selected) });
-        let (key, list, rows): (_, Vec<Value>, Vec<Vec<String>>) = if self.kind == What::Status {
-            let items = status::drifted(&prepared)?;
+        let root = &prepared.site.place.root;
+        let (key, list, rows, rest): (_, Vec<Value>, Vec<Vec<String>>, _) = if self.kind == What::Status {
+            let all = status::drifted(&prepared)?;
+            let (items, rest) = self.page.of(context, root, &all, |item| &item.path)?;
             let json = items.iter().map(|item| {
                 let mut json = item.json();
                 json["modules"] = json!(item.module_ids);
@@ -76,9 +83,10 @@ impl Operation for Explain {
             let row = |item: &status::Item| {
                 vec![item.state.word().to_owned(), item.path.display().to_string(), item.module_ids.join(", ")]
             };
-            ("drift", json.collect(), items.iter().map(row).collect())
+            ("drift", json.collect(), items.iter().map(row).collect(), rest)
         } else {
-            let changes = &prepared.plan.changes;
+            let all = &prepared.plan.changes;
+            let (changes, rest) = self.page.of(context, root, all, |change| &change.path)?;
             let json = changes.iter().map(|change| explained(&prepared, change)).collect();
             let row = |change: &Change| {
                 let from = parts(&prepared, change).iter().map(|part| format!("{} ({})", part.module_id, layer(part)));
@@ -86,13 +94,15 @@ impl Operation for Explain {
                 let from = if from.is_empty() { change.module_ids.join(", ") } else { from.join(", ") };
                 vec![change.op.word().to_owned(), change.path.display().to_string(), from]
             };
-            ("changes", json, changes.iter().map(row).collect())
+            ("changes", json, changes.iter().map(row).collect(), rest)
         };
         let mut data = head;
         data[key] = json!(list);
         let table = Table { columns: &["what", "path", "modules"], rows, empty: "Nothing to explain".to_owned() };
-        let body = Body::Below(prepared.site.place.root.clone(), Box::new(Body::Table(table)));
-        Ok(Reply::new(body, data).warn(prepared.warnings))
+        let body = Body::Below(root.clone(), Box::new(Body::Table(table)));
+        let mut reply = Reply::new(body, data).warn(prepared.warnings.iter().cloned());
+        answer::add_rest(&mut reply, rest, Self::TOOL);
+        Ok(answer::reply(context, &prepared.site, &self.page, reply))
     }
 }
 

@@ -5,6 +5,8 @@ use serde::Deserialize;
 
 use super::with_schema;
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, PAGED, Page, Rest};
+use crate::deploy::plan::Change;
 use crate::deploy::plan::budget::{self, Budget, When};
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::listed;
@@ -18,7 +20,10 @@ pub struct Show {
     #[command(flatten)]
     #[serde(flatten)]
     pub(super) choice: Choice,
-    /// It reads only, with it or without
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(super) page: Page,
+    /// Accepted for compatibility; nothing is written
     #[arg(long, hide = true)]
     #[serde(default)]
     dry_run: bool,
@@ -52,31 +57,42 @@ impl Operation for ShowPlan {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
+    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
         let prepared = Prepared::new(context, &self.show.choice)?;
+        let (changes, rest) = self.show.listed(context, &prepared)?;
         let budgets = budget::of(&prepared, When::After)?;
-        let body = Body::Several(vec![listed(&prepared), Body::Sentence(budget::lines(&budgets))]);
-        let said = prepared.said_with_plan();
-        let mut reply = shown(prepared, body, self.show.check).warn(said);
+        let body = Body::Several(vec![listed(&prepared, changes), Body::Sentence(budget::lines(&budgets))]);
+        let mut reply = Reply::new(body, prepared.data(changes));
+        answer::add_rest(&mut reply, rest, Self::TOOL);
         reply.data["budget"] = budgets.iter().map(Budget::json).collect();
-        Ok(reply.warn(budgets.iter().filter_map(Budget::warning)))
+        let budgets = budgets.iter().filter_map(Budget::warning);
+        let said: Vec<String> = prepared.said_with_plan().into_iter().chain(budgets).collect();
+        Ok(self.show.shown(context, &prepared, reply, said))
     }
 }
 
-/// Returns the reply that shows a plan as `body`.
-pub(super) fn shown(prepared: Prepared, body: Body, check: bool) -> Reply {
-    let mut reply = Reply::new(body, prepared.data());
-    reply.differs = check && !prepared.plan.changes.is_empty();
-    let arguments = prepared.site.arguments();
-    if prepared.plan.changes.iter().any(|change| change.adopt) {
-        let what = "over what mcpkg did not write too; its bytes are kept";
-        reply = reply.hint(format!("`mcpkg deploy --apply --adopt{arguments}` does it, {what}"));
-    } else if !prepared.plan.changes.is_empty() {
-        reply = reply.hint(format!("`mcpkg deploy --apply{arguments}` does it"));
+impl Show {
+    /// Returns the changes that the answer lists.
+    pub(super) fn listed<'p>(&self, context: &Context, prepared: &'p Prepared) -> Result<(&'p [Change], Option<Rest>)> {
+        self.page.of(context, &prepared.site.place.root, &prepared.plan.changes, |change| &change.path)
     }
-    reply.warn(prepared.warnings)
+
+    /// Returns the reply that shows a plan, with what else is said of it and what to do next.
+    pub(super) fn shown(&self, context: &Context, prepared: &Prepared, reply: Reply, said: Vec<String>) -> Reply {
+        let (changes, arguments) = (&prepared.plan.changes, prepared.site.arguments());
+        let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);
+        reply.differs = self.check && !changes.is_empty();
+        if changes.iter().any(|change| change.adopt) {
+            let what = "over what mcpkg did not write too; its bytes are kept";
+            reply = reply.hint(format!("`mcpkg deploy --apply --adopt{arguments}` does it, {what}"));
+        } else if !changes.is_empty() {
+            reply = reply.hint(format!("`mcpkg deploy --apply{arguments}` does it"));
+        }
+        answer::reply(context, &prepared.site, &self.page, reply)
+    }
 }

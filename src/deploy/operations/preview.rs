@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::plan::{Show, shown};
+use super::diff::{add, rest_after};
+use super::plan::Show;
 use super::with_schema;
 use crate::deploy::GROUP;
+use crate::deploy::answer::{PAGED, add_rest, below, is_brief};
 use crate::deploy::plan::json::{changes_json, summary};
 use crate::deploy::plan::prepare::Prepared;
-use crate::deploy::plan::show::{diffs, listed, relative, unified};
+use crate::deploy::plan::show::{diffs, listed, relative, unified_within};
 use crate::deploy::plan::{Change, Op, names};
 use crate::disk;
 use crate::error::Result;
@@ -39,37 +41,54 @@ impl Operation for Preview {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("preview");
+    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let mut prepared = Prepared::new(context, &self.show.choice)?;
-        let changes = &prepared.plan.changes;
-        let plan = json!({ "changes": changes_json(changes), "summary": summary(changes) });
+        let prepared = Prepared::new(context, &self.show.choice)?;
+        let (root, all) = (&prepared.site.place.root, &prepared.plan.changes);
+        let (mut items, mut rest) = self.show.listed(context, &prepared)?;
+        let mut texts = Vec::new();
+        let mut said = Vec::new();
+        if self.diff {
+            let is_brief = is_brief(context);
+            texts = unified_within(context, items, |change| match is_brief {
+                true => below(root, &change.path),
+                false => relative(change),
+            });
+            rest = rest_after(&texts, items, all.len(), root).or(rest);
+            items = if is_brief { &items[..texts.len()] } else { items };
+        }
+        let mut changes = changes_json(items);
+        let mut body = vec![listed(&prepared, items)];
+        let mut diff = None;
+        if self.diff && is_brief(context) {
+            changes.iter_mut().zip(&texts).for_each(|(change, text)| add(change, text));
+        } else if self.diff {
+            let texts = texts.iter().map(Some).chain(std::iter::repeat(None));
+            let files: Vec<Value> =
+                items.iter().zip(texts).map(|(change, text)| file_json(change, text, &mut said)).collect();
+            diff = Some(json!({ "changes": changes, "summary": summary(all), "files": files }));
+            body.push(diffs(items, &prepared.site));
+        }
         let mut data = json!({
             "profile": prepared.site.profile,
             "targets": names(&prepared.site.selected),
-            "plan": plan,
+            "plan": { "changes": changes, "summary": summary(all) },
         });
-        let mut body = vec![listed(&prepared)];
-        if self.diff {
-            let mut files = Vec::new();
-            for change in changes {
-                files.push(file_json(change, &mut prepared.warnings));
-            }
-            data["diff"] =
-                json!({ "changes": data["plan"]["changes"], "summary": data["plan"]["summary"], "files": files });
-            body.push(diffs(changes, &prepared.site));
+        if let Some(diff) = diff {
+            data["diff"] = diff;
         }
-        let mut reply = shown(prepared, Body::Several(body), self.show.check);
-        reply.data = data;
-        Ok(reply)
+        let mut reply = Reply::new(Body::Several(body), data);
+        add_rest(&mut reply, rest, Self::TOOL);
+        Ok(self.show.shown(context, &prepared, reply, said))
     }
 }
 
 /// A file of `preview --diff`; the diff of one that is deleted is its absence.
-fn file_json(change: &Change, warnings: &mut Vec<String>) -> Value {
+fn file_json(change: &Change, text: Option<&Result<String, String>>, said: &mut Vec<String>) -> Value {
     let prefixed = |sha256: Option<&disk::Sha>| sha256.map(|sha256| format!("sha256:{}", hex::encode(sha256)));
     let relative = relative(change);
     let mut file = json!({
@@ -82,11 +101,10 @@ fn file_json(change: &Change, warnings: &mut Vec<String>) -> Value {
         "before_hash": prefixed(change.before.sha256()),
         "after_hash": prefixed(change.after.sha256()),
     });
-    if change.op != Op::Delete {
-        match unified(change) {
-            Ok(text) => file["unified"] = json!(text),
-            Err(why) => warnings.push(format!("no diff: {why}")),
-        }
+    match text {
+        Some(Ok(text)) if change.op != Op::Delete => file["unified"] = json!(text),
+        Some(Err(why)) if change.op != Op::Delete => said.push(format!("no diff: {why}")),
+        _ => {}
     }
     file
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, Page};
 use crate::deploy::apply::roots;
 use crate::deploy::apply::{self, Work};
 use crate::deploy::completions::GOALS;
@@ -69,6 +70,9 @@ impl Operation for Rollback {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
+    const ADDED: &'static str = r#"{
+  "adopt": { "type": "boolean", "default": false, "description": "Allow overwriting and deleting files that were changed since." }
+}"#;
     const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
@@ -91,7 +95,8 @@ impl Operation for Rollback {
         let compare = || context.store.read(|db| RollbackPlan::compare(db, &site, &goal));
         if self.dry_run {
             let planned = compare()?;
-            return Ok(Reply::new(shown(&planned, &site), data(&goal, &planned)).warn(planned.warnings));
+            let reply = Reply::new(shown(&planned, &site), data(&goal, &planned)).warn(planned.warnings);
+            return Ok(answer::reply(context, &site, &Page::default(), reply));
         }
         // A person at a terminal is asked before the right to apply is taken, which keeps everybody else from applying.
         let mut approved = BTreeSet::new();
@@ -116,7 +121,8 @@ impl Operation for Rollback {
             return Err(show::changed_meanwhile());
         }
         if planned.changes.is_empty() {
-            return nothing_to_do(context, &goal, &site, planned);
+            let reply = nothing_to_do(context, &goal, &site, planned)?;
+            return Ok(answer::reply(context, &site, &Page::default(), reply));
         }
         self.check_adopt(&planned, &goal, &site)?;
         let hash = hex::encode(&disk::sha256(data.to_string().as_bytes()));
@@ -149,7 +155,8 @@ impl Operation for Rollback {
         let files = plural::count(count, "file");
         let sentence = format!("Rolled {files} back to {}. Snapshot {id}", goal.word);
         let hint = format!("`mcpkg rollback{} --to {id}` takes it back", site.arguments());
-        Ok(Reply::sentence(sentence, data).warn(planned.warnings).warn(left).hint(hint))
+        let reply = Reply::sentence(sentence, data).warn(planned.warnings).warn(left).hint(hint);
+        Ok(answer::reply(context, &site, &Page::default(), reply))
     }
 }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, PAGED, Page};
 use crate::deploy::desired::{Desired, Root};
 use crate::deploy::operations::with_schema;
 use crate::deploy::plan::budget::{self, Budget, When};
@@ -53,11 +54,14 @@ pub struct Status {
     #[arg(long, value_name = "KIND,...", value_enum, value_delimiter = ',')]
     #[serde(default)]
     only: Vec<Kind>,
+    #[command(flatten)]
+    #[serde(flatten)]
+    page: Page,
     /// Show the files of your own too, which mcpkg did not write
     #[arg(long)]
     #[serde(skip)]
     extras: bool,
-    /// It reads only, with it or without
+    /// Accepted for compatibility; nothing is written
     #[arg(long, hide = true)]
     #[serde(default)]
     dry_run: bool,
@@ -82,6 +86,7 @@ impl Operation for Status {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("status");
+    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;
@@ -92,6 +97,7 @@ impl Operation for Status {
         let all = drifted(&prepared)?;
         let is_shown = |item: &Item| self.only.is_empty() || self.only.contains(&item.kind);
         let shown: Vec<&Item> = all.iter().filter(|item| is_shown(item)).collect();
+        let (listed, rest) = self.page.of(context, &prepared.site.place.root, &shown, |item| &item.path)?;
         let roots: Vec<Value> = prepared
             .plan
             .desired
@@ -110,7 +116,7 @@ impl Operation for Status {
         let mut data = json!({
             "profile": prepared.site.profile,
             "targets": plan::names(&prepared.site.selected),
-            "drift": shown.iter().map(|item| item.json()).collect::<Vec<_>>(),
+            "drift": listed.iter().map(|item| item.json()).collect::<Vec<_>>(),
             "summary": counts(shown.iter().copied()),
             "summary_by_root": roots,
         });
@@ -126,19 +132,22 @@ impl Operation for Status {
         let budgets = budget::of(&prepared, When::Now)?;
         data["budget"] = budgets.iter().map(Budget::json).collect();
         let asked = self.extras || self.only.contains(&Kind::Extra);
-        let drifted: Vec<&Item> = shown.iter().filter(|item| asked || !item.is_own()).copied().collect();
+        let is_told = |item: &&&Item| asked || !item.is_own();
+        let differs = shown.iter().any(|item| is_told(&item));
+        let drifted: Vec<&Item> = listed.iter().filter(is_told).copied().collect();
         let body = Body::Several(vec![table(&drifted, &prepared.site), Body::Sentence(budget::lines(&budgets))]);
         let overlooked = overlooked::warnings(&prepared.site, &prepared.plan.desired)?;
-        let mut reply = Reply::new(body, data).warn(prepared.warnings);
+        let mut reply = Reply::new(body, data).warn(prepared.warnings.iter().cloned());
+        answer::add_rest(&mut reply, rest, Self::TOOL);
         reply = reply.warn(budgets.iter().filter_map(Budget::warning));
         reply = reply.warn(overlooked);
-        reply.differs = self.check && !drifted.is_empty();
+        reply.differs = self.check && differs;
         if context.is_shell() && (asked || !all.iter().all(Item::is_own)) {
             for (_, command) in actions {
                 reply = reply.hint(format!("`{}`", command.replace(" --json", "").replace(" --yes", "")));
             }
         }
-        Ok(reply)
+        Ok(answer::reply(context, &prepared.site, &self.page, reply))
     }
 }
 

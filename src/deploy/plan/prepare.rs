@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::code::{self, Code};
 use super::json::{changes_json, summary};
-use super::{After, Plan, RowChange, compare, names, overlooked};
+use super::{After, Change, Plan, RowChange, compare, names, overlooked};
 use crate::deploy::desired::{LeftOut, layout, left_out, remark};
 use crate::deploy::module::{Kind, Module};
 use crate::deploy::repo::Checkouts;
@@ -88,12 +88,12 @@ impl Prepared {
         Ok(Self { site, plan, warnings, kinds, fingerprint: None, checkouts, hash, listings: Listings::default() })
     }
 
-    /// The data that `plan`, `diff` and `deploy` share (reference: contract 000's original, plan).
-    pub fn data(&self) -> Value {
+    /// The data that `plan`, `diff` and `deploy` share, with those of the changes that the answer lists.
+    pub fn data(&self, listed: &[Change]) -> Value {
         let mut data = json!({
             "profile": self.site.profile,
             "targets": names(&self.site.selected),
-            "changes": changes_json(&self.plan.changes),
+            "changes": changes_json(listed),
             "summary": summary(&self.plan.changes),
         });
         let left_out = &self.plan.desired.left_out;

@@ -6,7 +6,7 @@ use crate::deploy::source::Site;
 use crate::diff;
 use crate::disk;
 use crate::error::{Code, Error};
-use crate::op::{Body, Table};
+use crate::op::{Body, Context, Table};
 
 /// The changes for a person: a row each, and a line that counts them.
 pub fn table(changes: &[Change], site: &Site) -> Body {
@@ -63,11 +63,7 @@ pub fn effects(changes: &[Change]) -> Vec<String> {
 /// The most bytes of one file's diff.
 const MAX_DIFF: usize = 100 << 10;
 
-/// The unified diff of a change, with paths below its root; `Err` says why there is none.
-pub fn unified(change: &Change) -> Result<String, String> {
-    unified_as(change, &relative(change))
-}
-
+/// The unified diff of a change, with this name of its file; `Err` says why there is none.
 fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     let text = |bytes: Option<&[u8]>| match bytes {
         Some(bytes) => std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| format!("{relative} is not UTF-8")),
@@ -85,6 +81,39 @@ fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     } else {
         Ok(text)
     }
+}
+
+/// The most bytes of diffs in an answer to an agent.
+const MAX_DIFFS: usize = 32 << 10;
+
+/// The unified diffs of the first changes, with paths as `name` has them: as many as one answer takes, and one at least. An agent gets
+/// the beginning of one that is longer than that alone.
+pub fn unified_within(
+    context: &Context,
+    changes: &[Change],
+    name: impl Fn(&Change) -> String,
+) -> Vec<Result<String, String>> {
+    let most = if context.is_shell() { usize::MAX } else { MAX_DIFFS };
+    let mut texts: Vec<Result<String, String>> = Vec::new();
+    let mut total = 0;
+    for change in changes {
+        let text = unified_as(change, &name(change)).map(|text| shortened(text, most));
+        total += text.as_ref().map_or_else(String::len, String::len);
+        if total > most && !texts.is_empty() {
+            break;
+        }
+        texts.push(text);
+    }
+    texts
+}
+
+/// Returns a diff, or its first lines with the number of those that were left out.
+fn shortened(text: String, most: usize) -> String {
+    if text.len() <= most {
+        return text;
+    }
+    let end = text[..text.floor_char_boundary(most)].rfind('\n').map_or(0, |end| end + 1);
+    format!("{}... {} more lines; read the file itself for them\n", &text[..end], text[end..].lines().count())
 }
 
 /// The path of a change below the folder of its target.
@@ -106,10 +135,10 @@ pub fn diffs(changes: &[Change], site: &Site) -> Body {
     Body::Diff(text.collect())
 }
 
-/// The plan for a person: its rows and their count.
-pub fn listed(prepared: &Prepared) -> Body {
+/// The plan for a person: the rows of those that are listed, and the count of all.
+pub fn listed(prepared: &Prepared, listed: &[Change]) -> Body {
     let changes = &prepared.plan.changes;
-    let mut parts = vec![table(changes, &prepared.site)];
+    let mut parts = vec![table(listed, &prepared.site)];
     if !changes.is_empty() {
         parts.push(Body::Sentence(count_line(changes, false)));
     }

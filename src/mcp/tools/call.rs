@@ -179,7 +179,7 @@ impl From<&Entry> for ResultForm<'static> {
     }
 }
 
-/// One object, as text and as structuredContent: contract 000's envelope is indented, as the original writes it.
+/// One object, as text and as structuredContent.
 fn object(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallToolResult {
     let is_error = outcome.is_err();
     let object = match &outcome {
@@ -192,8 +192,7 @@ fn object(form: &ResultForm<'_>, command: &str, outcome: Result<Reply>) -> CallT
             }
         }
     };
-    let text = if form.shape == Shape::Envelope { format!("{object:#}") } else { object.to_string() };
-    let text = vec![ContentBlock::text(text)];
+    let text = vec![ContentBlock::text(object.to_string())];
     let mut result = if is_error { CallToolResult::error(text) } else { CallToolResult::success(text) };
     result.structured_content = Some(object);
     result

@@ -30,6 +30,8 @@ struct Described {
     entry: &'static Entry,
     /// With all that is known of it.
     whole: Tool,
+    /// The same, with the arguments of its contract alone.
+    contract: Tool,
     /// As most servers list it: every client pays for the list in every conversation.
     short: Tool,
 }
@@ -245,14 +247,16 @@ impl Described {
         if matches!(entry.shape, Shape::Json(_) | Shape::Rpc) {
             short.output_schema = None;
         }
-        Self { entry, whole, short }
+        let mut contract = whole.clone();
+        contract.input_schema = Arc::new(entry.contract_schema());
+        Self { entry, whole, contract, short }
     }
 
     /// Returns what a client is shown: a server that stands in for a contract shows the contract's tools whole.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
-            Identity::Agentpack | Identity::Enact | Identity::Smctl | Identity::Assistant => &self.whole,
+            Identity::Agentpack | Identity::Enact | Identity::Smctl | Identity::Assistant => &self.contract,
         }
     }
 }

@@ -8,6 +8,7 @@ use super::candidates::{Candidate, Candidates};
 use super::new_skills;
 use super::proposal::new_item;
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, Page};
 use crate::deploy::desired::unmap::Edit;
 use crate::deploy::module::Layer;
 use crate::deploy::operations::gates::{check_module, unconfirmed};
@@ -117,7 +118,8 @@ impl Operation for Propose {
                 "summary": found.summary(),
                 "skipped": found.skipped_json(),
             });
-            return Ok(Reply::new(found.table(&prepared.site.place.root), data).warn(found.warnings));
+            let reply = Reply::new(found.table(&prepared.site.place.root), data).warn(found.warnings);
+            return Ok(answer::reply(context, &prepared.site, &Page::default(), reply));
         }
         // The contract asks agents to say yes; nothing that a person has is changed by a proposal.
         if !self.yes && !context.is_shell() {
@@ -138,7 +140,8 @@ impl Operation for Propose {
                 format!("Recorded {proposals}; see `mcpkg evolve list`")
             }
         };
-        Ok(Reply::sentence(text, data).warn(found.warnings))
+        let reply = Reply::sentence(text, data).warn(found.warnings);
+        Ok(answer::reply(context, &prepared.site, &Page::default(), reply))
     }
 }
 

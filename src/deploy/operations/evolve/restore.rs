@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::deploy::GROUP;
+use crate::deploy::answer::{self, Page};
 use crate::deploy::apply::{self, Work};
 use crate::deploy::operations::gates::{check_module, unconfirmed};
 use crate::deploy::operations::with_schema;
@@ -94,7 +95,9 @@ impl Operation for Restore {
             let data = data(&missing, reason);
             let body = Body::Several(missing.iter().map(|change| line(change)).collect());
             let empty = Body::Sentence("No deployed file is missing".to_owned());
-            return Ok(Reply::new(if missing.is_empty() { empty } else { body }, data).warn(prepared.warnings));
+            let body = if missing.is_empty() { empty } else { body };
+            let reply = Reply::new(body, data).warn(prepared.warnings.iter().cloned());
+            return Ok(answer::reply(context, &prepared.site, &Page::default(), reply));
         }
         if !self.yes {
             if !context.is_shell() {
@@ -128,8 +131,8 @@ impl Operation for Restore {
             consent.as_ref().map_or(Ok(()), |consent| consent.consume(context, db))
         })?;
         restored["snapshot_id"] = json!(id.to_string());
-        Ok(Reply::sentence(format!("Restored {}. Snapshot {id}", plural::count(count, "file")), restored)
-            .warn(warnings))
+        let sentence = format!("Restored {}. Snapshot {id}", plural::count(count, "file"));
+        Ok(answer::reply(context, &site, &Page::default(), Reply::sentence(sentence, restored).warn(warnings)))
     }
 }
 

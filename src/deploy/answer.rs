@@ -1,0 +1,223 @@
+//! How much of a plan an answer has. A shell and a server under contract 000's own name give every field; any other agent gets
+//! each fact once, paths below one root, and long lists a page at a time.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::deploy::source::Site;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{self, Context, Identity, Reply};
+
+/// The most files that an answer to an agent lists.
+pub const MOST: usize = 200;
+
+/// The properties of [`Page`] in a tool's schema, beside the contract's.
+pub const PAGED: &str = r#"{
+  "cursor": { "type": "string", "description": "next_cursor of the answer before: list the files after it." },
+  "limit": { "type": "integer", "minimum": 1, "maximum": 200, "description": "Most files to list." },
+  "hashes": { "type": "boolean", "default": false, "description": "Include each file's SHA-256." }
+}"#;
+
+/// Which files an answer lists.
+#[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Page {
+    /// List the files after this one: next_cursor of the answer before
+    #[arg(long, value_name = "CURSOR")]
+    pub cursor: Option<String>,
+    /// List this many files at most
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u32>,
+    /// Include each file's SHA-256, which `--json` always does
+    #[arg(skip)]
+    pub hashes: bool,
+}
+
+/// What follows after the part of a list that an answer has.
+pub struct Rest {
+    /// How many files the answer lists.
+    pub listed: usize,
+    /// How many there are.
+    pub total: usize,
+    /// Where the next answer goes on.
+    pub cursor: String,
+}
+
+impl Page {
+    /// Returns the part of `items` that an answer lists, whose files `path` names.
+    ///
+    /// # Errors
+    /// `E_INVALID_ARGUMENT` for a limit that is out of range, and for a cursor that is not of this list.
+    pub fn of<'i, T>(
+        &self,
+        context: &Context,
+        root: &str,
+        items: &'i [T],
+        path: impl Fn(&T) -> &Path,
+    ) -> Result<(&'i [T], Option<Rest>)> {
+        let usual = if is_brief(context) { MOST } else { usize::MAX };
+        let most = if context.is_shell() { usize::MAX } else { MOST };
+        let limit = op::limit(self.limit, usual, most)?;
+        let name = |item: &T| below(root, path(item));
+        let rest = match &self.cursor {
+            None => items,
+            Some(cursor) => match items.iter().position(|item| name(item) == *cursor) {
+                Some(last) => &items[last + 1..],
+                None => return Err(no_such_cursor(cursor)),
+            },
+        };
+        let listed = &rest[..rest.len().min(limit)];
+        let last = listed.last().filter(|_| listed.len() < rest.len());
+        Ok((listed, last.map(|last| Rest { listed: listed.len(), total: items.len(), cursor: name(last) })))
+    }
+}
+
+/// Adds to a reply where `tool` goes on.
+pub fn add_rest(reply: &mut Reply, rest: Option<Rest>, tool: &str) {
+    let Some(Rest { listed, total, cursor }) = rest else { return };
+    let cursor = json!(cursor);
+    reply
+        .warnings
+        .push(format!("{listed} of {total} files are listed; {tool} with cursor={cursor} lists those after them"));
+    reply.data["next_cursor"] = cursor;
+}
+
+fn no_such_cursor(cursor: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
+        .hint(
+            "use next_cursor of the answer before; leave the cursor out to begin again, where something changed since",
+        )
+        .with_details(json!({ "cursor": cursor }))
+}
+
+/// Returns a path below `root` relative to it, and any other one whole.
+pub fn below(root: &str, path: &Path) -> String {
+    match path.strip_prefix(root) {
+        Ok(rest) if rest.as_os_str().is_empty() => ".".to_owned(),
+        Ok(rest) => disk::posix(rest),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+/// Whether the answer is for an agent that gets each fact once.
+pub fn is_brief(context: &Context) -> bool {
+    !context.is_shell() && context.caller.identity() != Identity::Agentpack
+}
+
+/// Returns a reply as its reader gets it.
+pub fn reply(context: &Context, site: &Site, page: &Page, mut reply: Reply) -> Reply {
+    let root = site.place.root.as_str();
+    if !is_brief(context) {
+        return reply;
+    }
+    let brief = Brief { root, hashes: page.hashes };
+    if let Value::Object(data) = std::mem::take(&mut reply.data) {
+        reply.data = Value::Object(brief.data(data));
+    }
+    if root.len() > 1 {
+        let folder = format!("{root}/");
+        reply.warnings.iter_mut().for_each(|warning| *warning = warning.replace(&folder, ""));
+    }
+    reply
+}
+
+/// What an agent is given of an answer.
+struct Brief<'a> {
+    root: &'a str,
+    hashes: bool,
+}
+
+impl Brief<'_> {
+    /// Returns the data; the counts and the root stand before the first list of files.
+    fn data(&self, given: Map<String, Value>) -> Map<String, Value> {
+        let mut data = Map::new();
+        let is_list = |value: &Value| value.as_array().is_some_and(|rows| rows.iter().any(Value::is_object));
+        let summary = given.get("summary").cloned();
+        for (key, value) in given {
+            if let Some(summary) = summary.clone().filter(|_| is_list(&value)) {
+                data.entry("summary").or_insert(summary);
+            }
+            if is_list(&value) {
+                data.entry("root").or_insert_with(|| json!(self.root));
+            }
+            self.put(&mut data, key, value);
+        }
+        data.entry("root").or_insert_with(|| json!(self.root));
+        data
+    }
+
+    /// Adds a field; of a list that is too long the first part, with the number of all beside it.
+    fn put(&self, fields: &mut Map<String, Value>, key: String, mut value: Value) {
+        let total = value.as_array().map_or(0, Vec::len);
+        if total > MOST
+            && let Some(rows) = value.as_array_mut()
+        {
+            rows.truncate(MOST);
+            fields.insert(format!("{key}_total"), json!(total));
+        }
+        fields.insert(key, self.value(value));
+    }
+
+    fn value(&self, value: Value) -> Value {
+        match value {
+            Value::Array(values) => values.into_iter().map(|value| self.value(value)).collect(),
+            Value::Object(fields) => Value::Object(self.fields(fields)),
+            other => other,
+        }
+    }
+
+    fn fields(&self, given: Map<String, Value>) -> Map<String, Value> {
+        let is_change = given.contains_key("op");
+        let says_targets = given.contains_key("targets");
+        let repeats = |key: &str, value: &Value| match key {
+            "target" => says_targets,
+            "module_ids" => is_change,
+            "reason" => is_change && value.as_str().is_some_and(|reason| PLAIN.contains(&reason)),
+            "before_sha256" | "after_sha256" | "before_hash" | "after_hash" | "expected" | "actual" => !self.hashes,
+            _ => key.strip_suffix("_posix").is_some_and(|twin| given.get(twin) == Some(value)),
+        };
+        let mut fields = Map::new();
+        for (key, value) in given.iter().filter(|(key, value)| !repeats(key, value)) {
+            let value = match (key.as_str(), value) {
+                ("path" | "root", Value::String(path)) => json!(below(self.root, Path::new(path))),
+                (_, value) => value.clone(),
+            };
+            self.put(&mut fields, key.clone(), value);
+        }
+        fields
+    }
+}
+
+/// The reasons of changes that say no more than what is done to the file.
+const PLAIN: [&str; 4] = ["file missing", "content differs", "no longer managed", "rolled back"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_gets_each_fact_once() {
+        let brief = Brief { root: "/r", hashes: false };
+        let given = json!({
+            "applied": false,
+            "changes": [{
+                "target": "codex", "op": "create", "path": "/r/a/b.md", "path_posix": "/r/a/b.md",
+                "before_sha256": null, "after_sha256": "00", "reason": "file missing", "targets": ["codex", "vscode"],
+                "module_ids": ["skill:b"],
+            }, { "op": "update", "path": "/elsewhere/c.md", "reason": "mode differs", "targets": ["codex"] }],
+        });
+        let Value::Object(given) = given else { unreachable!() };
+        let changes = json!([
+            { "op": "create", "path": "a/b.md", "targets": ["codex", "vscode"] },
+            { "op": "update", "path": "/elsewhere/c.md", "reason": "mode differs", "targets": ["codex"] },
+        ]);
+        let shown = Value::Object(brief.data(given.clone()));
+        assert_eq!(shown.to_string(), json!({ "applied": false, "root": "/r", "changes": changes }).to_string());
+        let with_hashes = Brief { root: "/r", hashes: true }.data(given);
+        assert_eq!(with_hashes["changes"][0]["after_sha256"], "00");
+    }
+}

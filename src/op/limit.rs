@@ -1,0 +1,29 @@
+//! How many rows an answer has.
+
+use crate::error::{Code, Error, Result};
+
+/// Returns how many rows an answer has: as many as were asked for, else the usual number.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT` where none were asked for, or more than `most`.
+pub fn limit(asked: Option<u32>, usual: usize, most: usize) -> Result<usize> {
+    let Some(asked) = asked else { return Ok(usual) };
+    match usize::try_from(asked).unwrap_or(usize::MAX) {
+        limit if (1..=most).contains(&limit) => Ok(limit),
+        _ if most == usize::MAX => Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
+        _ => Err(Error::new(Code::InvalidArgument, format!("limit {asked} is not between 1 and {most}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limit;
+
+    #[test]
+    fn a_limit_is_at_least_one_and_at_most_what_an_answer_takes() {
+        assert_eq!((limit(None, 10, 50).ok(), limit(Some(50), 10, 50).ok()), (Some(10), Some(50)));
+        assert_eq!(limit(Some(0), 10, 50).unwrap_err().message(), "limit 0 is not between 1 and 50");
+        assert_eq!(limit(Some(51), 10, 50).unwrap_err().message(), "limit 51 is not between 1 and 50");
+        assert_eq!(limit(Some(0), 10, usize::MAX).unwrap_err().message(), "limit must be at least 1");
+    }
+}
