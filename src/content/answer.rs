@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::cursor;
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, Reply};
+use crate::op::{self, Body, Context, Reply, Table};
 use crate::store::blobs::damaged_value;
 use crate::store::page::{Page, Slice};
 use crate::store::prompts::Argument;
@@ -56,10 +56,8 @@ pub(super) fn page(
     project: i64,
 ) -> Result<Page> {
     let mut page = match limit {
-        Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
-        Some(limit) => Page::first(limit as usize),
         None if context.is_shell() => Page::all(),
-        None => Page::first(crate::op::PAGE),
+        asked => Page::first(op::limit(asked, op::PAGE, usize::MAX)?),
     };
     if let Some(after) = after {
         let (of, name) = cursor::decode(list, after)?;
@@ -72,6 +70,15 @@ pub(super) fn page(
 /// Returns the cursor of the page behind this one, whose last row is called `name`; `None` where this one is the last.
 pub(super) fn next_cursor<R>(list: &str, project: i64, slice: &Slice<R>, name: fn(&R) -> &str) -> Option<String> {
     slice.rows.last().filter(|_| slice.more).map(|last| cursor::encode(list, project, name(last)))
+}
+
+/// Returns a list as its caller reads it: many clients show a model the text alone, so that it says where the list goes on.
+pub(super) fn listed(context: &Context, table: Table, next_cursor: Option<&str>) -> Body {
+    let next = next_cursor.filter(|_| !context.is_shell()).map(|next| Body::Text(format!("next_cursor: {next}\n")));
+    match next {
+        Some(next) => Body::Several(vec![Body::Table(table), next]),
+        None => Body::Table(table),
+    }
 }
 
 /// Whether a list call asks for a page of the usual size at most, which takes microseconds.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::GROUP;
 use crate::error::{Code, Error, Result};
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::op::{self, Body, Context, Effect, Faces, Operation, Reply, Table};
 use crate::store::blobs::{self, Verify};
 use crate::store::{projects, search};
 
@@ -94,10 +94,7 @@ impl Operation for Search {
             let why = format!("The query has {} words; a search takes at most {MAX_WORDS}", words.len());
             return Err(Error::new(Code::InvalidArgument, why));
         }
-        let limit = match self.limit {
-            Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
-            limit => limit.unwrap_or(20).min(1000) as usize,
-        };
+        let limit = op::limit(self.limit, 20, 1000)?;
         let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let hits = context.store.read(|db| {
             let project = if self.all { None } else { Some(projects::require(db, &context.selection)?.id) };
@@ -129,10 +126,19 @@ impl Operation for Search {
             .iter()
             .map(|hit| {
                 let name = if self.all { format!("{}/{}", hit.project, hit.name) } else { hit.name.clone() };
-                vec![hit.kind.to_owned(), name, hit.snippet.clone()]
+                let mut row = vec![hit.kind.to_owned(), name, hit.snippet.clone()];
+                if !context.is_shell() {
+                    row.insert(2, hit.description.clone().unwrap_or_default());
+                    row.insert(2, hit.uri.clone().unwrap_or_default());
+                }
+                row
             })
             .collect();
-        let table = Table { columns: &["KIND", "NAME", "TEXT"], rows, empty: format!("Nothing holds '{text}'") };
+        let columns: &[&str] = match context.is_shell() {
+            true => &["KIND", "NAME", "TEXT"],
+            false => &["KIND", "NAME", "URI", "DESCRIPTION", "TEXT"],
+        };
+        let table = Table { columns, rows, empty: format!("Nothing holds '{text}'") };
         Reply::written(context, Body::Table(table), &SearchResults { hits })
     }
 }

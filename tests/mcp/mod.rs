@@ -4,6 +4,7 @@ mod bad_input;
 mod changes;
 mod contract_001;
 mod eras;
+mod facts;
 mod floods;
 mod order;
 mod skills;

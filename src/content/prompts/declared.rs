@@ -18,6 +18,15 @@ pub struct Declared {
     required: bool,
 }
 
+impl Declared {
+    /// Returns it as a list of prompts shows it.
+    pub(super) fn shown(&self) -> String {
+        let required = if self.required { " (required)" } else { "" };
+        let description = self.description.as_ref().map(|description| format!(": {description}")).unwrap_or_default();
+        format!("{}{required}{description}", self.name)
+    }
+}
+
 impl From<Declared> for Argument {
     fn from(declared: Declared) -> Self {
         Self { name: declared.name, description: declared.description, required: declared.required }

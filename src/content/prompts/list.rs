@@ -107,7 +107,7 @@ impl List {
 
     /// Makes the text and the data straight from the rows of prompts/list.
     fn for_agent(self, context: &Context) -> Result<Reply> {
-        let mut text = Vec::from(*b"NAME\tDESCRIPTION\n");
+        let mut text = Vec::from(*b"NAME\tDESCRIPTION\tARGUMENTS\n");
         let mut json = Vec::from(*b"{\"prompts\":[");
         let (next, empty) = context.store.read(|db| {
             let selection = &context.selection;
@@ -121,6 +121,8 @@ impl List {
                 push_cell(&mut text, line.name);
                 text.push(b'\t');
                 push_cell(&mut text, line.description.unwrap_or_default());
+                text.push(b'\t');
+                push_arguments(&mut text, line.arguments.unwrap_or_default());
                 text.push(b'\n');
                 if rows > 0 {
                     json.push(b',');
@@ -146,6 +148,9 @@ impl List {
             Ok((last.filter(|_| more), empty))
         })?;
         json.push(b']');
+        if let Some(next) = &next {
+            text.extend_from_slice(format!("next_cursor: {next}\n").as_bytes());
+        }
         push_member(&mut json, ",\"next_cursor\":", next);
         json.push(b'}');
         let utf8 = |bytes| {
@@ -153,6 +158,19 @@ impl List {
         };
         let text = empty.map_or_else(|| utf8(text), Ok)?;
         Ok(Reply { json: Some(utf8(json)?), ..Reply::new(Body::Text(text), Value::Null) })
+    }
+}
+
+/// Appends the arguments of a prompt, which are a JSON array in MCP's form: `file (required): The file to look at; focus`.
+fn push_arguments(out: &mut Vec<u8>, json: &[u8]) {
+    if json.is_empty() {
+        return;
+    }
+    // What is malformed is left out here; the data has it as it stands.
+    let arguments: Vec<Declared> = serde_json::from_slice(json).unwrap_or_default();
+    for (n, argument) in arguments.iter().enumerate() {
+        push_cell(out, if n > 0 { b"; " } else { b"" });
+        push_cell(out, argument.shown().as_bytes());
     }
 }
 

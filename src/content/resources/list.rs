@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::rfc3339;
 use crate::content::{GROUP, answer};
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, Reply, Table};
+use crate::op::{Context, Effect, Faces, Operation, Reply, Table};
 use crate::store::resources::{self, Resource};
 
 /// List resources
@@ -95,6 +95,7 @@ impl Operation for List {
             rows,
             empty: format!("Project '{project}' has no resources"),
         };
-        Reply::written(context, Body::Table(table), &Listed { resources, next_cursor })
+        let body = answer::listed(context, table, next_cursor.as_deref());
+        Reply::written(context, body, &Listed { resources, next_cursor })
     }
 }

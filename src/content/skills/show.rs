@@ -80,13 +80,22 @@ impl Operation for List {
             let bytes: i64 = skill.files.iter().map(|file| file.size).sum();
             let description = match (skill.description(), &skill.matter) {
                 (Some(description), _) => description.to_owned(),
-                (None, _) => "(not valid: see `mcpkg skill validate`)".to_owned(),
+                (None, _) if context.is_shell() => "(not valid: see `mcpkg skill validate`)".to_owned(),
+                (None, _) => "(not valid: validate_skills says why)".to_owned(),
             };
             let from = skill.origin.word().to_owned();
-            vec![skill.name.clone(), from, skill.files.len().to_string(), bytes.to_string(), description]
+            let mut row = vec![skill.name.clone(), from, skill.files.len().to_string(), bytes.to_string(), description];
+            if !context.is_shell() {
+                row.insert(1, uri_of(&skill.name, MAIN));
+            }
+            row
+        };
+        let columns: &[&str] = match context.is_shell() {
+            true => &["NAME", "FROM", "FILES", "BYTES", "DESCRIPTION"],
+            false => &["NAME", "URI", "FROM", "FILES", "BYTES", "DESCRIPTION"],
         };
         let table = Table {
-            columns: &["NAME", "FROM", "FILES", "BYTES", "DESCRIPTION"],
+            columns,
             rows: skills.iter().map(row).collect(),
             empty: format!("Project '{project}' has no skills"),
         };
@@ -97,8 +106,9 @@ impl Operation for List {
             from: skill.origin.word(),
             files: skill.files.len(),
         };
+        let body = answer::listed(context, table, next_cursor.as_deref());
         let listed = Listed { skills: skills.iter().map(item).collect(), next_cursor };
-        Reply::written(context, Body::Table(table), &listed)
+        Reply::written(context, body, &listed)
     }
 }
 
