@@ -151,7 +151,7 @@ codes! {
     TrustFailed          "E_TRUST_FAILED"                  1 -32602 -32000 Caller  "trust_failed" ["ask_user"] "Somebody whom this user trusts speaks against a tool: an audit failed, or what they signed is another archive; no policy lets it through.";
     TrustUnsupported     "E_TRUST_UNSUPPORTED"             1 -32602 -32000 Caller  "trust_unsupported" ["ask_user"] "An attestation or identity is of a kind that this mcpkg does not check, such as a bundle of Sigstore's.";
     KeyInvalid           "E_KEY_INVALID"                   1 -32602 -32000 Caller  "key_invalid" ["ask_user" "retry_command"] "A key file is missing, is not an ed25519 key as OpenSSH writes it, or others may read it.";
-    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 -32000 Caller  "tool_not_found" ["search_tools" "retry_command"] "No registry has a tool of this name.";
+    ToolNotFound         "E_TOOL_NOT_FOUND"                1 -32602 -32000 Caller  "tool_not_found" ["enact__search" "retry_command"] "No registry has a tool of this name.";
     VersionNotFound      "E_VERSION_NOT_FOUND"             1 -32602 -32000 Caller  "version_not_found" ["choose_version" "retry_command"] "The tool has no such version, or none but yanked and pre-releases; details.versions names those there are.";
     VersionYanked        "E_VERSION_YANKED"                1 -32602 -32000 Caller  "version_yanked" ["ask_user" "retry_command"] "Its publisher took the version back; details.reason says why, details.replacement which one to use instead.";
     DigestMismatch       "E_DIGEST_MISMATCH"               1 -32602 -32000 Caller  "digest_mismatch" ["ask_user"] "The archive is not the one that its registry named: its SHA-256 is another; nothing of it was used.";
@@ -222,6 +222,8 @@ struct Inner {
     message: String,
     details: Option<Value>,
     hints: Vec<String>,
+    /// What an agent reads in the place of a hint, by its number.
+    for_agents: Vec<(usize, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -246,7 +248,14 @@ fn safe_value(value: Value) -> Value {
 impl Error {
     /// Returns an error of `code` whose message names the thing, without a final period.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: safe(message.into()), details: None, hints: Vec::new(), source: None }))
+        Self(Box::new(Inner {
+            code,
+            message: safe(message.into()),
+            details: None,
+            hints: Vec::new(),
+            for_agents: Vec::new(),
+            source: None,
+        }))
     }
 
     /// Returns a bug report: `what` failed although it cannot.
@@ -271,6 +280,22 @@ impl Error {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.0.hints.push(safe(hint.into()));
+        self
+    }
+
+    /// Adds a line that says what to do: to a person at a shell, and to an agent, which has tools and their arguments.
+    #[must_use]
+    pub fn hint_for(mut self, shell: impl Into<String>, agent: impl Into<String>) -> Self {
+        self.0.for_agents.push((self.0.hints.len(), safe(agent.into())));
+        self.hint(shell)
+    }
+
+    /// Returns it with the hints that an agent reads: its own ones, and what `said` makes of the others.
+    #[must_use]
+    pub fn for_agent(mut self, said: impl Fn(&str) -> Option<String>) -> Self {
+        let own = std::mem::take(&mut self.0.for_agents);
+        let of = |n: usize| own.iter().find(|(of, _)| *of == n).map(|(_, hint)| hint.clone());
+        self.0.hints = self.0.hints.iter().enumerate().filter_map(|(n, hint)| of(n).or_else(|| said(hint))).collect();
         self
     }
 

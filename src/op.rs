@@ -187,7 +187,7 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const EFFECT: Effect;
     /// Whether it reaches what lies outside of this machine, such as other hosts.
     const OPEN_WORLD: bool = false;
-    /// Whether doing it twice does no more than doing it once, where it changes something and does not add.
+    /// Whether a second call with the same arguments does no harm: it changes nothing more, or it is refused.
     const IDEMPOTENT: bool = true;
     /// What it may change of what clients see; looked at only where it changes something.
     const CHANGES: Changes = Changes::PROJECT;
@@ -222,7 +222,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const CONTENT: bool = false;
     /// The contract's input schema, as JSON, where the derive cannot say it; the struct takes what it allows.
     const SCHEMA: Option<&'static str> = None;
-    /// The properties that mcpkg adds to the contract's, as a JSON object: taken always, listed under mcpkg's own name alone.
+    /// The properties that mcpkg adds to the contract's, as a JSON object: listed under its own name alone. Every argument of the struct
+    /// is taken, listed or not.
     const ADDED: &'static str = "{}";
 
     /// The command that an envelope names, with the flags that make it another one, such as `deploy --apply`.

@@ -15,12 +15,8 @@ use crate::op::{self, Context, Identity, Reply};
 /// The most files that an answer to an agent lists.
 pub const MOST: usize = 200;
 
-/// The properties of [`Page`] in a tool's schema, beside the contract's.
-pub const PAGED: &str = r#"{
-  "cursor": { "type": "string", "description": "next_cursor of the answer before: list the files after it." },
-  "limit": { "type": "integer", "minimum": 1, "maximum": 200, "description": "Most files to list." },
-  "hashes": { "type": "boolean", "default": false, "description": "Include each file's SHA-256." }
-}"#;
+/// What of [`Page`] a tool lists in its schema, beside the contract's; the rest is taken too. Every client pays for what is listed.
+pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 
 /// Which files an answer lists.
 #[derive(Clone, Debug, Default, clap::Args, Deserialize, JsonSchema)]

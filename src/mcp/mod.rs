@@ -12,6 +12,7 @@ mod elicitation;
 mod era;
 mod error;
 mod front;
+pub mod hints;
 mod in_flight;
 mod limits;
 mod live;

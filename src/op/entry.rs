@@ -29,7 +29,7 @@ pub struct Entry {
     pub effect: Effect,
     /// See [`Operation::OPEN_WORLD`].
     pub open_world: bool,
-    /// Whether doing it twice does no more than doing it once.
+    /// See [`Operation::IDEMPOTENT`].
     pub idempotent: bool,
     /// See [`Operation::CHANGES`].
     pub changes: Changes,
@@ -225,6 +225,17 @@ impl Entry {
         })
     }
 
+    /// Takes the arguments of a tool call without those that it does not know.
+    ///
+    /// # Errors
+    /// As [`Entry::from_agent`], but for arguments that nobody knows.
+    pub fn from_lenient_agent(&self, mut arguments: Value) -> Result<Call> {
+        while let (Some(unknown), Some(given)) = (self.unknown(&arguments), arguments.as_object_mut()) {
+            given.shift_remove(&unknown);
+        }
+        self.from_agent(arguments)
+    }
+
     /// The first argument that its schema does not allow, by type or among the values there are.
     fn misfit(&self, arguments: &Value) -> Option<String> {
         let schema = self.input_schema();
@@ -298,7 +309,9 @@ impl Entry {
         let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
         let takes = read.entry(self.tool).or_insert_with(|| {
             let schema = self.input_schema();
-            let names = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+            let own = crate::schema::contract_form((self.input)());
+            let both = [&schema, &own].map(|schema| schema.get("properties").and_then(Value::as_object));
+            let names = both.into_iter().flatten().flat_map(Map::keys).cloned().collect();
             Arc::new(Takes { names, is_closed: schema.get("additionalProperties") == Some(&Value::Bool(false)) })
         });
         Arc::clone(takes)

@@ -20,6 +20,7 @@ pub(super) fn failure(command: &str, error: &Error) -> Value {
     // What the place of the failure says is nearer to it than the table.
     details.entry("reason_code").or_insert_with(|| json!(error.code().reason()));
     details.entry("next_actions").or_insert_with(|| json!(error.code().next_actions()));
+    details.entry("category").or_insert_with(|| json!(super::json::category(error.code())));
     if !error.hints().is_empty() {
         details.insert("hints".to_owned(), json!(error.hints()));
     }
@@ -54,7 +55,7 @@ mod tests {
         assert_eq!(
             envelope.to_string(),
             format!(
-                r#"{{"schema_version":1,"ok":false,"command":"evolve.propose","command_id":"evolve propose","command_path":["evolve","propose"],"version":"{}","data":{{}},"warnings":[],"errors":[{{"code":"E_CONFIRM_TOKEN_EXPIRED","message":"too old","details":{{"next_actions":["wait"],"reason_code":"confirm_token_expired"}}}}]}}"#,
+                r#"{{"schema_version":1,"ok":false,"command":"evolve.propose","command_id":"evolve propose","command_path":["evolve","propose"],"version":"{}","data":{{}},"warnings":[],"errors":[{{"code":"E_CONFIRM_TOKEN_EXPIRED","message":"too old","details":{{"next_actions":["wait"],"reason_code":"confirm_token_expired","category":"refused"}}}}]}}"#,
                 env!("CARGO_PKG_VERSION")
             )
         );

@@ -5,7 +5,12 @@ use serde_json::{Map, Value, json};
 use crate::error::{Blame, Code, Error};
 use crate::op::Reply;
 
-/// What kind of failure it is, for a program that decides what to do next.
+/// Returns what kind of failure it is, for a program that decides what to do next.
+pub(super) fn category(code: Code) -> &'static str {
+    Category::of(code).word()
+}
+
+/// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Category {
     /// The input is wrong.
@@ -38,7 +43,14 @@ impl Category {
             | Code::DesiredStateConflict
             | Code::DraftStale
             | Code::PlanChanged => Self::Conflict,
-            Code::NotFound | Code::NoProject | Code::SnapshotNotFound | Code::ConfigMissing => Self::NotFound,
+            Code::NotFound
+            | Code::NoProject
+            | Code::SnapshotNotFound
+            | Code::ConfigMissing
+            | Code::ToolNotFound
+            | Code::VersionNotFound
+            | Code::WorkspaceNotFound
+            | Code::BranchNotFound => Self::NotFound,
             _ => match code.blame() {
                 Blame::Caller => Self::Refused,
                 Blame::Machine => Self::Execution,
@@ -83,17 +95,18 @@ pub(super) fn reply(version: Option<&str>, reply: &Reply) -> Value {
     Value::Object(object)
 }
 
-/// Returns a failure: `code`, `message`, `category`, and where they are known `hint`, `next_step`, `details` and
-/// `retry_after_ms`. The last one stands in the error's details.
+/// Returns a failure: `code`, `message`, `category`, and where they are known `hint` (the first of `hints`), `next_step`, `details`
+/// and `retry_after_ms`. The last one stands in the error's details.
 pub(super) fn failure(version: Option<&str>, error: &Error) -> Value {
     let code = error.code();
     let mut failed = json!({
         "code": code.name(),
         "message": error.public_message(),
-        "category": Category::of(code).word(),
+        "category": category(code),
     });
     if let Some(hint) = error.hints().first() {
         failed["hint"] = json!(hint);
+        failed["hints"] = json!(error.hints());
     }
     let mut details = error.details().cloned();
     let named = details
@@ -156,11 +169,21 @@ mod tests {
             .with_details(json!({ "retry_after_ms": 250, "next_step": "wait", "path": "/x" }));
         assert_eq!(
             failure(Some("1.0"), &busy).to_string(),
-            r#"{"schema_version":"1.0","error":{"code":"E_DB_BUSY","message":"The database is in use","category":"execution","hint":"try again","next_step":"wait","retry_after_ms":250,"details":{"path":"/x"}}}"#
+            r#"{"schema_version":"1.0","error":{"code":"E_DB_BUSY","message":"The database is in use","category":"execution","hint":"try again","hints":["try again"],"next_step":"wait","retry_after_ms":250,"details":{"path":"/x"}}}"#
         );
         let bug = failure(None, &Error::internal("row 7"));
         assert_eq!(bug["error"]["category"], "internal");
         assert!(!bug.to_string().contains("row 7"));
+    }
+
+    #[test]
+    fn what_is_not_found_is_said_so() {
+        for code in Code::ALL.iter().filter(|code| code.name().ends_with("_NOT_FOUND") && code.blame() == Blame::Caller)
+        {
+            // Git itself is a part of the machine.
+            let expected = if *code == Code::GitNotFound { Category::Refused } else { Category::NotFound };
+            assert_eq!(Category::of(*code), expected, "{}", code.name());
+        }
     }
 
     #[test]

@@ -103,7 +103,14 @@ pub fn sentence_with_hints(error: &Error) -> String {
     error.hints().iter().fold(sentence(error), |text, hint| format!("{text}\nhint: {hint}"))
 }
 
-/// Returns a failure for programs: the shell's `--json`, a tool's structuredContent.
+/// Returns a failure for an agent, which decides by its category what to do next.
+pub fn error_for_agent(failed: &Error) -> Value {
+    let mut object = error(failed);
+    object["error"]["category"] = json!(json::category(failed.code()));
+    object
+}
+
+/// Returns a failure for programs: the shell's `--json`.
 pub fn error(error: &Error) -> Value {
     let mut object = json!({
         "code": error.code().name(),

@@ -38,7 +38,11 @@ pub fn rpc(error: &Error) -> Rpc {
         message = format!("{message}; {hint}");
         data.insert("suggestion".to_owned(), json!(hint));
     }
+    if !error.hints().is_empty() {
+        data.insert("hints".to_owned(), json!(error.hints()));
+    }
     data.insert("code".to_owned(), json!(code.name()));
+    data.insert("category".to_owned(), json!(super::json::category(code)));
     Rpc { code: code.smctl(), message, data: Value::Object(data) }
 }
 
@@ -52,7 +56,7 @@ mod tests {
         let missing = Error::new(Code::NotFound, "There is no repo 'lbi'").hint("did you mean 'lib'?");
         assert_eq!(
             rpc(&missing).object().to_string(),
-            r#"{"code":-32000,"message":"There is no repo 'lbi'; did you mean 'lib'?","data":{"suggestion":"did you mean 'lib'?","code":"E_NOT_FOUND"}}"#
+            r#"{"code":-32000,"message":"There is no repo 'lbi'; did you mean 'lib'?","data":{"suggestion":"did you mean 'lib'?","hints":["did you mean 'lib'?"],"code":"E_NOT_FOUND","category":"not_found"}}"#
         );
         let worded = Error::new(Code::GitFailed, "git said no")
             .hint("look at it")
@@ -61,7 +65,13 @@ mod tests {
         assert_eq!((worded.code, worded.message.as_str()), (-32002, "git said no"));
         assert_eq!(
             worded.data,
-            json!({ "repo": "lib", "suggestion": "Run smctl_flow_feature_start first", "code": "E_GIT_FAILED" })
+            json!({
+                "repo": "lib",
+                "suggestion": "Run smctl_flow_feature_start first",
+                "hints": ["look at it"],
+                "code": "E_GIT_FAILED",
+                "category": "refused",
+            })
         );
     }
 

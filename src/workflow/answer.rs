@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::error::{Code, Error, Result};
-use crate::op::{Context, PAGE};
+use crate::op::{self, Context, PAGE};
 use crate::store::page::Page;
 
 /// The version that every answer and every failure begins with.
@@ -72,11 +72,7 @@ pub fn is_short(asked: &[String]) -> bool {
 /// # Errors
 /// `E_INVALID_ARGUMENT` where none were asked for, or more than `most`.
 pub fn limit(asked: Option<u32>, usual: u32, most: u32) -> Result<usize> {
-    let limit = asked.unwrap_or(usual);
-    if !(1..=most).contains(&limit) {
-        return Err(Error::new(Code::InvalidArgument, format!("limit {limit} is not between 1 and {most}")));
-    }
-    Ok(limit as usize)
+    op::limit(asked, usual as usize, most as usize)
 }
 
 /// Returns the cursor of what comes after a row of `list`, which is at this place.
@@ -108,9 +104,7 @@ pub fn place<T: serde::de::DeserializeOwned>(list: &str, cursor: &str) -> Result
 pub fn page(list: &str, project: i64, after: Option<&str>, limit: Option<u32>, context: &Context) -> Result<Page> {
     let mut page = match limit {
         None if context.is_shell() => Page::all(),
-        None => Page::first(PAGE),
-        Some(0) => return Err(Error::new(Code::InvalidArgument, "limit must be at least 1")),
-        Some(limit) => Page::first(limit as usize),
+        asked => Page::first(op::limit(asked, PAGE, usize::MAX)?),
     };
     if let Some(after) = after {
         let (of, last) = place::<(i64, String)>(list, after)?;

@@ -111,7 +111,8 @@ fn spec(entry: &Entry, id: String) -> CommandSpec {
         Effect::Destroy => (CommandEffect::Destroy, Idempotency::None),
     };
     let (summary, rest) = first_sentence(entry.about);
-    let description = [rest, entry.help].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(" ");
+    let description = [rest.to_owned(), without_shell(entry.help)].into_iter().filter(|text| !text.is_empty());
+    let description = description.collect::<Vec<_>>().join(" ");
     let (input, output) = (entry.input_schema(), entry.output_schema());
     let mut output_contract = output.map(|schema| from_schema::output(&schema, entry.lists)).unwrap_or_default();
     if let Some(list) = entry.lists.filter(|_| input["properties"].get(CURSOR).is_some()) {
@@ -128,6 +129,15 @@ fn spec(entry: &Entry, id: String) -> CommandSpec {
         aliases: vec![entry.tool.to_owned()],
         ..CommandSpec::new(id, SourceKind::Operations)
     }
+}
+
+/// Returns the sentences of a help text that say nothing of how a shell takes the command.
+fn without_shell(help: &str) -> String {
+    const OF_SHELL: [&str; 10] =
+        ["--", "@", "`-`", " - ", "-v", "mcpkg ", "standard input", "shell", "terminal", "FILE"];
+    let is_told = |sentence: &&str| OF_SHELL.iter().all(|word| !sentence.contains(word));
+    let sentences = help.split_inclusive(". ").flat_map(|text| text.split_inclusive('\n'));
+    sentences.filter(is_told).collect::<String>().trim().to_owned()
 }
 
 /// Returns the first sentence of a text, without its period, and the rest.

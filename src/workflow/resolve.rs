@@ -79,7 +79,7 @@ pub fn require(commands: &dyn Commands, typed: &str) -> Result<Arc<CommandSpec>>
         Resolved::None(near) => {
             let error = Error::new(Code::NotFound, format!("There is no command '{}'", typed.escape_debug()));
             let hint = match near.as_slice() {
-                [] => "search_commands, in the shell `mcpkg command search`, finds commands by words".to_owned(),
+                [] => "`mcpkg command search WORDS` finds commands by words".to_owned(),
                 near => format!("did you mean '{}'?", near.join("' or '")),
             };
             Err(error.hint(hint).with_details(json!({ "id": typed, "nearest": near, "next_step": "search_commands" })))
@@ -154,7 +154,7 @@ mod tests {
             (none.code(), none.hints()),
             (Code::NotFound, &["did you mean 'apps:list' or 'addons:list'?".to_owned()][..])
         );
-        assert!(require(&Unsure(Vec::new()), "x").unwrap_err().hints()[0].contains("search_commands"));
+        assert!(require(&Unsure(Vec::new()), "x").unwrap_err().hints()[0].contains("command search"));
     }
 
     #[test]

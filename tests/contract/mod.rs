@@ -3,6 +3,7 @@
 mod circles;
 mod docs;
 mod examples;
+mod hints;
 mod house;
 mod json;
 mod promises;

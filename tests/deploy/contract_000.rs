@@ -121,8 +121,10 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
         let name = word(&tool["name"]);
         let added: &[&str] = match name {
             "rollback" => &["adopt"],
-            "doctor" | "deploy_apply" | "evolve_propose" | "evolve_restore" => &[],
-            _ => &["cursor", "limit", "hashes"],
+            "plan" => &["cursor", "hashes"],
+            "diff" => &["cursor", "limit"],
+            "preview" | "status" | "explain" => &["cursor"],
+            _ => &[],
         };
         let properties = tool["inputSchema"]["properties"].as_object().expect("properties");
         let contract = schema(name);

@@ -81,7 +81,10 @@ pub fn refused(roots: &BTreeSet<PathBuf>, changes: &[Change]) -> Error {
         ),
     )
     .with_details(json!({ "roots": named, "paths": paths }))
-    .hint("look at the paths; a person who wants it runs the command at a terminal, without --yes, and is asked")
+    .hint_for(
+        "look at the paths; a person who wants it runs the command at a terminal, without --yes, and is asked",
+        "look at the paths; a person who wants it runs the command at a terminal, and is asked there",
+    )
 }
 
 /// Returns where roots really are.

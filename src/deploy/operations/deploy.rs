@@ -8,7 +8,7 @@ use super::gates::{check_adopt, unconfirmed};
 use crate::clock;
 use crate::consent::request::{self, Consent, Need};
 use crate::deploy::GROUP;
-use crate::deploy::answer::{self, PAGED, Page};
+use crate::deploy::answer::{self, Page};
 use crate::deploy::apply::{self, Work};
 use crate::deploy::confirm;
 use crate::deploy::operations::with_schema;
@@ -48,7 +48,6 @@ impl Operation for Deploy {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const ADDED: &'static str = PAGED;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;
     type Output = NoOutput;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::plan::Show;
 use super::with_schema;
 use crate::deploy::GROUP;
-use crate::deploy::answer::{PAGED, Rest, add_rest, below, is_brief};
+use crate::deploy::answer::{Rest, add_rest, below, is_brief};
 use crate::deploy::plan::Change;
 use crate::deploy::plan::prepare::Prepared;
 use crate::deploy::plan::show::{diffs, unified_within};
@@ -34,7 +34,7 @@ impl Operation for ShowDiff {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const ADDED: &'static str = PAGED;
+    const ADDED: &'static str = r#"{ "cursor": { "type": "string" }, "limit": { "type": "integer" } }"#;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -11,7 +11,7 @@ use crate::plural;
 pub fn unconfirmed(command: &str) -> Error {
     Error::new(Code::ConfirmRequired, format!("`{command}` writes, and was not approved; nothing was changed"))
         .with_details(json!({ "command": command }))
-        .hint("pass yes=true, or --yes from the shell")
+        .hint("--yes approves it")
 }
 
 /// Refuses what would overwrite or delete what mcpkg did not write, or what was changed since, unless that was said to be
@@ -36,7 +36,7 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
         ),
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
-    .hint(format!("look at them with `{look}`; --adopt (adopt=true) goes on, and keeps their bytes for a rollback")))
+    .hint(format!("look at them with `{look}`; --adopt goes on, and keeps their bytes for a rollback")))
 }
 
 /// Refuses the id of a module that the source does not have.

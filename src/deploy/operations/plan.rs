@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::with_schema;
 use crate::deploy::GROUP;
-use crate::deploy::answer::{self, PAGED, Page, Rest};
+use crate::deploy::answer::{self, Page, Rest};
 use crate::deploy::plan::Change;
 use crate::deploy::plan::budget::{self, Budget, When};
 use crate::deploy::plan::prepare::Prepared;
@@ -57,7 +57,7 @@ impl Operation for ShowPlan {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("plan");
-    const ADDED: &'static str = PAGED;
+    const ADDED: &'static str = r#"{ "cursor": { "type": "string" }, "hashes": { "type": "boolean" } }"#;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -60,7 +60,7 @@ impl Operation for Rollback {
     const TOOL: &'static str = "rollback";
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
-    const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them, or with `pristine` to how they were before any deploy";
+    const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them (to: its id), or to how they were before any deploy (to: pristine)";
     const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the \
         snapshot. A file that was changed since needs --adopt. What is overwritten is kept: the rollback is a snapshot too, \
         and `--to` with its own id takes it back.";
@@ -70,9 +70,7 @@ impl Operation for Rollback {
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
     const SCHEMA: Option<&'static str> = with_schema!("rollback");
-    const ADDED: &'static str = r#"{
-  "adopt": { "type": "boolean", "default": false, "description": "Allow overwriting and deleting files that were changed since." }
-}"#;
+    const ADDED: &'static str = r#"{ "adopt": { "type": "boolean", "default": false, "description": "Overwrite files that were changed since." } }"#;
     const MAY_NEED_CONSENT: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;

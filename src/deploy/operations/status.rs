@@ -123,7 +123,7 @@ impl Operation for Status {
         if !self.only.is_empty() {
             data["summary_total"] = counts(all.iter());
         }
-        let actions = next_actions(&prepared, &all);
+        let actions = next_actions(context, &prepared, &all);
         if !actions.is_empty() {
             data["next_actions"] = actions.iter().map(|(_, command)| json!(command)).collect();
             data["next_actions_detailed"] =
@@ -281,17 +281,22 @@ fn counts<'i>(items: impl Iterator<Item = &'i Item>) -> Value {
 }
 
 /// What to do next, as contract 000's actions with their commands, in its order.
-fn next_actions(prepared: &Prepared, items: &[Item]) -> Vec<(&'static str, String)> {
+fn next_actions(context: &Context, prepared: &Prepared, items: &[Item]) -> Vec<(&'static str, String)> {
     let arguments = prepared.site.arguments();
+    // Under contract 000's own name they are commands, as its original has them.
+    let said = |shell: String, agent: &str| if answer::is_brief(context) { agent.to_owned() } else { shell };
     let mut actions = Vec::new();
     if !items.is_empty() {
-        actions.push(("preview_diff", format!("mcpkg preview --diff{arguments} --json")));
+        let shell = format!("mcpkg preview --diff{arguments} --json");
+        actions.push(("preview_diff", said(shell, "preview with diff=true")));
     }
     if items.iter().any(|item| item.kind != Kind::Extra || !item.module_ids.is_empty()) {
-        actions.push(("deploy_apply", format!("mcpkg deploy --apply{arguments} --yes --json")));
+        let shell = format!("mcpkg deploy --apply{arguments} --yes --json");
+        actions.push(("deploy_apply", said(shell, "deploy, then deploy_apply with yes=true and its confirm_token")));
     }
     if items.iter().any(|item| item.state == Drift::UserModified) {
-        actions.push(("evolve_propose", format!("mcpkg evolve propose{arguments} --yes --json")));
+        let shell = format!("mcpkg evolve propose{arguments} --yes --json");
+        actions.push(("evolve_propose", said(shell, "evolve_propose with yes=true")));
     }
     actions
 }

@@ -19,9 +19,10 @@ use crate::marks;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
+use crate::mcp::hints::Reader;
 use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
-use crate::op::{Body, Context, Entry, Media, Reply, Shape};
+use crate::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surface};
 use crate::present;
 use crate::redact::redact;
 use crate::store::{Store, projects};
@@ -62,6 +63,7 @@ pub(in crate::mcp) fn call(
             (ResultForm { tool: name, shape, structured, content: false }, name.to_owned(), outcome)
         }
     };
+    let outcome = for_agent(outcome, Reader { failed: tool.entry(), surface: &context.surface });
     log(form.tool, context, &outcome, started);
     if form.shape == Shape::Rpc {
         log_body(form.tool, &outcome);
@@ -75,8 +77,16 @@ pub(in crate::mcp) fn call(
     }
 }
 
+/// Returns what came of a call with hints and warnings as an agent reads them.
+pub(super) fn for_agent(outcome: Result<Reply>, reader: Reader<'_>) -> Result<Reply> {
+    let mut reply = outcome.map_err(|error| reader.error(error))?;
+    reply.warnings.iter_mut().for_each(|warning| *warning = reader.text(warning));
+    Ok(reply)
+}
+
 /// Returns the result of a call of an operation that fails before it is run.
 pub(in crate::mcp) fn failed(entry: &Entry, error: Error) -> CallToolResult {
+    let error = Reader { failed: Some(entry), surface: &Surface::default() }.error(error);
     result(&ResultForm::from(entry), &entry.cli.join(" "), Err(error))
 }
 
@@ -126,7 +136,12 @@ pub(super) fn result(form: &ResultForm<'_>, command: &str, outcome: Result<Reply
 /// Runs an operation; returns the command that an envelope names, and what came of it.
 fn run(tool: &Tool, entry: &Entry, arguments: Value, context: &Context) -> (String, Result<Reply>) {
     let shown = asks(tool, context).then(|| arguments.clone());
-    match entry.from_agent(arguments) {
+    // Contract 004 says of no argument that it is refused.
+    let taken = match context.caller.identity() {
+        Identity::Assistant => entry.from_lenient_agent(arguments),
+        _ => entry.from_agent(arguments),
+    };
+    match taken {
         Ok(call) => {
             let command = call.command().to_owned();
             let consented = shown.map_or(Ok(()), |arguments| consent(tool, &arguments, context));
@@ -236,7 +251,7 @@ fn output(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
         Err(error) => {
             log_bug(form, &error);
             let text = ContentBlock::text(present::sentence_with_hints(&error));
-            let failure = present::error(&error)["error"].take();
+            let failure = present::error_for_agent(&error)["error"].take();
             (CallToolResult::error(vec![text]), Some((FAILURE, failure)))
         }
     };
@@ -301,7 +316,7 @@ fn sentence(form: &ResultForm<'_>, outcome: Result<Reply>) -> CallToolResult {
             }
             let mut result = CallToolResult::error(vec![ContentBlock::text(present::sentence(&error))]);
             if !error.hints().is_empty() {
-                result.structured_content = Some(present::error(&error));
+                result.structured_content = Some(present::error_for_agent(&error));
             }
             result
         }

@@ -27,6 +27,14 @@ impl Tool {
         }
     }
 
+    /// The operation, where it is one.
+    pub(in crate::mcp) fn entry(&self) -> Option<&'static Entry> {
+        match self {
+            Tool::Operation(entry) => Some(entry),
+            Tool::Projected(_) => None,
+        }
+    }
+
     /// The name that it is called by.
     pub(in crate::mcp) fn name(&self) -> &str {
         match self {

@@ -14,6 +14,7 @@ use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
+use crate::mcp::hints::Reader;
 use crate::op::{Body, Call, Connection, Context, Entry, Reply, Shape};
 use crate::present;
 
@@ -66,7 +67,8 @@ impl HotCall {
     pub(in crate::mcp) fn answer(self, context: &Context, era: Era, out: &mut Vec<u8>) -> Option<bool> {
         let started = Instant::now();
         let command = self.call.command().to_owned();
-        let outcome = self.call.run(context);
+        let reader = Reader { failed: Some(self.entry), surface: &context.surface };
+        let outcome = self.call.run(context).map_err(|error| reader.error(error));
         let is_left = match &outcome {
             Ok(reply) => !reply.warnings.is_empty(),
             Err(error) => self.entry.one_at_a_time && error.code() == Code::Timeout,

@@ -240,7 +240,7 @@ impl Described {
         whole.title = Some(entry.title.to_owned());
         whole.output_schema = entry.output_schema().map(Arc::new);
         let mut hints = hints(entry.effect, entry.open_world);
-        hints.idempotent_hint = hints.idempotent_hint.map(|idempotent| idempotent && entry.idempotent);
+        hints.idempotent_hint = entry.effect.changes().then_some(entry.idempotent);
         whole.annotations = Some(hints);
         let mut short = whole.clone();
         // The schemas of answers that are objects of many fields are as long as all else together.

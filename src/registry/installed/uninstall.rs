@@ -100,8 +100,13 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
     if !meant.is_empty() {
         return Ok(meant);
     }
-    // Said as for every tool that is not there; one that others installed is theirs.
-    let found = visible::require(db, &context.audience(), name)?;
+    let Some(found) = visible::active(db, &context.audience(), name)? else {
+        // No other tool is named: what is near was not meant to go.
+        return Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed"))
+            .hint("`mcpkg tool list` names those that are")
+            .with_details(json!({ "next_step": "enact__list" })));
+    };
+    // One that others installed is theirs.
     let whose = Scope::word(&found.scope);
     let what = format!("Tool '{name}' has no such version installed here; {} is installed ({whose})", found.version);
     Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` names versions and whose they are"))

@@ -28,7 +28,7 @@ pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], contra
             Resolved::None(near) => {
                 let found = book.at(Kind::UnknownCommand, &pointer, format!("there is no command `{}`", step.run));
                 match near.is_empty() {
-                    true => found.hint("search_commands finds commands by what they do"),
+                    true => found.hint("search the commands by what they do"),
                     false => found.hint(format!("the nearest are {}", near.join(", "))),
                 };
             }

@@ -51,6 +51,7 @@ impl Operation for Add {
         "mcpkg draft add smaller.yaml --replaces app_with_db",
     ];
     const EFFECT: Effect = Effect::Create;
+    const IDEMPOTENT: bool = false;
     const CHANGES: Changes = Changes::NO_LIST;
     const RATE: Option<Rate> = Some(Rate::OFTEN);
     const SHAPE: Shape = Shape::Json(Some(VERSION));
@@ -100,7 +101,7 @@ impl Add {
             if workflows::find(db, project.id, name)?.is_some() {
                 let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
                 return Err(Error::new(Code::AlreadyExists, what)
-                    .hint(format!("say that it takes its place, `replaces` (`--replaces {name}`), and which `revision` it was made from"))
+                    .hint(format!("say that it takes its place with --replaces {name}, and which one it was made from with --revision"))
                     .with_details(serde_json::json!({ "name": name })));
             }
             return Ok(None);

@@ -279,7 +279,7 @@ fn over(run: &Run) -> Error {
 fn wrong_state(run: &Run, state: State, why: String) -> Error {
     Error::new(Code::RunState, why)
         .with_details(json!({ "run": run.uuid.to_string(), "state": state.word() }))
-        .hint("`list_runs`, in the shell `mcpkg workflow runs`, lists runs with their states")
+        .hint("`mcpkg workflow runs` lists runs with their states")
 }
 
 /// Returns the failure of a run of which a person has to decide.
@@ -287,7 +287,7 @@ pub fn uncertain(run: Uuid, step: &str) -> Error {
     let why =
         format!("Whether step '{step}' of run {run} did its work is not known, and its command is not safe to repeat");
     Error::new(Code::StepUncertain, why).with_details(json!({ "run": run.to_string(), "step": step })).hint(format!(
-        "look, then decide: `mcpkg workflow resume {run} --step {step}=retry`, `=skip`, or `=done --output FILE`"
+        "look, then decide: `mcpkg workflow resume {run} --step {step}=retry`, the same with `{step}=skip`, or `mcpkg workflow resume {run} --step {step}=done --output FILE`"
     ))
 }
 
@@ -295,5 +295,5 @@ pub fn uncertain(run: Uuid, step: &str) -> Error {
 pub fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no run '{}'", id.escape_debug()))
         .with_details(json!({ "run": id }))
-        .hint("`list_runs`, in the shell `mcpkg workflow runs`, lists those there are")
+        .hint("`mcpkg workflow runs` lists those there are")
 }

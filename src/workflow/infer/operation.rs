@@ -24,7 +24,7 @@ const USUAL: &str = "session";
 /// Make a workflow of what was run
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Infer {
-    /// Ids of runs, or objects with command, args and output, in their order [default: the newest runs]
+    /// Runs, each with run (its id) or with command, args and output, in their order [default: the newest runs]
     #[arg(value_name = "RUN", add = RUNS)]
     #[serde(default)]
     #[schemars(with = "Option<Vec<Logged>>")]

@@ -23,12 +23,21 @@ const MOST: usize = 200;
 
 /// Something that was run: a run by its id, or a call as its caller noted it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "the id of a run, or an object with command, args and output")]
+#[serde(untagged, expecting = "an object with the run's id, or with command, args and output")]
 pub enum Logged {
-    /// A run.
-    Run(String),
+    /// A run's id.
+    Id(String),
+    /// A run by its id, as an object.
+    Run(ById),
     /// A call.
     Call(Call),
+}
+
+/// A run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ById {
+    run: String,
 }
 
 /// A call as it is handed over.
@@ -69,7 +78,7 @@ pub fn of_log(context: &Context, log: &[Logged]) -> Result<Vec<Recorded>> {
                 with: call.args.clone(),
                 output: call.output.clone(),
             }),
-            Logged::Run(id) => {
+            Logged::Id(id) | Logged::Run(ById { run: id }) => {
                 let run = named(context, id)?;
                 recorded.extend(context.store.read(|db| of_run(db, &run))?);
             }
@@ -135,7 +144,7 @@ impl FromStr for Logged {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self::Run(text.to_owned()))
+        Ok(Self::Id(text.to_owned()))
     }
 }
 
@@ -149,6 +158,7 @@ impl JsonSchema for Logged {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "object"] })
+        // One type, though an id alone is taken too: some clients refuse two.
+        json_schema!({ "type": "object" })
     }
 }

@@ -77,10 +77,8 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     let is_given = |name: &str| with.get(name).is_some_and(|value| !value.is_null());
     let required = spec.needed(is_given).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| !is_given(name)) {
-        Some(name) => Err(wrong(name, "it has to be given").hint(match context.is_shell() {
-            true => format!("`--arg {name}=VALUE` gives it; `mcpkg command show {}` says what there is", spec.id),
-            false => format!("get_command_spec of '{}' says what it takes", spec.id),
-        })),
+        Some(name) => Err(wrong(name, "it has to be given")
+            .hint(format!("`--arg {name}=VALUE` gives it; `mcpkg command show {}` says what it takes", spec.id))),
         None => Ok(()),
     }
 }

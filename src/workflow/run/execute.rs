@@ -32,9 +32,9 @@ pub struct Execute {
     /// A workflow's text
     #[arg(skip)]
     yaml: Option<String>,
-    /// Id of a draft
+    /// Id of a proposed draft
     #[arg(long)]
-    draft: Option<String>,
+    draft_id: Option<String>,
     /// Values of inputs
     #[arg(skip)]
     inputs: Option<Map<String, Value>>,
@@ -76,7 +76,7 @@ impl Operation for Execute {
     type Output = NoOutput;
 
     fn subject(&self) -> String {
-        [&self.command, &self.workflow, &self.draft, &self.run]
+        [&self.command, &self.workflow, &self.draft_id, &self.run]
             .into_iter()
             .flatten()
             .next()
@@ -110,7 +110,7 @@ impl Operation for Execute {
 impl Execute {
     /// Refuses arguments that do not belong together: nothing that is said is passed over.
     fn check(&self) -> Result<()> {
-        let texts = [self.workflow.is_some(), self.yaml.is_some(), self.draft.is_some()];
+        let texts = [self.workflow.is_some(), self.yaml.is_some(), self.draft_id.is_some()];
         let texts = texts.into_iter().filter(|said| *said).count();
         let has_step = self.step.is_some();
         let is_workflow = texts == 1 || texts == 0 && has_step && self.run.is_some();
@@ -124,7 +124,7 @@ impl Execute {
 
     /// Returns the workflow that is asked for, or the one step of it.
     fn wanted(&self, context: &Context) -> Result<Wanted> {
-        let text = match (&self.workflow, &self.draft, &self.yaml) {
+        let text = match (&self.workflow, &self.draft_id, &self.yaml) {
             (Some(name), _, _) => wanted::saved(context, name)?,
             (_, Some(id), _) => wanted::drafted(context, id)?,
             (_, _, text) => text.clone().unwrap_or_default(),
@@ -137,8 +137,8 @@ impl Execute {
 }
 
 fn which() -> Error {
-    let takes = "execute takes one of `command` with `args`; `workflow`, `yaml` or `draft` with `inputs`; and `run`. A `step` of a \
+    let takes = "execute takes one of `command` with `args`; `workflow`, `yaml` or `draft_id` with `inputs`; and `run`. A `step` of a \
         workflow takes `step_outputs`, or the `run` that has them";
     Error::new(Code::InvalidArgument, takes)
-        .hint("search_commands finds commands, list_workflows workflows, list_runs runs")
+        .hint("`mcpkg command search` finds commands, `mcpkg workflow list` workflows, `mcpkg workflow runs` runs")
 }

@@ -132,7 +132,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
         let why = format!("{} needs values for its inputs: {}", sound.definition.workflow, missing.join(", "));
         return Err(Error::new(Code::InputsRequired, why)
             .with_details(json!({ "inputs_required": missing }))
-            .hint("give them: `inputs` of execute, `--input NAME=VALUE` of `mcpkg workflow run`"));
+            .hint_for("`--input NAME=VALUE` gives one", "give them as inputs"));
     }
     let program = Program::of_workflow(&sound, planned.inputs, planned.env);
     let definition = json!({ "workflow": sound.definition, "inputs": inputs });

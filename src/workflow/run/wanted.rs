@@ -80,8 +80,7 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     let definition: Value = stored_json(&runs::definition(db, run)?, "what a run was to do")?;
     let Some(workflow) = definition.get("workflow") else {
         let why = format!("Run {} is one of a single command, which has no steps", run.uuid);
-        return Err(Error::new(Code::InvalidArgument, why)
-            .hint("`list_runs`, in the shell `mcpkg workflow runs`, lists runs of workflows too"));
+        return Err(Error::new(Code::InvalidArgument, why).hint("`mcpkg workflow runs` lists runs of workflows too"));
     };
     let mut earlier = earlier_of(&definition)?;
     let own = answers(db, &steps::of(db, run.id)?)?;

@@ -80,7 +80,7 @@ impl Operation for Suggest {
         let whole = unbroken(&written, self.line);
         let surveyed = surveyed(&whole, &commands)?.ok_or_else(|| {
             Error::new(Code::WorkflowInvalid, "The text cannot be read as a workflow")
-                .hint("validate_workflow, in the shell `mcpkg workflow validate`, says why")
+                .hint("`mcpkg workflow validate` says why")
         })?;
         let pointer = match (self.pointer, self.line) {
             (Some(pointer), None) => pointer,

@@ -136,7 +136,7 @@ fn values(
     if !open.is_empty() {
         let what = format!("Template '{}' needs values for its parameters: {}", template.name, open.join(", "));
         return Err(Error::new(Code::InputsRequired, what)
-            .hint("give them: `parameters` of use_template, `--set NAME=VALUE` of `mcpkg template use`")
+            .hint_for("`--set NAME=VALUE` gives one", "give them as parameters")
             .with_details(json!({ "inputs_required": open })));
     }
     let mut specs: BTreeMap<&str, Arc<CommandSpec>> = BTreeMap::new();

@@ -44,7 +44,7 @@ pub(in crate::workflow) struct Known {
     /// Answers of steps by name, as if they had run
     #[arg(long, value_name = "FILE", value_parser = object)]
     step_outputs: Option<Object>,
-    /// Both together, or the name of a kept fixture
+    /// Both together, or {"name": NAME} of a kept fixture
     #[arg(long, value_name = "NAME|FILE", value_parser = chosen, add = FIXTURES)]
     fixture: Option<Chosen>,
 }

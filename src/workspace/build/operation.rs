@@ -76,6 +76,7 @@ impl Operation for Build {
         "mcpkg build --clean --test --dry-run",
     ];
     const EFFECT: Effect = Effect::Create;
+    const IDEMPOTENT: bool = false;
     const OPEN_WORLD: bool = true;
     const CHANGES: Changes = Changes::NO_LIST;
     const LONG: bool = true;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::named;
 use crate::clock::rfc3339;
 use crate::error::Result;
-use crate::op::{Body, Context, Effect, Faces, Operation, PAGE, Reply, Shape, Table};
+use crate::op::{self, Body, Context, Effect, Faces, Operation, PAGE, Reply, Shape, Table};
 use crate::store::flow_runs;
 use crate::store::page::Page;
 use crate::workspace::journal;
@@ -20,14 +20,14 @@ pub struct Log {
     /// Most runs to show
     #[arg(long, default_value_t = 20)]
     #[serde(default = "usual")]
-    limit: usize,
+    limit: u32,
     /// Where to go on: the cursor of the page before
     #[arg(long)]
     #[serde(default)]
     cursor: Option<String>,
 }
 
-fn usual() -> usize {
+fn usual() -> u32 {
     20
 }
 
@@ -49,7 +49,7 @@ impl Operation for Log {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
-        let page = Page { after: self.cursor.unwrap_or_default(), limit: self.limit.clamp(1, PAGE) };
+        let page = Page { after: self.cursor.unwrap_or_default(), limit: op::limit(Some(self.limit), PAGE, PAGE)? };
         let slice = context.store.read(|db| match journal::known(db, &workspace.root)? {
             Some(key) => flow_runs::list(db, key, &page).map(Some),
             None => Ok(None),

@@ -56,7 +56,7 @@ fn a_saved_workflow_and_a_draft_are_run_by_their_names() {
     assert!(!failed, "{text}");
     let proposed: Value = serde_json::from_str(&text).expect("JSON");
     let id = proposed["id"].as_str().expect("an id").to_owned();
-    let draft = json!({ "draft": id, "inputs": inputs });
+    let draft = json!({ "draft_id": id, "inputs": inputs });
     let done = approved(&ground, &mut client, &draft);
     assert_eq!(done["final_output"], "api", "{done}");
     assert_eq!(ground.api.apps(), 2);
@@ -143,7 +143,7 @@ fn what_does_not_belong_together_is_refused() {
     for wrong in [
         json!({}),
         json!({ "workflow": "a", "yaml": TEXT }),
-        json!({ "workflow": "a", "draft": "b" }),
+        json!({ "workflow": "a", "draft_id": "b" }),
         json!({ "command": "hosting:apps:list", "inputs": {} }),
         json!({ "command": "hosting:apps:list", "step": "a" }),
         json!({ "command": "hosting:apps:list", "run": "x", "step": "a" }),

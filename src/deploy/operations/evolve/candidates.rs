@@ -151,6 +151,20 @@ impl Candidates {
         })
     }
 
+    /// Names tools in what to do about the skipped ones, in place of commands.
+    pub(super) fn for_agent(&mut self) {
+        for skipped in &mut self.skipped {
+            let actions: &[&str] = match skipped.code {
+                "missing" => {
+                    &["evolve_restore with yes=true", "deploy, then deploy_apply with yes=true and its confirm_token"]
+                }
+                "upstream_changed" => &["preview with diff=true"],
+                _ => &[],
+            };
+            skipped.next_actions = actions.iter().map(|action| (*action).to_owned()).collect();
+        }
+    }
+
     pub(super) fn skipped_json(&self) -> Vec<Value> {
         let json = |skipped: &Skipped| {
             json!({

@@ -83,6 +83,7 @@ impl Operation for Propose {
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg evolve propose --dry-run", "mcpkg evolve propose", "mcpkg evolve accept 1"];
     const EFFECT: Effect = Effect::Write;
+    const IDEMPOTENT: bool = false;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
     const SHAPE: Shape = Shape::Envelope;
@@ -102,6 +103,9 @@ impl Operation for Propose {
             if found.candidates.is_empty() {
                 check_module(&prepared, id)?;
             }
+        }
+        if answer::is_brief(context) {
+            found.for_agent();
         }
         let reason = match (found.candidates.is_empty(), found.skipped.is_empty(), self.dry_run) {
             (true, true, _) => Some("no_drift"),

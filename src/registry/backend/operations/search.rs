@@ -65,11 +65,11 @@ fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Err
     String::deserialize(deserializer).map(|text| vec![text])
 }
 
-/// Takes a number as JSON has it: 10 and 10.0 are the same. More than the most counts as the most.
+/// Takes a number as JSON has it: 10 and 10.0 are the same.
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let wrong = || D::Error::custom(format!("it takes a number from 1 to {MOST}"));
-    let number = f64::deserialize(deserializer).map_err(|_| wrong())?.round().min(f64::from(MOST));
-    if number < 1.0 {
+    let number = f64::deserialize(deserializer).map_err(|_| wrong())?.round();
+    if !(1.0..=f64::from(MOST)).contains(&number) {
         return Err(wrong());
     }
     Ok((1..=MOST).find(|whole| f64::from(*whole) >= number).unwrap_or(MOST))

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::clock::rfc3339;
 use crate::error::{Code, Error, Result};
 use crate::hex;
-use crate::op::{Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
+use crate::op::{self, Body, Context, Effect, Faces, Name, Names, NoOutput, Operation, Reply, Shape, Table};
 use crate::registry::GROUP;
 use crate::registry::run::record;
 use crate::store::page::Page;
@@ -67,7 +67,7 @@ impl Operation for Runs {
             let lines: Vec<String> = data.as_object().into_iter().flatten().map(line).collect();
             return Ok(Reply::new(Body::Text(lines.concat()), json!({ "runs": [data] })));
         }
-        let page = Page::first(self.limit as usize);
+        let page = Page::first(op::limit(Some(self.limit), 0, usize::MAX)?);
         let found = context.store.read(|db| runs::list(db, self.tool.as_deref(), &page))?.rows;
         let row = |run: &Run| {
             let Run { begun, ended } = run;

@@ -1,0 +1,126 @@
+//! Hints are for who reads them: commands for people at a shell, tools for agents.
+
+use std::path::Path;
+
+use mcpkg::mcp::hints::Reader;
+use mcpkg::op::{Entry, Surface};
+
+/// A text of a hint, and whether it is what an agent reads in the place of the one before it.
+struct Written {
+    file: String,
+    text: String,
+    for_agents: bool,
+}
+
+/// Returns the texts that stand in calls which add a hint, in all of src/, with `x` for what is filled in.
+fn written() -> Vec<Written> {
+    let mut found = Vec::new();
+    each_file(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut |path| {
+        let source = std::fs::read_to_string(path).expect("a source");
+        let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        let file = path.display().to_string();
+        for name in [".hint(", ".suggest(", ".hint_for("] {
+            for (at, _) in source.match_indices(name) {
+                for (n, text) in literals(&source[at + name.len()..]).into_iter().enumerate() {
+                    found.push(Written { file: file.clone(), text, for_agents: name == ".hint_for(" && n % 2 == 1 });
+                }
+            }
+        }
+    });
+    found
+}
+
+fn each_file(folder: &Path, f: &mut dyn FnMut(&Path)) {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        match path.is_dir() {
+            true => each_file(&path, f),
+            false if path.extension().is_some_and(|ext| ext == "rs") => f(&path),
+            false => {}
+        }
+    }
+}
+
+/// Returns the string literals in the arguments that begin here, up to the parenthesis that ends them.
+fn literals(source: &str) -> Vec<String> {
+    let (mut found, mut depth) = (Vec::new(), 1);
+    let mut rest = source.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '(' => depth += 1,
+            ')' if depth == 1 => break,
+            ')' => depth -= 1,
+            '"' => {
+                let mut text = String::new();
+                while let Some(c) = rest.next() {
+                    match c {
+                        '"' => break,
+                        '\\' => match rest.next() {
+                            Some('\n') => while rest.next_if(|c| c.is_whitespace()).is_some() {},
+                            Some(escaped) => text.push(escaped),
+                            None => {}
+                        },
+                        '{' => {
+                            while rest.next_if(|c| *c != '}').is_some() {}
+                            rest.next();
+                            text.push('x');
+                        }
+                        c => text.push(c),
+                    }
+                }
+                found.push(text);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '-')).filter(|word| !word.is_empty())
+}
+
+/// Whether a flag of the shell stands in the text, outside of the commands in it.
+fn has_flag(text: &str) -> bool {
+    // git's commands are for whoever works in a repository.
+    let is_command = |part: &str| part.starts_with("mcpkg ") || part.starts_with("git ");
+    let prose = text.split('`').enumerate().filter(|(n, part)| n % 2 == 0 || !is_command(part));
+    prose.flat_map(|(_, part)| words(part)).any(|word| word.starts_with("--") && word.len() > 2)
+}
+
+#[test]
+fn a_hint_for_the_shell_names_no_tool() {
+    // A name of one word, such as `plan`, is a command too.
+    let is_tool =
+        |word: &str| mcpkg::operations().any(|entry| entry.faces.tool() && entry.tool == word && word.contains('_'));
+    let all = written();
+    assert!(all.len() > 600, "{} hints", all.len());
+    for Written { file, text, .. } in all.iter().filter(|written| !written.for_agents) {
+        assert!(!words(text).any(is_tool), "{file}: `{text}` names a tool");
+        assert!(!text.contains("=true"), "{file}: `{text}` names an argument of a tool");
+    }
+}
+
+#[test]
+fn a_hint_for_an_agent_names_no_command_that_a_tool_stands_for() {
+    let surface = Surface::default();
+    let tools: Vec<&Entry> = mcpkg::operations().filter(|entry| entry.faces.tool()).collect();
+    let mut translated = 0;
+    for Written { file, text, for_agents } in written() {
+        // What the failed tool takes in place of a flag differs from tool to tool.
+        let reads = tools.iter().map(|entry| Some(*entry)).chain([None]);
+        let readers: Vec<_> = if has_flag(&text) { reads.collect() } else { vec![None] };
+        for failed in readers {
+            let reader = Reader { failed, surface: &surface };
+            let Some(said) = (if for_agents { Some(text.clone()) } else { reader.hint(&text) }) else { continue };
+            assert!(!has_flag(&said), "{file}: an agent reads `{said}`");
+            let names_command = said.split('`').skip(1).step_by(2).any(|code| code.starts_with("mcpkg "));
+            let is_for_user = ["person", "the user"].iter().any(|word| said.contains(word));
+            assert!(is_for_user || !names_command, "{file}: an agent reads `{said}`");
+            translated += usize::from(said != text);
+        }
+    }
+    assert!(translated > 150, "{translated} hints");
+}
