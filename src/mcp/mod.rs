@@ -34,6 +34,7 @@ mod thread;
 mod tickets;
 mod tools;
 mod transport;
+mod words;
 
 pub use crate::op::{Connection, Identity, InstallScope, Rate, Surface};
 pub use config::{Config, group_of, groups, tools_of};

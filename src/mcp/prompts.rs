@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::Config;
 use super::era::Era;
 use super::lookup::{not_found, page};
+use super::words;
 use crate::content::answer::{arguments, too_large};
 use crate::content::command::fill::{CommandText, fill};
 use crate::content::{cursor, template};
@@ -17,8 +18,15 @@ use crate::store::{Db, prompts};
 /// The name of this list in cursors.
 const LIST: &str = "prompts";
 
-/// Appends the result of prompts/list.
-pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era: Era, out: &mut Vec<u8>) -> Result<()> {
+/// Appends the result of prompts/list, for a client that splits what its user types behind a prompt into words or another one.
+pub(super) fn list(
+    db: &Db<'_>,
+    selection: &Selection,
+    after: Option<&str>,
+    splits: bool,
+    era: Era,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let page = page(db, selection, LIST, after)?;
     era.open(out);
     out.extend_from_slice(b"\"prompts\":[");
@@ -34,7 +42,7 @@ pub(super) fn list(db: &Db<'_>, selection: &Selection, after: Option<&str>, era:
         push_member(out, ",\"description\":", line.description);
         if let Some(arguments) = line.arguments {
             out.extend_from_slice(b",\"arguments\":");
-            out.extend_from_slice(arguments);
+            words::push(arguments, line.takes_line, splits, out)?;
         }
         out.push(b'}');
         if rows == page.limit {
@@ -89,7 +97,7 @@ pub(super) fn get(
             let declared = arguments(prompt.arguments)?;
             let (dialect, front_matter) = (prompt.dialect, prompt.front_matter);
             let source = CommandText { name, dialect, front_matter, text: &source, declared: &declared };
-            let text = fill(&source, given, config.max_answer)?;
+            let text = fill(&source, &words::joined(given, &declared), config.max_answer)?;
             push_escaped(out, text.as_bytes());
         } else {
             blobs::stream(db, prompt.content, Verify::Checksum, |piece| {

@@ -8,18 +8,31 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::era::Era;
-use super::{Config, by_uri, prompts, resources, tools};
+use super::{Config, by_uri, prompts, resources, tools, words};
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 
 /// A hot read with its parameters.
 #[derive(Debug)]
 pub(super) enum Read<'a> {
-    Prompts { cursor: Option<Cow<'a, str>> },
-    Prompt { name: Cow<'a, str>, arguments: BTreeMap<String, String> },
-    Resources { cursor: Option<Cow<'a, str>> },
-    Resource { uri: Cow<'a, str> },
-    Tools { cursor: Option<Cow<'a, str>> },
+    /// `splits` is whether the client splits what its user types behind a prompt into words, as it says of itself in 2026-07-28.
+    Prompts {
+        cursor: Option<Cow<'a, str>>,
+        splits: bool,
+    },
+    Prompt {
+        name: Cow<'a, str>,
+        arguments: BTreeMap<String, String>,
+    },
+    Resources {
+        cursor: Option<Cow<'a, str>>,
+    },
+    Resource {
+        uri: Cow<'a, str>,
+    },
+    Tools {
+        cursor: Option<Cow<'a, str>>,
+    },
 }
 
 /// The parameters of the hot reads, not looked into yet.
@@ -33,6 +46,8 @@ struct Parameters<'a> {
     cursor: Option<&'a RawValue>,
     #[serde(borrow)]
     arguments: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<&'a RawValue>,
 }
 
 impl<'a> Read<'a> {
@@ -47,7 +62,7 @@ impl<'a> Read<'a> {
             Read::Resource { uri } => by_uri::may_be_of_domain(uri),
             Read::Tools { .. } => true,
             // A page that follows one compares its cursor's project with the one that applies.
-            Read::Prompts { cursor } | Read::Resources { cursor } => cursor.is_some(),
+            Read::Prompts { cursor, .. } | Read::Resources { cursor } => cursor.is_some(),
             Read::Prompt { .. } => false,
         }
     }
@@ -73,7 +88,7 @@ impl<'a> Read<'a> {
             None => Ok(None),
         };
         Ok(match method {
-            "prompts/list" => Read::Prompts { cursor: cursor()? },
+            "prompts/list" => Read::Prompts { cursor: cursor()?, splits: splits(parameters.meta) },
             "resources/list" => Read::Resources { cursor: cursor()? },
             "tools/list" => Read::Tools { cursor: cursor()? },
             "resources/read" => Read::Resource { uri: required("uri", parameters.uri)? },
@@ -86,6 +101,23 @@ impl<'a> Read<'a> {
             },
         })
     }
+}
+
+/// Whether the client of a request says in its `_meta` that it is one that splits into words.
+fn splits(meta: Option<&RawValue>) -> bool {
+    #[derive(Deserialize)]
+    struct Meta<'a> {
+        #[serde(borrow, rename = "io.modelcontextprotocol/clientInfo")]
+        info: Option<Info<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Info<'a> {
+        #[serde(borrow)]
+        name: Cow<'a, str>,
+    }
+    let meta = meta.filter(|raw| raw.get().contains(words::SPLITS));
+    let meta = meta.and_then(|raw| serde_json::from_str::<Meta<'_>>(raw.get()).ok());
+    meta.and_then(|meta| meta.info).is_some_and(|info| info.name == words::SPLITS)
 }
 
 fn string<'a>(method: &str, parameter: &str, raw: &'a RawValue) -> Result<Cow<'a, str>> {
@@ -124,7 +156,7 @@ fn arguments(method: &str, raw: &RawValue) -> Result<BTreeMap<String, String>> {
 pub(super) fn answer(db: &Db<'_>, config: &Config, read: &Read<'_>, era: Era, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let answered = match read {
-        Read::Prompts { cursor } => prompts::list(db, &config.selection, cursor.as_deref(), era, out),
+        Read::Prompts { cursor, splits } => prompts::list(db, &config.selection, cursor.as_deref(), *splits, era, out),
         Read::Prompt { name, arguments } => prompts::get(db, config, name, arguments, era, out),
         Read::Resources { cursor } => resources::list(db, config, cursor.as_deref(), era, out),
         Read::Resource { uri } => by_uri::read(db, config, uri, era, out),

@@ -8,6 +8,7 @@ mod facts;
 mod floods;
 mod order;
 mod skills;
+mod slash_arguments;
 mod template_limits;
 mod templates;
 mod timeouts;

@@ -10,11 +10,12 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::{Server, live};
+use super::{Server, era, live};
 use crate::error::{Code, Error};
-use crate::mcp::completion;
+use crate::mcp::era::Era;
 use crate::mcp::error::error_data;
 use crate::mcp::reads::Read;
+use crate::mcp::{completion, words};
 
 /// Answers prompts/list.
 pub(super) async fn list(
@@ -23,7 +24,10 @@ pub(super) async fn list(
     request: &RequestContext<RoleServer>,
 ) -> Result<ListPromptsResult, ErrorData> {
     let cursor = page.and_then(|page| page.cursor).map(Into::into);
-    server.answer(request, Read::Prompts { cursor }).await
+    // In the other revisions a client says once what it is, and the front does not hear it.
+    let splits =
+        era(request) == Era::Modern && request.client_info().is_some_and(|client| client.name == words::SPLITS);
+    server.answer(request, Read::Prompts { cursor, splits }).await
 }
 
 /// Answers prompts/get.

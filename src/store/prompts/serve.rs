@@ -24,7 +24,12 @@ pub struct Line<'r> {
     pub description: Option<&'r [u8]>,
     /// The arguments, as a JSON array in MCP's form.
     pub arguments: Option<&'r [u8]>,
+    /// Whether it is a command of which the first argument is all that a user types behind it.
+    pub takes_line: bool,
 }
+
+/// How the arguments of a prompt begin where the first one is all that a user types.
+const LINE: &[u8] = b"[{\"name\":\"arguments\"";
 
 /// What prompts/get needs of a row, borrowed.
 #[derive(Debug)]
@@ -57,7 +62,7 @@ pub fn each(
     let sql = sql!(
         "SELECT p.name, p.description, p.arguments, p.listed_sum, (SELECT ",
         resolved!(),
-        ") FROM prompt p WHERE p.project_id = (SELECT ",
+        "), p.dialect FROM prompt p WHERE p.project_id = (SELECT ",
         resolved!(),
         ") AND p.name > ?3 ORDER BY p.name LIMIT ?4"
     );
@@ -75,13 +80,17 @@ pub fn each(
         if !is_intact || !is_plain_json(arguments) {
             let name = legible(row, 0);
             let description = Some(DAMAGED.as_bytes());
-            return each(&Line { project, name: name.as_bytes(), description, arguments: None });
+            return each(&Line { project, name: name.as_bytes(), description, arguments: None, takes_line: false });
         }
+        let arguments = arguments.text(2)?;
+        let takes_line =
+            arguments.is_some_and(|arguments| arguments.starts_with(LINE)) && row.get::<Value<'_>>(5)? != Value::Null;
         each(&Line {
             project,
             name: name.text(0)?.unwrap_or_default(),
             description: description.text(1)?,
-            arguments: arguments.text(2)?,
+            arguments,
+            takes_line,
         })
     })?;
     Ok(seen > page.limit)

@@ -1,0 +1,65 @@
+//! The arguments of prompts for clients that split what a user types into words.
+//!
+//! Claude Code gives each argument of a prompt one word and drops the words that are left. It is shown more arguments than a prompt has,
+//! and the words in these belong to the last one of the prompt's own.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::content::answer::arguments;
+use crate::error::{Error, Result};
+use crate::store::blobs::damaged_value;
+use crate::store::prompts::Argument;
+
+/// What the client calls itself that splits into words.
+pub(super) const SPLITS: &str = "claude-code";
+
+/// How many words are taken beyond the arguments of a prompt.
+const MORE: usize = 24;
+
+/// What these arguments are called, before their number.
+const PREFIX: &str = "word_";
+
+/// Appends the arguments of a prompt, a JSON array, as a client is shown them. What a user types behind a command is required where it is
+/// the only argument, since some clients ask for required ones alone; one that splits sends what was typed in any case.
+///
+/// # Errors
+/// `E_DAMAGED`.
+pub(super) fn push(stored: &[u8], takes_line: bool, splits: bool, out: &mut Vec<u8>) -> Result<()> {
+    if !splits && !takes_line {
+        out.extend_from_slice(stored);
+        return Ok(());
+    }
+    let stored = std::str::from_utf8(stored);
+    let stored = stored.map_err(|error| damaged_value("a prompt's arguments are not UTF-8").with_source(error))?;
+    let mut shown = arguments(Some(stored))?;
+    if splits {
+        let more = if shown.is_empty() { 0 } else { MORE };
+        let argument = |number| Argument { name: format!("{PREFIX}{number}"), description: None, required: false };
+        shown.extend((1..=more).map(argument));
+    } else if let [only] = shown.as_mut_slice() {
+        only.required = true;
+    }
+    serde_json::to_writer(out, &shown).map_err(|error| Error::internal("arguments are not written").with_source(error))
+}
+
+/// Returns what a client gave with the words behind a prompt's arguments in the last one of them.
+pub(super) fn joined<'g>(
+    given: &'g BTreeMap<String, String>,
+    declared: &[Argument],
+) -> Cow<'g, BTreeMap<String, String>> {
+    let is_own = |name: &str| declared.iter().any(|argument| argument.name == name);
+    let words = (1..=MORE).map(|number| format!("{PREFIX}{number}")).filter(|name| !is_own(name));
+    let words: Vec<String> = words.filter(|name| given.contains_key(name)).collect();
+    let (Some(last), false) = (declared.last(), words.is_empty()) else { return Cow::Borrowed(given) };
+    let mut joined = given.clone();
+    for word in words {
+        let Some(word) = joined.remove(&word) else { continue };
+        let text = joined.entry(last.name.clone()).or_default();
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&word);
+    }
+    Cow::Owned(joined)
+}
