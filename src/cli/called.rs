@@ -1,5 +1,5 @@
 //! The name that the program was called by: as `smctl` it is contract 003's original, with its short words and its exit
-//! statuses.
+//! statuses; as `enact` and `enact-mcp` contract 002's, with its command lines.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,6 +16,23 @@ const SHORT: [(&str, &[&str]); 4] = [
     ("sb", &["build"]),
 ];
 
+/// Commands of contract 002's original, and what each stands for; the first one that fits counts.
+const ENACT: [(&[&str], &[&str]); 10] = [
+    (&["mcp", "toolsets"], &["toolset", "list"]),
+    (&["mcp", "use"], &["toolset", "use"]),
+    (&["mcp", "toolset"], &["toolset"]),
+    (&["mcp"], &["serve"]),
+    (&["search"], &["tool", "search"]),
+    (&["learn"], &["tool", "learn"]),
+    (&["install"], &["tool", "install"]),
+    (&["uninstall"], &["tool", "uninstall"]),
+    (&["list"], &["tool", "list"]),
+    (&["run"], &["tool", "run"]),
+];
+
+/// The flag by which contract 002's original installs for everybody, which mcpkg does without it.
+const GLOBAL: &str = "--global";
+
 /// The original's exit status where git failed.
 const GIT: u8 = 3;
 
@@ -29,23 +46,47 @@ pub(super) enum Called {
     Mcpkg,
     /// `smctl`, by a link.
     Smctl,
+    /// `enact`, by a link.
+    Enact,
+    /// `enact-mcp`, by a link: a server.
+    EnactMcp,
 }
 
 impl Called {
     /// Returns the name that the first of the arguments is.
     pub(super) fn by(arguments: &[OsString]) -> Self {
         let name = arguments.first().and_then(|program| Path::new(program).file_stem()?.to_str());
-        if name == Some("smctl") { Called::Smctl } else { Called::Mcpkg }
+        match name {
+            Some("smctl") => Called::Smctl,
+            Some("enact") => Called::Enact,
+            Some("enact-mcp") => Called::EnactMcp,
+            _ => Called::Mcpkg,
+        }
     }
 
-    /// Returns the arguments with the words that a short one stands for in its place.
+    /// Returns the arguments with the words that those of an original stand for in their place.
     pub(super) fn spelled_out(self, mut arguments: Vec<OsString>) -> Vec<OsString> {
-        if self == Called::Mcpkg {
-            return arguments;
-        }
-        let Some(place) = globals::first_word(&arguments) else { return arguments };
-        if let Some((_, words)) = SHORT.iter().find(|(short, _)| arguments[place] == **short) {
-            arguments.splice(place..=place, words.iter().map(OsString::from));
+        let place = globals::first_word(&arguments);
+        match (self, place) {
+            (Called::Mcpkg, _) | (Called::Smctl | Called::Enact, None) => {}
+            (Called::EnactMcp, _) => arguments.insert(1, "serve".into()),
+            (Called::Smctl, Some(place)) => {
+                if let Some((_, words)) = SHORT.iter().find(|(short, _)| arguments[place] == **short) {
+                    arguments.splice(place..=place, words.iter().map(OsString::from));
+                }
+            }
+            (Called::Enact, Some(place)) => {
+                let fits = |words: &[&str]| {
+                    words
+                        .iter()
+                        .enumerate()
+                        .all(|(at, word)| arguments.get(place + at).is_some_and(|given| given == word))
+                };
+                if let Some((words, ours)) = ENACT.iter().find(|(words, _)| fits(words)) {
+                    arguments.splice(place..place + words.len(), ours.iter().map(OsString::from));
+                    arguments.retain(|word| word != GLOBAL);
+                }
+            }
         }
         arguments
     }
@@ -55,6 +96,7 @@ impl Called {
         match self {
             Called::Mcpkg => Identity::Mcpkg,
             Called::Smctl => Identity::Smctl,
+            Called::Enact | Called::EnactMcp => Identity::Enact,
         }
     }
 
@@ -111,6 +153,13 @@ mod tests {
         assert_eq!(spelled("smctl -w /a --json done x"), words("smctl -w /a --json flow feature finish x"));
         assert_eq!(spelled("smctl spec new ss"), words("smctl spec new ss"));
         assert_eq!(spelled("mcpkg done x"), words("mcpkg done x"));
+        assert_eq!(spelled("enact-mcp --http --port 3000"), words("enact-mcp serve --http --port 3000"));
+        assert_eq!(spelled("enact install --global alice/x"), words("enact tool install alice/x"));
+        assert_eq!(spelled("enact mcp toolsets"), words("enact toolset list"));
+        assert_eq!(spelled("enact mcp use --all"), words("enact toolset use --all"));
+        assert_eq!(spelled("enact mcp toolset add web alice/x"), words("enact toolset add web alice/x"));
+        assert_eq!(spelled("enact registry list"), words("enact registry list"));
+        assert_eq!(Called::by(&words("/usr/bin/enact-mcp")).identity(), Identity::Enact);
         let git = Error::new(Code::FlowConflict, "conflict");
         assert_eq!((Called::Mcpkg.failed(&git), Called::Smctl.failed(&git)), (1, 3));
         let missing = Error::new(Code::WorkspaceNotFound, "none");

@@ -2,7 +2,7 @@
 //!
 //! `crate::domains` chains the tables. A face walks them and names no domain.
 
-use super::{Context, Entry, Finding, Projections, Resource, Served, Watch};
+use super::{Context, Entry, Finding, Identity, Projections, Resource, Served, Watch};
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::limits::Growing;
@@ -30,6 +30,8 @@ pub struct Domain {
     pub growing: &'static [Growing],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
+    /// Takes what a server that stands in for a contract finds on this machine of the contract's original, before it serves.
+    pub take: fn(&Context, Identity) -> Result<Taken>,
     /// Ends what it works on by itself, as a command or a server ends; waits a few seconds at most.
     pub ending: fn(),
     /// Looks whether all is well with it, for `doctor`.
@@ -49,6 +51,7 @@ impl Domain {
         served: None,
         growing: &[],
         recover: |_| {},
+        take: |_, _| Ok(Taken::default()),
         ending: || {},
         health: |_| Vec::new(),
     };
@@ -57,6 +60,15 @@ impl Domain {
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + use<> {
         self.operations.iter().copied().flatten()
     }
+}
+
+/// What a server takes from the files of a contract's original.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The toolset that narrows what the server shows, where no other one is active.
+    pub toolset: Option<String>,
+    /// What waits for a person, a sentence each.
+    pub waiting: Vec<String>,
 }
 
 /// A group of tools: what `serve --groups` names.

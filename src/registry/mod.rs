@@ -54,6 +54,7 @@ pub const DOMAIN: Domain = Domain {
         holds: |_| true,
     }],
     tools: Some(installed::projected::PROJECTIONS),
+    take: import::serving::take,
     served: Some(&served::SERVED),
     growing: &[runs::GROWING],
     health: doctor::health,

@@ -21,6 +21,7 @@ mod lists;
 mod lively;
 mod lock;
 mod model;
+mod of_enact;
 mod package;
 mod prune;
 mod recorded;

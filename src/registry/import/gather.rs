@@ -51,10 +51,7 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     // All files are read before anything is decided by one of them.
     let global = read(home.own_text("tools.json")?, &mut plan.left)?;
     let served = read(home.own_text("mcp.json")?, &mut plan.left)?;
-    let settings = match home.own_text("config.yaml")? {
-        Some(text) => Some((ConfigFile::read(&text, &mut plan.left)?, text)),
-        None => None,
-    };
+    let settings = settings(home, &mut plan.left)?;
     let mut lines = Vec::new();
     let mut files = Vec::new();
     for file in project.map(|project| project.home.text(".enact/.env")).into_iter().chain([home.own_text(".env")]) {
@@ -83,6 +80,32 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     }
     take_variables(context, lines, &mut plan)?;
     Ok(plan)
+}
+
+/// Returns what a server takes that stands in for the original, and which toolset the original shows alone.
+///
+/// # Errors
+/// As [`plan`].
+pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Option<String>)> {
+    let mut plan = Plan::default();
+    let served = read(home.own_text("mcp.json")?, &mut plan.left)?;
+    let settings = settings(home, &mut plan.left)?;
+    let wanted = served.as_ref().and_then(|(file, _)| file.active_toolset.clone());
+    if let Some(served) = served {
+        take_toolsets(context, served, &mut plan)?;
+        // It narrows this server, and not what other agents see.
+        plan.active = None;
+    }
+    if let Some((file, text)) = settings {
+        take_trust(context, &file.trust, &text, &mut plan)?;
+        take_registry(context, &file.registry, &text, &mut plan)?;
+    }
+    Ok((plan, wanted))
+}
+
+fn settings(home: &Home, left: &mut Vec<LeftOut>) -> Result<Option<(ConfigFile, Text)>> {
+    let text = home.own_text("config.yaml")?;
+    text.map(|text| Ok((ConfigFile::read(&text, left)?, text))).transpose()
 }
 
 /// A file of tools, with its name.

@@ -10,6 +10,7 @@ mod home;
 mod operation;
 mod packages;
 mod plan;
+pub mod serving;
 mod tools_file;
 mod variables;
 mod widening;
