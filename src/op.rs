@@ -24,10 +24,11 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::marks;
+use crate::store::projects::Selection;
 
 pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
@@ -140,6 +141,9 @@ impl Rate {
     /// What does something on other hosts, after a person consented.
     pub const SELDOM: Self = Self::of(1, 5);
 
+    /// What no client that started the server itself reaches but by mistake.
+    pub const LOCAL: Self = Self::of(50, 50);
+
     /// Returns the rate of so many a second, and three times as many at once.
     pub fn per_second(per_second: NonZeroU32) -> Self {
         let three = NonZeroU32::MIN.saturating_add(2);
@@ -177,6 +181,12 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const TITLE: &'static str;
     /// What it does: the tool's description and the first line of `--help`. No final period.
     const ABOUT: &'static str;
+    /// What the tool's description says behind [`Operation::ABOUT`], unless the server stands in for a contract: the words that
+    /// users say when they need it, since agents search the descriptions for them. No final period.
+    const USER_WORDS: &'static str = "";
+    /// Words by which agents look for it that count more than those of the description, where the agent knows such: Claude Code's tool
+    /// search does, in which its own tools and the names of others count more than a description.
+    const SEARCH_HINT: &'static str = "";
     /// What else `--help` says.
     const HELP: &'static str = "";
     /// Command lines that show how the shell takes it, for `--help` and its man page: the plainest one first.
@@ -193,6 +203,9 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const CHANGES: Changes = Changes::PROJECT;
     /// Whether a server lists it also where the rest of its group is not listed.
     const ALWAYS_LISTED: bool = false;
+    /// Whether it can be done at all in this build and in the folder that a server was started in: where it cannot, only a server that
+    /// stands in for a contract lists it.
+    const WORKS: fn(&Selection) -> bool = |_| true;
     /// Whether a server runs it once at a time for each asker, since it costs far more than other reads.
     const ONE_AT_A_TIME: bool = false;
     /// Whether it may take minutes, since it waits for another host or works through a whole tree. A server runs it on
@@ -201,11 +214,14 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     const LONG: bool = false;
     /// Whether it may need a person's consent: the user behind an agent is then asked through the client.
     const MAY_NEED_CONSENT: bool = false;
-    /// How often one asker may call it over HTTP; as often as it likes where `None`.
+    /// How often one asker may call it over HTTP; as often as it likes where `None`. Where it has a rate and does more than read, a
+    /// client that started the server itself has [`Rate::LOCAL`].
     const RATE: Option<Rate> = None;
     /// Whether it runs commands of every source, and asks a person about each plan itself: a server that runs none does not
     /// list it.
     const RUNS_COMMANDS: bool = false;
+    /// Whether a call with these arguments does nothing but read mcpkg's own data, though calls with others do more.
+    const READS: fn(&Map<String, Value>) -> bool = |_| false;
     /// How its reply looks.
     const SHAPE: Shape = Shape::Sentence;
     /// The group it belongs to.

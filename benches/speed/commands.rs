@@ -143,7 +143,7 @@ pub fn calls(tool: &'static str, arguments: Json) -> impl FnMut() -> Vec<u8> {
 fn over_stdio(data: &Data, context: &Context, effort: &Effort, table: &mut Table) {
     let texts = texts(context);
     let (mut ours, mut other) = (Peer::serve(context.database(), true), Peer::serve(&data.usual(), true));
-    let mut call = calls("search_commands", json!({ "query": WORDS.join(" ") }));
+    let mut call = calls("search_commands", json!({ "query": WORDS.join(" "), "limit": PAGE }));
     let answer: Json = serde_json::from_slice(ours.ask(&call())).expect("JSON");
     let found = &answer["result"]["structuredContent"];
     assert!(found["results"].as_array().is_some_and(|hits| hits.len() == PAGE), "the search failed: {answer}");
@@ -181,7 +181,7 @@ fn spec(context: &Context, effort: &Effort, table: &mut Table) {
 fn memory(data: &Data, context: &Context, table: &mut Table) {
     let [ours, reference] = [context.database(), &data.empty("without-memory.db")].map(|database| {
         let mut server = Peer::serve(database, true);
-        let mut call = calls("search_commands", json!({ "query": WORDS.join(" ") }));
+        let mut call = calls("search_commands", json!({ "query": WORDS.join(" "), "limit": PAGE }));
         for _ in 0..100 {
             server.ask(&call());
         }

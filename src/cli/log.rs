@@ -26,7 +26,8 @@ pub(super) fn log(verbose: u8, identity: Identity) {
     let default = match verbose {
         // rmcp logs each protocol error at warn; the client is told of it anyway. Its service complains as an error of each client that
         // was gone before its last answer, such as a stream that ends with the server.
-        0 => "warn,rmcp=error,rmcp::service=off",
+        // Contracts 003 and 004 have the calls of their tools logged.
+        0 => "warn,rmcp=error,rmcp::service=off,mcpkg::audit=info",
         1 => "info",
         _ => "mcpkg=debug,info",
     };

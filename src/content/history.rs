@@ -36,7 +36,7 @@ macro_rules! history_operations {
             const ALIASES: &'static [&'static str] = &["log"];
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
-            const FACES: Faces = Faces::Shell;
+            const FACES: Faces = Faces::Command;
             const LISTS: Option<&'static str> = Some("revisions");
             type Output = NoOutput;
 
@@ -67,7 +67,7 @@ macro_rules! history_operations {
                 &[concat!("mcpkg ", $word, " diff ", $example), concat!("mcpkg ", $word, " diff ", $example, " 1 3")];
             const EFFECT: Effect = Effect::Read;
             const GROUP: &'static str = GROUP;
-            const FACES: Faces = Faces::Shell;
+            const FACES: Faces = Faces::Command;
             type Output = NoOutput;
 
             fn run(self, context: &Context) -> Result<Reply> {
@@ -97,7 +97,7 @@ macro_rules! history_operations {
             ];
             const EFFECT: Effect = Effect::Write;
             const GROUP: &'static str = GROUP;
-            const FACES: Faces = Faces::Shell;
+            const FACES: Faces = Faces::Command;
             type Output = NoOutput;
 
             fn subject(&self) -> String {
@@ -211,7 +211,10 @@ fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
     let error = newest.iter().fold(error, |error, revision| {
         error.hint(format!("{}: {}, {}, by {}", revision.number, revision.action, rfc3339(revision.at), revision.actor))
     });
-    Ok(error.hint(format!("`mcpkg {word} history {name}` shows all; `mcpkg {word} restore {name} REVISION`")))
+    Ok(match context.is_shell() {
+        true => error.hint(format!("`mcpkg {word} history {name}` shows all; `mcpkg {word} restore {name} REVISION`")),
+        false => error.hint(format!("say `revision`; the command mcpkg:{word}:history shows all")),
+    })
 }
 
 fn restore(context: &Context, kind: Kind, name: &str, number: Option<i64>) -> Result<Reply> {

@@ -64,6 +64,7 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["search"];
     const TITLE: &'static str = "Search content";
     const ABOUT: &'static str = "Search the full text of stored prompts, documents and skills";
+    const USER_WORDS: &'static str = "Find notes";
     const HELP: &'static str = "A query has at most 64 words and 4,096 bytes. In scripts that are written without \
         spaces, such as Chinese, Japanese, Korean and Thai, it may be any part of a text. Of a text larger than 16 MiB the \
         first 16 MiB are searched.";

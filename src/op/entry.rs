@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Changes, Context, Effect, Faces, MissingDatabase, Operation, Rate, Reply, Shape};
 use crate::error::{Code, Error, Result};
+use crate::store::projects::Selection;
 
 /// An operation without its type.
 #[derive(Clone, Copy)]
@@ -19,6 +20,10 @@ pub struct Entry {
     pub title: &'static str,
     /// See [`Operation::ABOUT`].
     pub about: &'static str,
+    /// See [`Operation::USER_WORDS`].
+    pub user_words: &'static str,
+    /// See [`Operation::SEARCH_HINT`].
+    pub search_hint: &'static str,
     /// See [`Operation::HELP`].
     pub help: &'static str,
     /// See [`Operation::EXAMPLES`].
@@ -35,6 +40,8 @@ pub struct Entry {
     pub changes: Changes,
     /// See [`Operation::ALWAYS_LISTED`].
     pub always_listed: bool,
+    /// See [`Operation::WORKS`].
+    pub works: fn(&Selection) -> bool,
     /// See [`Operation::ONE_AT_A_TIME`].
     pub one_at_a_time: bool,
     /// See [`Operation::LONG`].
@@ -45,6 +52,8 @@ pub struct Entry {
     pub rate: Option<Rate>,
     /// See [`Operation::RUNS_COMMANDS`].
     pub runs_commands: bool,
+    /// See [`Operation::READS`].
+    pub reads: fn(&Map<String, Value>) -> bool,
     /// See [`Operation::SHAPE`].
     pub shape: Shape,
     /// See [`Operation::GROUP`].
@@ -115,6 +124,8 @@ impl Entry {
             cli: O::CLI,
             title: O::TITLE,
             about: O::ABOUT,
+            user_words: O::USER_WORDS,
+            search_hint: O::SEARCH_HINT,
             help: O::HELP,
             examples: O::EXAMPLES,
             aliases: O::ALIASES,
@@ -123,11 +134,13 @@ impl Entry {
             idempotent: O::IDEMPOTENT,
             changes: O::CHANGES,
             always_listed: O::ALWAYS_LISTED,
+            works: O::WORKS,
             one_at_a_time: O::ONE_AT_A_TIME,
             long: O::LONG,
             may_need_consent: O::MAY_NEED_CONSENT,
             rate: O::RATE,
             runs_commands: O::RUNS_COMMANDS,
+            reads: O::READS,
             shape: O::SHAPE,
             group: O::GROUP,
             faces: O::FACES,
@@ -142,6 +155,14 @@ impl Entry {
             from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),
             from_agent: |arguments| O::deserialize(arguments).map(|operation| Call::new(Self::of::<O>(), operation)),
             unprinted: O::unprinted,
+        }
+    }
+
+    /// Returns what the tool is described with, unless the server stands in for a contract.
+    pub fn description(&self) -> String {
+        match self.user_words {
+            "" => self.about.to_owned(),
+            words => format!("{}. {words}", self.about.trim_end_matches('.')),
         }
     }
 

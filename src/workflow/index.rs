@@ -260,6 +260,7 @@ mod tests {
             effect: CommandEffect::Write,
             deprecated: false,
             lists: id.ends_with("list"),
+            executed: false,
         }
     }
 

@@ -62,7 +62,8 @@ pub const GROUP: &str = "workflow";
 /// How its tools answer: an object that begins with the version of the contract's forms.
 pub const SHAPE: Shape = Shape::Json(Some(answer::VERSION));
 
-/// The tools of contract 004 that there are, which a server shows that stands in for it.
+/// The tools that a server shows which stands in for contract 004: those of the contract, and two without which a draft never reaches a
+/// person and a long run cannot be read.
 pub const CONTRACT: &[&str] = &[
     "search_commands",
     "get_command_spec",
@@ -70,7 +71,9 @@ pub const CONTRACT: &[&str] = &[
     "validate_workflow",
     "dry_run",
     "render_yaml",
+    "propose_workflow",
     "execute",
+    "list_runs",
     "infer_workflow_from_session",
     "suggest_providers",
 ];
@@ -110,9 +113,8 @@ pub const DOMAIN: Domain = Domain {
         listed: Listed::Named,
         within_project: true,
         named_over_network: false,
-        instructions: "Whatever is not listed here is found by search_commands; get_command_spec says what a command takes \
-            and answers, execute runs it. Workflows are YAML texts of commands: validate_workflow finds their mistakes, \
-            dry_run shows what they would do, propose_workflow gives one to the user.",
+        instructions: "Workflows are YAML texts of commands: validate_workflow finds their mistakes, dry_run shows what they would \
+            do, propose_workflow gives one to the user.",
         holds: |_| true,
     }],
     resources: &[

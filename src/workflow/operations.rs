@@ -1,7 +1,7 @@
 //! mcpkg's own operations as commands: `mcpkg:prompt:create`.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
 
@@ -40,7 +40,19 @@ impl CommandSource for Operations {
     }
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
-        Ok(specs(context)?.iter().map(Brief::of).collect())
+        let entries: HashMap<String, &Entry> = named().map(|(entry, id)| (id, entry)).collect();
+        let brief = |spec: &CommandSpec| {
+            let mut brief = Brief::of(spec);
+            if let Some(entry) = entries.get(&spec.id) {
+                // What is listed everywhere need not be found, and `search_commands` is described by the words for others.
+                if !entry.always_listed {
+                    brief.words = format!("{} {}", brief.words, entry.user_words);
+                }
+                brief.executed = !entry.faces.tool() && !entry.effect.reads();
+            }
+            brief
+        };
+        Ok(specs(context)?.iter().map(brief).collect())
     }
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {
@@ -94,6 +106,28 @@ pub fn is_free(context: &Context, spec: &CommandSpec) -> bool {
             && context.surface.serves(entry.tool, entry.group, entry.effect)
     };
     spec.source == SourceKind::Operations && named().any(|(entry, id)| id == spec.id && is_free(entry))
+}
+
+/// Returns what only the user does, at a terminal, in short: the id is what they type.
+pub fn of_the_user() -> Vec<Brief> {
+    let agents: HashSet<&[&str]> =
+        crate::operations().filter(|entry| entry.faces.command()).map(|entry| entry.cli).collect();
+    let users = crate::operations().filter(|entry| !entry.faces.command() && !agents.contains(entry.cli));
+    // Whoever may only read is told of it too.
+    let brief = |entry: &Entry| {
+        let brief = Brief::of(&spec(entry, format!("{GROUP} {}", entry.cli.join(" "))));
+        Brief { effect: CommandEffect::Read, ..brief }
+    };
+    users.map(brief).collect()
+}
+
+/// Whether a command, by its id or its tool's name, does nothing but read mcpkg's own data.
+pub fn is_own_read(command: &str) -> bool {
+    static READS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let reads = named().filter(|(entry, _)| entry.effect.reads());
+        reads.flat_map(|(entry, id)| [id, entry.tool.to_owned()]).collect()
+    });
+    READS.contains(command)
 }
 
 /// Returns the ids of all of them.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,16 @@ use super::answer::{Answer, VERSION, cursor, cut, is_short, limit, one, place};
 use super::commands::{Reachable, reachable};
 use super::completions::GROUPS;
 use super::index::{Found, Index, Rank};
+use super::operations::of_the_user;
+use super::run::gates;
 use super::source::Brief;
 use super::spec::{CommandEffect, SourceKind};
 use super::{GROUP, word};
-use crate::error::{Result, nearest};
-use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
+use crate::error::{Code, Result, nearest};
+use crate::op::{Body, Context, Effect, Faces, Identity, Operation, Rate, Reply, Shape, Table, cell};
 
 /// How many commands a page has unless told otherwise, and at most.
-const USUAL: u32 = 20;
+const USUAL: u32 = 8;
 const MOST: u32 = 100;
 
 /// How many groups are named to who named none that there is.
@@ -29,6 +31,9 @@ const LIST: &str = "commands";
 
 /// The most bytes of a summary among what was found: twenty of them are 4 KiB with all else.
 const SUMMARY: usize = 72;
+
+/// What only the user does, by its words: an agent that looks for it learns whom to ask.
+static OF_THE_USER: LazyLock<Arc<Index>> = LazyLock::new(|| Arc::new(Index::new(of_the_user())));
 
 /// Searches the commands.
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -49,7 +54,7 @@ pub struct Search {
     #[arg(long, value_name = "EFFECT")]
     #[schemars(with = "Option<String>", extend("enum" = ["read", "write", "destroy"]))]
     effect: Option<CommandEffect>,
-    /// Most results [default: 20]
+    /// Most results [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST)))]
     limit: Option<u32>,
     /// next_cursor of the page before
@@ -65,6 +70,25 @@ pub struct Hits {
     /// Where the next page begins
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// What you cannot do and the user can, at a terminal
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    for_the_user: Vec<ForTheUser>,
+}
+
+/// What the user types.
+#[derive(Serialize, JsonSchema)]
+struct ForTheUser {
+    /// Its first words
+    command: String,
+    /// What it does
+    summary: String,
+}
+
+impl ForTheUser {
+    fn of(brief: &Brief) -> Self {
+        let command = if brief.executed { format!("mcpkg command run {}", brief.id) } else { brief.id.clone() };
+        Self { command, summary: cut(&brief.summary, SUMMARY) }
+    }
 }
 
 /// A command that was found.
@@ -124,6 +148,28 @@ fn exact(commands: &Reachable<'_>, indexes: &[Arc<Index>], query: &str) -> Optio
     }
 }
 
+/// Whether an agent may not run any command that `execute` alone runs. A server of contract 004 shows them also then: its agents write
+/// workflows, and run none.
+fn runs_none(context: &Context) -> bool {
+    !context.is_shell()
+        && context.caller.identity() != Identity::Assistant
+        && gates::policy(context).is_err_and(|error| error.code() == Code::ExecuteDenied)
+}
+
+/// Whether a command is the user's: one that is typed at a terminal has no group.
+fn is_of_the_user(brief: &Brief) -> bool {
+    !brief.id.contains(':')
+}
+
+/// Returns which of what was found is left to the user: commands that the caller may not run, and what is typed at a terminal where it
+/// has more words of the query than anything that the caller may run.
+fn left_to_the_user(mut found: Vec<Found<'_>>, best: Option<&Found<'_>>, most: usize) -> Vec<ForTheUser> {
+    let matched = best.map_or(0, |best| best.matched);
+    found.retain(|found| !is_of_the_user(found.brief) || found.matched > matched);
+    found.sort_unstable_by(Found::order);
+    found.iter().take(most).map(|found| ForTheUser::of(found.brief)).collect()
+}
+
 /// Returns which groups are called most like one that there is not, or which there are; nothing where it is one.
 fn no_group(commands: &Reachable<'_>, group: &str) -> Result<Option<String>> {
     let indexes = commands.indexes(None)?;
@@ -143,6 +189,10 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["command", "search"];
     const TITLE: &'static str = "Search commands";
     const ABOUT: &'static str = "Find commands of every source by words, the best first";
+    const SEARCH_HINT: &'static str = "switch project, start feature branch all repos, call api list apps";
+    const USER_WORDS: &'static str = "Finds what no other tool here does: deploy rules, undo or rollback a deploy, check status of \
+        deployed files, see history and revisions, restore what was deleted, start a feature branch, release \
+        repos, switch project, call an API";
     const HELP: &'static str = "Commands are mcpkg's own operations, those of imported API descriptions, and installed \
         tools. Plurals, synonyms (add, remove, get) and mistyped words are met too; a whole id is one result.";
     const EXAMPLES: &'static [&'static str] = &[
@@ -174,11 +224,21 @@ impl Operation for Search {
                 && self.effect.is_none_or(|only| brief.effect == only)
         };
         let commands = reachable(context);
-        let indexes = commands.indexes(self.source)?;
-        let mut found = match exact(&commands, &indexes, &query) {
+        let mut indexes = commands.indexes(self.source)?;
+        let found = match exact(&commands, &indexes, &query) {
             Some(id) => commands.search(&indexes, "", |brief| brief.id == id && takes(brief)),
-            None => commands.search(&indexes, &query, takes),
+            None => {
+                let narrowed = self.group.is_some() || self.source.is_some() || self.effect.is_some();
+                if !narrowed && !context.is_shell() && !query.trim().is_empty() {
+                    indexes.push(Arc::clone(&OF_THE_USER));
+                }
+                commands.search(&indexes, &query, takes)
+            }
         };
+        let runs_none = runs_none(context);
+        let is_left = |found: &Found<'_>| is_of_the_user(found.brief) || runs_none && found.brief.executed;
+        let (left, mut found): (Vec<_>, Vec<_>) = found.into_iter().partition(is_left);
+        let is_first_page = after.is_none();
         if let Some(after) = after {
             found.retain(|found| after.is_before(found));
         }
@@ -191,7 +251,9 @@ impl Operation for Search {
         found.sort_unstable_by(Found::order);
         let last = found.last().filter(|_| more);
         let next_cursor = last.map(|last| cursor(LIST, &Place::of(last))).transpose()?;
-        let hits = Hits { results: found.iter().map(|found| Hit::of(found.brief)).collect(), next_cursor };
+        let for_the_user = if is_first_page { left_to_the_user(left, found.first(), limit) } else { Vec::new() };
+        let results = found.iter().map(|found| Hit::of(found.brief)).collect();
+        let hits = Hits { results, next_cursor, for_the_user };
         let row = |hit: &Hit| vec![cell(&hit.id).into_owned(), word(hit.effect), cell(&hit.summary).into_owned()];
         let table = Table {
             columns: &["COMMAND", "EFFECT", "SUMMARY"],

@@ -59,7 +59,7 @@ pub struct Brief {
     pub id: String,
     /// What it does, in one line.
     pub summary: String,
-    /// The names of its arguments, with spaces between.
+    /// The names of its arguments and what else it is found by, with spaces between.
     pub words: String,
     /// Other ids that find it, such as an operationId or `METHOD /path`.
     pub aliases: Vec<String>,
@@ -69,6 +69,8 @@ pub struct Brief {
     pub deprecated: bool,
     /// Whether its answer is a list, so that it is a provider.
     pub lists: bool,
+    /// Whether agents run it through `execute` alone: it is no tool of its own, and does more than read mcpkg's own data.
+    pub executed: bool,
 }
 
 impl Brief {
@@ -86,6 +88,7 @@ impl Brief {
             effect: spec.effect,
             deprecated: spec.deprecated,
             lists: spec.is_provider(),
+            executed: matches!(spec.source, SourceKind::Catalogs | SourceKind::Plugins),
         }
     }
 }

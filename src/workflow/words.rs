@@ -23,6 +23,8 @@ const SYNONYMS: &[(&str, &[&str])] = &[
     ("remove", &["delete"]),
     ("set", &["edit", "update"]),
     ("show", &["get", "info"]),
+    ("switch", &["select", "use"]),
+    ("undo", &["restore", "rollback"]),
     ("update", &["edit", "set"]),
 ];
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::flow::branches;
-use super::root::Workspace;
+use super::root::{self, Workspace};
 use super::spec::{self, Which};
 use super::{GROUP, gate, status, worktree};
 use crate::error::{Code, Result};
@@ -140,9 +140,9 @@ fn specs(context: &Context) -> Result<Vec<String>> {
     }
 }
 
-/// Returns the manifest as it stands, without the passwords in its addresses.
+/// Returns the manifest as it stands, without the passwords in its addresses. Whoever mends one that is malformed reads it too.
 fn config(context: &Context, _: &Values) -> Result<Option<String>> {
-    Ok(Some(redact(&Workspace::open(context)?.text)))
+    Ok(Some(redact(&root::manifest_text(&root::root_of(context)?)?)))
 }
 
 fn flow_branches(context: &Context, _: &Values) -> Result<Option<String>> {

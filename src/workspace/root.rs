@@ -31,11 +31,7 @@ impl Workspace {
     /// # Errors
     /// `E_WORKSPACE_NOT_FOUND`, `E_WORKSPACE_INVALID`, `E_FILE_FAILED`.
     pub fn open(context: &Context) -> Result<Self> {
-        let start = start(&context.selection);
-        match find(&start) {
-            Some(root) => Self::read(&root),
-            None => Err(not_found(&start)),
-        }
+        Self::read(&root_of(context)?)
     }
 
     /// Reads the workspace of a root.
@@ -43,8 +39,7 @@ impl Workspace {
     /// # Errors
     /// `E_WORKSPACE_INVALID`, `E_FILE_FAILED`.
     pub fn read(root: &Path) -> Result<Self> {
-        let path = root.join(MANIFEST);
-        let text = file::read_text(&path, file::TEXT).map_err(|error| disk::failed("read", &path, error))?;
+        let text = manifest_text(root)?;
         let manifest = manifest::read(&text, MANIFEST)?;
         Ok(Self { root: root.to_owned(), manifest, text })
     }
@@ -124,6 +119,24 @@ pub fn start(selection: &Selection) -> PathBuf {
     let folder = selection.workspace.as_ref().unwrap_or(&selection.directory);
     // A selection names no folder by a `/` at its end, the root neither.
     PathBuf::from(if folder.is_empty() { "/" } else { folder })
+}
+
+/// Returns the root of the workspace that a call is about.
+///
+/// # Errors
+/// `E_WORKSPACE_NOT_FOUND`.
+pub fn root_of(context: &Context) -> Result<PathBuf> {
+    let start = start(&context.selection);
+    find(&start).ok_or_else(|| not_found(&start))
+}
+
+/// Returns the text of the manifest of a root, whether or not it is valid.
+///
+/// # Errors
+/// `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
+pub fn manifest_text(root: &Path) -> Result<String> {
+    let path = root.join(MANIFEST);
+    file::read_text(&path, file::TEXT).map_err(|error| disk::failed("read", &path, error))
 }
 
 /// Returns the root of the workspace around a folder.

@@ -136,6 +136,8 @@ fn d33_the_tools_are_the_contracts_in_its_order_with_its_schemas() {
     }
     let names: Vec<String> = tools.iter().map(|tool| word(&tool["name"]).to_owned()).collect();
     assert!(names.iter().any(|name| name == "create_prompt"), "{names:?}");
+    let rollback = listed(&mut client).into_iter().find(|tool| tool["name"] == "rollback").expect("rollback");
+    assert_eq!(rollback["inputSchema"]["properties"]["adopt"]["default"], false, "{rollback}");
     let ours: Vec<&str> = names.iter().map(String::as_str).filter(|name| TOOLS.contains(name)).collect();
     assert_eq!(ours, TOOLS);
     client.finish();

@@ -12,3 +12,4 @@ mod slash_arguments;
 mod template_limits;
 mod templates;
 mod timeouts;
+mod tool_search;

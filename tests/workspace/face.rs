@@ -362,3 +362,36 @@ fn x10_standard_output_is_protocol_only_at_debug_too() {
     assert!(log.contains("DEBUG") && log.contains("example.org"), "bodies are logged at debug: {log}");
     assert!(!log.contains("hunter2"), "{log}");
 }
+
+#[test]
+fn calls_are_logged_by_default() {
+    let shop = Shop::new();
+    let log = shop.scratch.path().join("log");
+    let mut command = shop.command();
+    command.args(["serve", "--as", "smctl"]);
+    let mut client = Client::spawn_logging(&mut command, Stdio::from(std::fs::File::create(&log).expect("a file")));
+    client = client.shake_hands("2025-06-18");
+    client.result("tools/call", json!({ "name": "smctl_worktree_list", "arguments": {} }));
+    client.finish();
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert!(
+        log.contains(" INFO ") && log.contains("tool=\"smctl_worktree_list\"") && log.contains("outcome=\"ok\""),
+        "{log}"
+    );
+}
+
+#[test]
+fn a_manifest_that_does_not_parse_is_read_by_whoever_mends_it() {
+    let shop = Shop::new();
+    let manifest = shop.root().join(".smctl/workspace.toml");
+    let broken = "[workspace\nname = \"shop\"\nurl = \"https://ada:hunter2@example.org/x\"\n";
+    std::fs::write(&manifest, broken).expect("a manifest");
+    for modern in [false, true] {
+        let mut client = client(&shop, modern);
+        let read = client.result("resources/read", json!({ "uri": "smctl://workspace/config" }));
+        let text = read["contents"][0]["text"].as_str().expect("a text");
+        assert!(text.starts_with("[workspace\n") && !text.contains("hunter2"), "{text}");
+        failure(&mut client, modern, "smctl_workspace_status", json!({}));
+        client.finish();
+    }
+}

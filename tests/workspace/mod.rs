@@ -27,7 +27,7 @@ mod push;
 mod release;
 pub mod repositories;
 mod secret;
-mod shop;
+pub mod shop;
 pub mod spec;
 mod status;
 mod sync;

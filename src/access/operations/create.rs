@@ -133,6 +133,13 @@ impl Operation for Create {
             .hint("the key is shown this once; only its SHA-256 is kept")
             .hint(format!("'{}' {verb} {reach}, {until}", made.name))
             .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
+        if !made.execute && !made.read_only {
+            reply.hints.push(
+                "its clients run no commands or workflows, and are not told of `execute`; a key that is made with --execute \
+                 lets them, each time with your consent"
+                    .to_owned(),
+            );
+        }
         if made.consent {
             reply
                 .hints

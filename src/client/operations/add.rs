@@ -100,6 +100,7 @@ impl Operation for Add {
         });
         reply.hints.extend(agent.trust.filter(|_| *scope == Scope::Project).map(str::to_owned));
         reply.hints.extend(key_hint(context, &wanted));
+        reply.hints.extend(execute_hint(&wanted));
         reply.hints.extend(copy.map(|copy| format!("the file as it was is kept in {}", copy.display())));
         Ok(reply.hint(format!("`mcpkg client check {}` tries it", agent.name)))
     }
@@ -126,4 +127,13 @@ fn key_hint(context: &Context, wanted: &Wanted) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Says how an agent that comes over HTTP runs commands, which only its key can allow it.
+fn execute_hint(wanted: &Wanted) -> Option<String> {
+    let is_remote = matches!(wanted, Wanted::Url { .. });
+    is_remote.then(|| {
+        "a key lets it run commands and workflows where it was made with `mcpkg access create NAME --execute`"
+            .to_owned()
+    })
 }

@@ -36,6 +36,7 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["prompt", "create"];
     const TITLE: &'static str = "Create prompt";
     const ABOUT: &'static str = "Create a new prompt in the selected project";
+    const USER_WORDS: &'static str = "Save a prompt, command or instruction";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
         literal `@`.\nFront matter that declares `arguments`, or the `argument-hint` of $ARGUMENTS or $1, makes it \
         a template, as in `mcpkg import`; that of a file is kept beside the text, and describes it. Any other \

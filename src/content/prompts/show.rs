@@ -61,6 +61,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["prompt", "show"];
     const TITLE: &'static str = "Get prompt";
     const ABOUT: &'static str = "Get the text of a stored prompt, command or instruction by name";
+    const USER_WORDS: &'static str = "Show or use a saved prompt";
     const HELP: &'static str = "With --raw the text is shown as it is stored, after the front matter that is kept of the \
         file it was imported from.";
     const EXAMPLES: &'static [&'static str] =

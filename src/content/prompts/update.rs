@@ -44,6 +44,7 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["prompt", "update"];
     const TITLE: &'static str = "Update prompt";
     const ABOUT: &'static str = "Update an existing prompt's content or description";
+    const USER_WORDS: &'static str = "Edit a saved prompt";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
         literal `@`.\nAn empty description removes it. Every change keeps a revision: see `mcpkg prompt history`.";
     const EXAMPLES: &'static [&'static str] = &[

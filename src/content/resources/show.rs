@@ -52,6 +52,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["resource", "show"];
     const TITLE: &'static str = "Read resource";
     const ABOUT: &'static str = "Read a stored document, image, skill file or other resource by URI or name";
+    const USER_WORDS: &'static str = "Show a note";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg resource show api", "mcpkg resource show file:///logo.png -o logo.png"];
     const ALIASES: &'static [&'static str] = &["get", "read"];

@@ -44,6 +44,7 @@ impl Operation for Update {
     const CLI: &'static [&'static str] = &["resource", "update"];
     const TITLE: &'static str = "Update resource";
     const ABOUT: &'static str = "Update an existing resource's content or metadata";
+    const USER_WORDS: &'static str = "Edit a note or document";
     const HELP: &'static str = "The name and the URI stay. An empty description removes it. Every change keeps a \
         revision.\nCONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a literal `@`.";
     const EXAMPLES: &'static [&'static str] =

@@ -190,7 +190,7 @@ impl Operation for Restore {
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = Changes::RESOURCES;
     const GROUP: &'static str = GROUP;
-    const FACES: Faces = Faces::Shell;
+    const FACES: Faces = Faces::Command;
     type Output = NoOutput;
 
     fn subject(&self) -> String {

@@ -57,6 +57,7 @@ impl Operation for Create {
     const ALIASES: &'static [&'static str] = &["add"];
     const EFFECT: Effect = Effect::Create;
     const CHANGES: Changes = Changes::RESOURCES;
+    const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

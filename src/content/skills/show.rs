@@ -148,6 +148,7 @@ impl Operation for Show {
     const CLI: &'static [&'static str] = &["skill", "show"];
     const TITLE: &'static str = "Get skill";
     const ABOUT: &'static str = "Read a skill's SKILL.md, its instructions, or another of its files";
+    const USER_WORDS: &'static str = "Use a skill";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg skill show pdf", "mcpkg skill show pdf references/forms.md", "mcpkg skill show pdf -o ./pdf"];
     const ALIASES: &'static [&'static str] = &["get"];

@@ -61,6 +61,7 @@ impl Operation for Rollback {
     const CLI: &'static [&'static str] = &["rollback"];
     const TITLE: &'static str = "Roll back a deploy";
     const ABOUT: &'static str = "Bring the agents' files back to how a snapshot left them (to: its id), or to how they were before any deploy (to: pristine)";
+    const USER_WORDS: &'static str = "Undo a deploy";
     const HELP: &'static str = "Bytes and modes come back, of exactly the source, machine, root and targets of the \
         snapshot. A file that was changed since needs --adopt. What is overwritten is kept: the rollback is a snapshot too, \
         and `--to` with its own id takes it back.";

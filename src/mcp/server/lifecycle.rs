@@ -17,7 +17,7 @@ use crate::mcp::era::Era;
 use crate::mcp::era::LASTING;
 use crate::mcp::methods::{LEGACY_ONLY, no_method, refuse};
 use crate::mcp::{Config, Identity};
-use crate::op::{Entry, Listed, PLUGIN_OF};
+use crate::op::PLUGIN_OF;
 
 /// Returns the server's name, its capabilities and its instructions.
 pub(super) fn info(server: &Server) -> ServerConfig {
@@ -57,26 +57,18 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     }
 }
 
-/// Returns what a client is told when it connects: what each group that is served is for, and how a tool is reached that
-/// is not listed.
+/// What a client is told that may run commands.
+const OTHER_OPERATIONS: &str = "For other operations and commands of APIs use search_commands, then execute; get_command_spec says what a \
+    command takes.";
+
+/// Returns what a client is told when it connects: what each group that is served is for, and how to reach the operations that are
+/// not listed. Agents refuse to call a tool that is not listed.
 fn instructions(config: &Config) -> String {
-    let groups = || crate::DOMAINS.iter().flat_map(|domain| domain.groups);
-    let served = groups().filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
-    let mut sentences: Vec<String> = served.map(|group| group.instructions.to_owned()).collect();
-    if !config.full_list {
-        let always = |entry: &Entry| {
-            let group = groups().find(|group| group.name == entry.group);
-            entry.always_listed || group.is_some_and(|group| matches!(group.listed, Listed::Always))
-        };
-        let served = crate::operations().filter(|entry| config.serves(entry));
-        let others: Vec<&str> = served.filter(|entry| !always(entry)).map(|entry| entry.tool).collect();
-        if !others.is_empty() {
-            sentences.push(format!(
-                "These tools are listed only where they are of use, and can be called by name everywhere: {}. `mcpkg serve \
-                 --groups all` lists every tool.",
-                others.join(", ")
-            ));
-        }
+    let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups);
+    let served = groups.filter(|group| config.surface.serves_group(group.name) && (group.holds)(&config.selection));
+    let mut sentences: Vec<&str> = served.map(|group| group.instructions).collect();
+    if crate::operations().any(|entry| entry.runs_commands && config.serves(entry)) && !config.surface.no_execute {
+        sentences.push(OTHER_OPERATIONS);
     }
     sentences.join(" ")
 }

@@ -1,9 +1,10 @@
-//! How often one asker may call one tool over HTTP.
+//! How often one asker may call one tool.
 
 use std::collections::HashMap;
 
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use rmcp::model::JsonObject;
 use serde_json::json;
 
 use crate::error::{Code, Error, Result};
@@ -12,22 +13,30 @@ use crate::mcp::asker::Asker;
 use crate::op::{Connection, Entry, Rate};
 
 /// A bucket for each asker of each tool that has a limit.
-pub(super) struct Rates(HashMap<&'static str, DefaultKeyedRateLimiter<Asker>>);
+type Buckets = HashMap<&'static str, DefaultKeyedRateLimiter<Asker>>;
+
+/// The buckets of clients over HTTP, and of the one that started the server.
+pub(super) struct Rates {
+    network: Buckets,
+    stdio: Buckets,
+}
 
 impl Rates {
-    /// Returns full buckets. `rate` is that of every tool which has a limit, where it is given.
+    /// Returns full buckets. `rate` is that of every tool which has a limit, over HTTP, where it is given.
     pub(super) fn new(rate: Option<Rate>) -> Self {
-        let limited = crate::operations().filter_map(|entry| entry.rate.map(|own| (entry.tool, rate.unwrap_or(own))));
-        let limiter = |rate: Rate| RateLimiter::keyed(Quota::per_second(rate.per_second).allow_burst(rate.burst));
-        Self(limited.map(|(tool, rate)| (tool, limiter(rate))).collect())
+        Self { network: buckets(|own| rate.unwrap_or(own)), stdio: buckets(|_| Rate::LOCAL) }
     }
 
-    /// Counts a call. A client that started the server itself calls as often as it likes.
+    /// Counts a call with these arguments. A client that started the server itself reads mcpkg's own data as often as it likes.
     ///
     /// # Errors
     /// `E_RATE_LIMITED`, with how long to wait, where it is one too many.
-    pub(super) fn check(&self, entry: &Entry, config: &Config) -> Result<()> {
-        let limiter = self.0.get(entry.tool).filter(|_| config.connection == Connection::Network);
+    pub(super) fn check(&self, entry: &Entry, arguments: Option<&JsonObject>, config: &Config) -> Result<()> {
+        let limiter = match config.connection {
+            Connection::Network => self.network.get(entry.tool),
+            Connection::Stdio if reads(entry, arguments) => None,
+            Connection::Stdio => self.stdio.get(entry.tool),
+        };
         let Some(limiter) = limiter else { return Ok(()) };
         limiter.check_key(&config.asker()).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now()).as_millis();
@@ -37,6 +46,17 @@ impl Rates {
                 .with_details(json!({ "retry_after_ms": wait }))
         })
     }
+}
+
+fn buckets(rate: impl Fn(Rate) -> Rate) -> Buckets {
+    let limited = crate::operations().filter_map(|entry| entry.rate.map(|own| (entry.tool, rate(own))));
+    let limiter = |rate: Rate| RateLimiter::keyed(Quota::per_second(rate.per_second).allow_burst(rate.burst));
+    limited.map(|(tool, rate)| (tool, limiter(rate))).collect()
+}
+
+/// Whether a call does nothing but read mcpkg's own data.
+fn reads(entry: &Entry, arguments: Option<&JsonObject>) -> bool {
+    !entry.effect.changes() || arguments.is_some_and(|arguments| (entry.reads)(arguments))
 }
 
 #[cfg(test)]
@@ -63,16 +83,20 @@ mod tests {
         };
         let keyed = |name: &str| Config { grant: Some(key(name)), ..Config::default() };
         let (search, show, plain) = (entry("search_commands"), entry("get_command_spec"), entry("list_prompts"));
-        assert!(rates.check(search, &keyed("a")).is_ok());
-        let refused = rates.check(search, &keyed("a")).unwrap_err();
+        assert!(rates.check(search, None, &keyed("a")).is_ok());
+        let refused = rates.check(search, None, &keyed("a")).unwrap_err();
         assert_eq!(refused.code(), Code::RateLimited);
         let wait = refused.details().and_then(|details| details["retry_after_ms"].as_u64());
         assert!(wait.is_some_and(|wait| (1..=1001).contains(&wait)), "{wait:?}");
-        assert!(rates.check(search, &keyed("b")).is_ok() && rates.check(show, &keyed("a")).is_ok());
-        // Over pipes, and of a tool without a limit, every call is taken.
+        assert!(rates.check(search, None, &keyed("b")).is_ok() && rates.check(show, None, &keyed("a")).is_ok());
+        // Over pipes every read is taken, and of a tool without a limit every call.
         let stdio = Config { connection: Connection::Stdio, ..keyed("a") };
-        for _ in 0..3 {
-            assert!(rates.check(search, &stdio).is_ok() && rates.check(plain, &keyed("a")).is_ok());
+        let own_read = JsonObject::from_iter([("command".to_owned(), json!("mcpkg:workflow:runs"))]);
+        for _ in 0..200 {
+            assert!(rates.check(search, None, &stdio).is_ok() && rates.check(plain, None, &keyed("a")).is_ok());
+            assert!(rates.check(entry("execute"), Some(&own_read), &stdio).is_ok());
         }
+        let taken = (0..200).filter(|_| rates.check(entry("execute"), None, &stdio).is_ok()).count();
+        assert!((50..100).contains(&taken), "{taken} calls at once");
     }
 }

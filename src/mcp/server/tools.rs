@@ -51,8 +51,10 @@ pub(super) async fn call(
         }
     };
     let Some(tool) = tool else { return Err(unknown_tool(&params.name, &config)) };
+    // Those of a tool that is data are not the operation's.
+    let arguments = params.arguments.as_ref().filter(|_| matches!(tool, Tool::Operation(_)));
     if let Some(entry) = tool.counts_as()
-        && let Err(error) = server.rates.check(entry, &config)
+        && let Err(error) = server.rates.check(entry, arguments, &config)
     {
         return Ok(tools::failed(entry, error).into());
     }

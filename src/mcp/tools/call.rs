@@ -11,7 +11,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, LoggingLevel, MetaOb
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Tool;
+use super::{Tool, audit};
 use crate::consent::request;
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -40,6 +40,7 @@ pub(in crate::mcp) fn call(
 ) -> Result<CallToolResult, ErrorData> {
     let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
+    let logged = audit::Call::of_tool(tool, &arguments);
     let (form, command, outcome) = match tool {
         Tool::Operation(entry) => {
             if entry.shape == Shape::Rpc {
@@ -64,7 +65,7 @@ pub(in crate::mcp) fn call(
         }
     };
     let outcome = for_agent(outcome, Reader { failed: tool.entry(), surface: &context.surface });
-    log(form.tool, context, &outcome, started);
+    logged.log(form.tool, context, &outcome, started);
     if form.shape == Shape::Rpc {
         log_body(form.tool, &outcome);
     }
@@ -102,17 +103,6 @@ pub(in crate::mcp) fn context(store: Store, config: &Config, client: Option<&str
         allow_outside: config.allow_outside.clone(),
         ..Context::new(config.caller(client), store, config.selection.clone())
     }
-}
-
-/// Writes the line in the log of a call that began at `started`.
-pub(super) fn log(tool: &str, context: &Context, outcome: &Result<Reply>, started: Instant) {
-    tracing::info!(
-        tool,
-        project = project(context),
-        outcome = outcome.as_ref().map_or_else(|error| error.code().name(), |_| "ok"),
-        micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
-        "tools/call"
-    );
 }
 
 /// Writes what a call answers to the log, as contract 003 has it; the log takes passwords out. What other contracts' tools
@@ -217,12 +207,6 @@ fn log_bug(form: &ResultForm<'_>, error: &Error) {
     if error.code() == Code::Internal {
         tracing::error!(tool = form.tool, %error, cause = ?std::error::Error::source(error), "a bug");
     }
-}
-
-/// The name of the project that applies, for the log; asked only where the log takes it.
-fn project(context: &Context) -> String {
-    let found = context.store.read(|db| projects::resolve(db, &context.selection));
-    found.ok().flatten().map_or_else(|| "none".to_owned(), |project| project.name)
 }
 
 /// Where the result of a tool that is data says why it failed, for programs.

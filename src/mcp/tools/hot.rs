@@ -8,7 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::call::{ResultForm, item, log, result};
+use super::audit;
+use super::call::{ResultForm, item, result};
 use crate::error::{Code, Error, Result};
 use crate::json::{push_escaped, push_string};
 use crate::mcp::Config;
@@ -22,6 +23,7 @@ use crate::present;
 pub(in crate::mcp) struct HotCall {
     entry: &'static Entry,
     call: Call,
+    logged: audit::Call,
 }
 
 /// The parameters of tools/call, as far as they matter here.
@@ -48,8 +50,9 @@ impl HotCall {
             Some(raw) => serde_json::from_str(raw.get()).ok()?,
             None => Map::new(),
         };
+        let logged = audit::Call::of(entry, &arguments);
         let call = entry.from_agent(Value::Object(arguments)).ok()?;
-        call.is_hot().then_some(Self { entry, call })
+        call.is_hot().then_some(Self { entry, call, logged })
     }
 
     /// The tool's name.
@@ -76,7 +79,7 @@ impl HotCall {
         if is_left {
             return None;
         }
-        log(self.entry.tool, context, &outcome, started);
+        self.logged.log(self.entry.tool, context, &outcome, started);
         let lasting = outcome.is_ok();
         push(self.entry, &command, outcome, era, out);
         Some(lasting)
@@ -112,12 +115,17 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     config: &Config,
     context: impl FnOnce() -> C,
 ) {
-    if !tracing::enabled!(target: "mcpkg::mcp::tools::call", tracing::Level::INFO) {
+    if !audit::is_logged() {
         return;
     }
     let started = Instant::now();
-    if let Some(entry) = named(parameters, config) {
-        log(entry.tool, context().borrow(), &Ok(Reply::new(Body::Text(String::new()), Value::Null)), started);
+    let Some(parameters) = parameters.and_then(|raw| serde_json::from_str::<Parameters<'_>>(raw.get()).ok()) else {
+        return;
+    };
+    if let Some(entry) = super::operation(&parameters.name, config) {
+        let arguments = parameters.arguments.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        let again = Ok(Reply::new(Body::Text(String::new()), Value::Null));
+        audit::Call::of(entry, &arguments).log(entry.tool, context().borrow(), &again, started);
     }
 }
 

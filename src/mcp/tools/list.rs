@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use rmcp::model::Tool;
+use rmcp::model::{JsonObject, MetaObject, Tool};
 
 use super::find::named;
 use crate::content::cursor;
@@ -11,12 +11,15 @@ use crate::json::push_member;
 use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::provider::{Projected, Provider, hints};
-use crate::op::{Entry, Group, Identity, Listed, Shape, Surface, Validator};
+use crate::op::{Entry, Group, Identity, Listed, Surface, Validator};
 use crate::store::Db;
 use crate::store::projects;
 
 /// The most tools of one page.
 const PAGE: usize = 250;
+
+/// Where Claude Code reads the words that its tool search counts more than a description's.
+const SEARCH_HINT: &str = "anthropic/searchHint";
 
 /// The name of this list in cursors.
 const LIST: &str = "tools";
@@ -60,6 +63,7 @@ fn list_pages_of(size: usize, db: &Db<'_>, config: &Config, after: Option<&str>)
         config.serves(entry)
             && !(entry.runs_commands && config.surface.no_execute)
             && (entry.always_listed || groups.contains(&entry.group))
+            && (config.identity != Identity::Mcpkg || (entry.works)(&config.selection))
     });
     let operations: Vec<&Tool> = listed.map(|described| described.shown_to(config)).collect();
     let start = after.map(|after| PageStart::of(db, config, after)).transpose()?;
@@ -243,16 +247,19 @@ impl Described {
         hints.idempotent_hint = entry.effect.changes().then_some(entry.idempotent);
         whole.annotations = Some(hints);
         let mut short = whole.clone();
-        // The schemas of answers that are objects of many fields are as long as all else together.
-        if matches!(entry.shape, Shape::Json(_) | Shape::Rpc) {
-            short.output_schema = None;
+        // No agent needs the schemas of answers, which are as long as all else together.
+        short.output_schema = None;
+        short.description = Some(entry.description().into());
+        if !entry.search_hint.is_empty() {
+            let hint = (SEARCH_HINT.to_owned(), entry.search_hint.into());
+            short.meta = Some(MetaObject(JsonObject::from_iter([hint])));
         }
         let mut contract = whole.clone();
         contract.input_schema = Arc::new(entry.contract_schema());
         Self { entry, whole, contract, short }
     }
 
-    /// Returns what a client is shown: a server that stands in for a contract shows the contract's tools whole.
+    /// Returns what a client is shown: a server that stands in for a contract shows the contract's tools to the letter.
     fn shown_to(&self, config: &Config) -> &Tool {
         match config.identity {
             Identity::Mcpkg => &self.short,
@@ -265,7 +272,7 @@ impl Described {
 mod tests {
     use super::*;
     use crate::mcp::Providers;
-    use crate::op::{self, Audience, Effect, Reply};
+    use crate::op::{self, Audience, Effect, Reply, Shape};
     use crate::store::Store;
     use serde_json::json;
 

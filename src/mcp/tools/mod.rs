@@ -1,5 +1,6 @@
 //! Which tools there are: tools/list, and what stands behind the name of one.
 
+mod audit;
 mod call;
 mod find;
 mod hot;

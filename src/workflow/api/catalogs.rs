@@ -48,6 +48,7 @@ impl CommandSource for Catalogs {
                     },
                     deprecated: row.deprecated,
                     lists: row.lists,
+                    executed: true,
                 });
                 Ok(())
             })?;

@@ -44,6 +44,7 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["draft", "add"];
     const TITLE: &'static str = "Propose a workflow";
     const ABOUT: &'static str = "Propose a workflow, new or in place of one, for a person to approve";
+    const USER_WORDS: &'static str = "Save a workflow";
     const HELP: &'static str = "FILE is YAML or JSON, and - is standard input. The draft is kept in the one form that workflows are written in. A person looks at it with `mcpkg draft \
         show` and `diff`, and decides with `approve` or `reject`; nothing is run.";
     const EXAMPLES: &'static [&'static str] = &[
@@ -55,6 +56,7 @@ impl Operation for Add {
     const CHANGES: Changes = Changes::NO_LIST;
     const RATE: Option<Rate> = Some(Rate::OFTEN);
     const SHAPE: Shape = Shape::Json(Some(VERSION));
+    const ALWAYS_LISTED: bool = true;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;
     type Output = NoOutput;

@@ -8,7 +8,7 @@ use super::program::Program;
 use super::report;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
-use crate::op::Context;
+use crate::op::{Context, Identity};
 use crate::store::blobs::stored_json;
 use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
@@ -260,16 +260,20 @@ pub fn pause(context: &Context, run: &Run) -> Result<()> {
 fn busy(context: &Context, run: Uuid) -> Error {
     let hint = match context.is_shell() {
         true => format!("`mcpkg workflow runs {run}` shows how far it is; `mcpkg workflow pause {run}` stops it"),
-        false => goes_on(run),
+        false => goes_on(context, run),
     };
     Error::new(Code::RunBusy, format!("Somebody works on run {run}"))
         .with_details(json!({ "run": run.to_string() }))
         .hint(hint)
 }
 
-/// Returns what an agent is told of a run that has not ended.
-pub fn goes_on(run: Uuid) -> String {
-    format!("it goes on: list_runs with run {run} says how far it is")
+/// Returns what an agent is told of a run that has not ended: how it reads what came of it, by a tool that it is listed.
+pub fn goes_on(context: &Context, run: Uuid) -> String {
+    let reads = match context.caller.identity() {
+        Identity::Assistant => format!("list_runs with run {run}"),
+        _ => format!(r#"execute with command mcpkg:workflow:runs and args {{"run":"{run}"}}"#),
+    };
+    format!("it goes on: {reads} says how far it is, and what it answered once it has ended")
 }
 
 fn over(run: &Run) -> Error {

@@ -15,6 +15,7 @@ use crate::op::{Changes, Context, Effect, Faces, Identity, NoOutput, Operation, 
 use crate::workflow::GROUP;
 use crate::workflow::answer::VERSION;
 use crate::workflow::commands::reachable;
+use crate::workflow::operations::is_own_read;
 use crate::workflow::resolve::require;
 
 /// Runs a command.
@@ -59,8 +60,8 @@ impl Operation for Execute {
     const TOOL: &'static str = EXECUTE;
     const CLI: &'static [&'static str] = &["command", "run"];
     const TITLE: &'static str = "Execute";
-    const ABOUT: &'static str = "Run a command by its id, or a workflow; what does more than read mcpkg's own data needs the user's consent: \
-        on E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce";
+    const ABOUT: &'static str = "Run a workflow or command. What does more than read mcpkg's own data needs the user's consent: on \
+        E_CONSENT_REQUIRED show the user its effects and command, then call again with its nonce";
     const EFFECT: Effect = Effect::Destroy;
     const OPEN_WORLD: bool = true;
     const IDEMPOTENT: bool = false;
@@ -70,6 +71,8 @@ impl Operation for Execute {
     const MAY_NEED_CONSENT: bool = true;
     const RUNS_COMMANDS: bool = true;
     const RATE: Option<Rate> = Some(Rate::SELDOM);
+    const READS: fn(&Map<String, Value>) -> bool =
+        |arguments| arguments.get("command").and_then(Value::as_str).is_some_and(is_own_read);
     const SHAPE: Shape = Shape::Json(Some(VERSION));
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Tool;

@@ -9,7 +9,7 @@ mod control;
 mod defaults;
 mod effects;
 mod execute;
-mod gates;
+pub mod gates;
 mod list;
 mod plan;
 mod reply;

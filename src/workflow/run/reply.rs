@@ -74,15 +74,15 @@ fn of(context: &Context, run: Uuid) -> Result<Reply> {
             Ok(match state {
                 State::Succeeded | State::Canceled => reply,
                 State::Paused | State::Interrupted => reply.hint(format!("`mcpkg workflow resume {id}` carries it on")),
-                _ => going_on(reply, id),
+                _ => going_on(context, reply, id),
             })
         }
     }
 }
 
 /// Says how to go on with a run that has not ended. Only an agent is answered before, and it reads the data.
-fn going_on(mut reply: Reply, run: Uuid) -> Reply {
-    reply.data["hint"] = json!(goes_on(run));
+fn going_on(context: &Context, mut reply: Reply, run: Uuid) -> Reply {
+    reply.data["hint"] = json!(goes_on(context, run));
     reply
 }
 

@@ -160,13 +160,14 @@ const FINISHING: &str = "Nothing moves before every merge of every repository is
     conflicts, all of them are told. A failure is undone, also where mcpkg is killed in the middle.";
 
 macro_rules! flow_operation {
-    ($of:ident, $tool:literal, [$($word:literal),+], $title:literal, $about:literal, $help:expr, [$($example:literal),+],
-     $effect:ident, $schema:expr, |$it:ident| $subject:expr, $run:expr) => {
+    ($of:ident, $tool:literal, [$($word:literal),+], $title:literal, $about:literal $(=> $words:literal)?,
+     $help:expr, [$($example:literal),+], $effect:ident, $schema:expr, |$it:ident| $subject:expr, $run:expr) => {
         impl Operation for $of {
             const TOOL: &'static str = $tool;
             const CLI: &'static [&'static str] = &[$($word),+];
             const TITLE: &'static str = $title;
             const ABOUT: &'static str = $about;
+            const USER_WORDS: &'static str = concat!($($words)?);
             const HELP: &'static str = $help;
             const EXAMPLES: &'static [&'static str] = &[$($example),+];
             const EFFECT: Effect = Effect::$effect;
@@ -223,7 +224,7 @@ flow_operation!(
     "smctl_flow_release_start",
     ["flow", "release", "start"],
     "Start release",
-    "Create a release branch from develop in all repos",
+    "Create a release branch from develop in all repos" => "smctl_flow_release_finish merges it and sets the tag",
     STARTING,
     ["mcpkg flow release start 1.0.0"],
     Create,

@@ -25,6 +25,7 @@ use crate::http::Url;
 use crate::op::{Context, Finding, Health, Name, Names};
 use crate::redact::redact;
 use crate::store::gate;
+use crate::store::projects::Selection;
 use crate::workspace::root::{self, Workspace};
 use interface::Gate;
 
@@ -63,6 +64,16 @@ fn open<'c>(context: &'c Context, workspace: &'c Workspace, url: Option<&str>) -
     // Without a query, which may hold a secret that no answer is to show.
     let base = base.below("", &[]);
     Ok(Box::new(remote::Remote { context, base, timeout: workspace.manifest.gate.timeout }))
+}
+
+/// Whether there is an engine that runs models: in this build, or where a gate answers elsewhere.
+fn has_engine(selection: &Selection) -> bool {
+    let is_elsewhere = || {
+        let workspace = root::find(&root::start(selection)).and_then(|root| Workspace::read(&root).ok());
+        std::env::var(VARIABLE).is_ok_and(|url| !url.is_empty())
+            || workspace.is_some_and(|workspace| workspace.manifest.gate.url.is_some())
+    };
+    worker::engine().is_some() || is_elsewhere()
 }
 
 /// Returns the models of the gate that applies, as `smctl_gate_models_list` answers.

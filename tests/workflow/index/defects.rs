@@ -4,7 +4,7 @@ use mcpkg::workflow::commands::reachable;
 use mcpkg::workflow::source::{Commands, Resolved};
 use serde_json::{Value, json};
 
-use super::{CONTRACT, assistant, data, failure, found, install_lister};
+use super::{LISTED, assistant, data, failure, found, install_lister};
 use crate::support::{Client, Http, Scratch, http};
 
 #[test]
@@ -120,7 +120,7 @@ fn x48_who_calls_too_often_is_told_how_long_to_wait() {
 fn x49_every_answer_and_every_failure_begins_with_its_version() {
     let scratch = Scratch::with_project();
     let mut client = assistant(&scratch);
-    for tool in CONTRACT {
+    for tool in LISTED {
         if tool == "execute" {
             failure(&mut client, tool, json!({ "command": "mcpkg:command:providers" }));
             continue;
@@ -128,7 +128,7 @@ fn x49_every_answer_and_every_failure_begins_with_its_version() {
         let arguments = match tool {
             "search_commands" => json!({ "query": "command" }),
             "get_command_spec" => json!({ "id": "mcpkg:command:search" }),
-            "list_providers" => json!({}),
+            "list_providers" | "list_runs" => json!({}),
             "infer_workflow_from_session" => json!({ "session_log": [{ "command": "mcpkg:command:providers" }] }),
             "suggest_providers" => json!({ "yaml": "workflow: w\ninputs: {a: {}}\n", "pointer": "/inputs/a" }),
             _ => json!({ "yaml": "workflow: w\nsteps:\n  - id: find\n    run: mcpkg:command:providers\n" }),

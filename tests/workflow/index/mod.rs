@@ -10,15 +10,18 @@ use serde_json::{Value, json};
 use crate::support::{Client, Scratch};
 use crate::tools::trusting;
 
-/// The contract's tools that there are, in its order.
-const CONTRACT: [&str; 9] = [
+/// The tools of a server that stands in for the contract: its own, and the two without which a draft reaches no person and a long run
+/// is not read.
+const LISTED: [&str; 11] = [
     "search_commands",
     "get_command_spec",
     "list_providers",
     "validate_workflow",
     "dry_run",
     "render_yaml",
+    "propose_workflow",
     "execute",
+    "list_runs",
     "infer_workflow_from_session",
     "suggest_providers",
 ];

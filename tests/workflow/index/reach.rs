@@ -106,3 +106,77 @@ fn a_toolset_hides_tools_as_commands_too_and_an_install_is_seen_at_once() {
     assert!(found(&mut client, json!({ "query": "hosting" })).is_empty());
     client.finish();
 }
+
+/// What a search answers is the user's to do.
+fn for_the_user(client: &mut Client, query: &str) -> Vec<String> {
+    let answer = data(client, "search_commands", json!({ "query": query }));
+    let told = answer["for_the_user"].as_array().into_iter().flatten();
+    told.map(|told| told["command"].as_str().expect("a command").to_owned()).collect()
+}
+
+#[test]
+fn a_search_says_what_only_the_user_does() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-11-25");
+    assert_eq!(for_the_user(&mut client, "switch project").first().map(String::as_str), Some("mcpkg project select"));
+    assert!(for_the_user(&mut client, "backup database").contains(&"mcpkg backup".to_owned()));
+    for (query, first) in [
+        ("prompt history revisions", "mcpkg:prompt:history"),
+        ("restore deleted prompt", "mcpkg:prompt:restore"),
+        ("undo deploy rollback", "mcpkg:rollback"),
+        ("deploy rules", "mcpkg:deploy"),
+        ("create prompt", "mcpkg:prompt:create"),
+        ("check status of deployed files", "mcpkg:status"),
+        ("start feature branch all repos", "mcpkg:flow:feature:start"),
+    ] {
+        assert_eq!(found(&mut client, json!({ "query": query })).first().map(String::as_str), Some(first), "{query}");
+        assert!(for_the_user(&mut client, query).is_empty(), "{query}");
+    }
+    // Whoever looks through one group does not look for the user's.
+    let narrowed = data(&mut client, "search_commands", json!({ "query": "switch project", "group": "mcpkg" }));
+    assert!(narrowed.get("for_the_user").is_none(), "{narrowed}");
+    client.finish();
+}
+
+#[test]
+fn what_only_execute_runs_is_left_to_the_user_where_it_is_denied() {
+    let ground = crate::workflow::runs::Ground::new();
+    let mut client = Client::start(&ground.scratch, &["--no-execute"]).shake_hands("2025-11-25");
+    let ids = found(&mut client, json!({ "query": "create app" }));
+    assert!(!ids.iter().any(|id| id.starts_with("hosting:")), "{ids:?}");
+    assert!(for_the_user(&mut client, "create app").contains(&"mcpkg command run hosting:apps:create".to_owned()));
+    assert!(!found(&mut client, json!({ "query": "restore prompt" })).contains(&"mcpkg:prompt:restore".to_owned()));
+    // What is called by its name, or reads mcpkg's own data, is not.
+    assert!(found(&mut client, json!({ "query": "create prompt" })).contains(&"mcpkg:prompt:create".to_owned()));
+    assert!(found(&mut client, json!({ "query": "prompt history" })).contains(&"mcpkg:prompt:history".to_owned()));
+    client.finish();
+    // The policy of a project denies it in the same way.
+    let mut client = Client::legacy(&ground.scratch, "2025-11-25");
+    assert!(found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
+    ground.scratch.ok(&["workflow", "policy", "deny"]);
+    assert!(!found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
+    client.finish();
+    // Agents of a contract's own server write workflows, and a person runs them.
+    let mut client = Client::start(&ground.scratch, &["--as", "assistant", "--no-execute"]).shake_hands("2025-11-25");
+    assert!(found(&mut client, json!({ "query": "create app" })).contains(&"hosting:apps:create".to_owned()));
+    client.finish();
+}
+
+#[test]
+fn an_agent_reads_the_history_of_a_prompt_and_brings_it_back_with_consent() {
+    let scratch = Scratch::with_project();
+    scratch.ok(&["prompt", "create", "review", "first"]);
+    scratch.ok(&["prompt", "update", "review", "second"]);
+    let mut client = Client::legacy(&scratch, "2025-11-25");
+    let read = data(&mut client, "execute", json!({ "command": "mcpkg:prompt:history", "args": { "name": "review" } }));
+    assert_eq!(read["final_output"]["revisions"].as_array().map(Vec::len), Some(2), "{read}");
+    let restore = json!({ "command": "mcpkg:prompt:restore", "args": { "name": "review", "revision": 1 } });
+    let asked = failure(&mut client, "execute", restore.clone());
+    assert_eq!(asked["code"], "E_CONSENT_REQUIRED", "{asked}");
+    crate::workflow::runs::approve(&scratch, &json!({ "error": asked }));
+    let mut restore = restore;
+    restore["nonce"] = asked["details"]["nonce"].clone();
+    data(&mut client, "execute", restore);
+    assert_eq!(scratch.ok(&["prompt", "show", "review"]).trim(), "first");
+    client.finish();
+}

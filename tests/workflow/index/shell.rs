@@ -11,9 +11,9 @@ fn commands_are_found_and_shown() {
     status: 0
     --- stdout
     mcpkg:prompt:create	write	Create a new prompt in the selected project
-    mcpkg:prompt:list	read	List the prompts, commands and instructions stored in the selected…
+    mcpkg:prompt:diff	read	Show the last change of a prompt, or the difference of two…
     --- stderr
-    hint: there are more: `--cursor WyJjb21tYW5kcyIsW2ZhbHNlLDEsNDYyNDg5ODYxODI2MjA1NTM0OCwibWNwa2c6cHJvbXB0Omxpc3QiXV0`, or a higher --limit
+    hint: there are more: `--cursor WyJjb21tYW5kcyIsW2ZhbHNlLDEsNDYyNDA0NjY2NzA2NDYzNDg2MSwibWNwa2c6cHJvbXB0OmRpZmYiXV0`, or a higher --limit
     "#);
     assert_snapshot!(scratch.run(&["command", "search", "kangaroo"]), @r#"
     status: 0

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CONTRACT, assistant, data, failure, found};
+use super::{LISTED, assistant, data, failure, found};
 use crate::support::{Client, Scratch};
 
 #[test]
@@ -18,9 +18,9 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     let tools = client.result("tools/list", json!({}))["tools"].clone();
     let tools = tools.as_array().expect("tools");
-    assert_eq!(tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect::<Vec<_>>(), CONTRACT);
-    for tool in tools.iter().filter(|tool| tool["name"] != "execute") {
-        // A failure has to fit it, too. What a command answers has no form of its own.
+    assert_eq!(tools.iter().map(|tool| tool["name"].as_str().expect("a name")).collect::<Vec<_>>(), LISTED);
+    for tool in tools.iter().filter(|tool| tool["annotations"]["readOnlyHint"] == true) {
+        // A failure has to fit it, too. What a command answers has no form of its own, nor what became of a draft.
         let schema = &tool["outputSchema"];
         assert!(schema.get("required").is_none() && schema["properties"]["error"].is_object(), "{tool}");
     }
@@ -32,14 +32,16 @@ fn a_server_that_stands_in_for_the_contract_has_its_tools_and_nothing_else() {
         assert_eq!(client.error(method, json!({}))["code"], -32601, "{method}");
     }
     // As commands they are out of reach in the same way.
-    let reached = found(&mut client, json!({ "query": "" }));
+    let reached = found(&mut client, json!({ "query": "", "limit": 20 }));
     let expected = [
         "command:show",
         "workflow:plan",
         "command:search",
         "command:providers",
         "workflow:render",
+        "workflow:runs",
         "workflow:validate",
+        "draft:add",
         "workflow:infer",
         "workflow:suggest",
     ];
@@ -70,7 +72,7 @@ fn answers_fit_the_schemas_that_are_listed_also_where_they_are_failures() {
 }
 
 #[test]
-fn a_search_has_the_contracts_form_and_twenty_hits_are_4_kib() {
+fn a_search_has_the_contracts_form_the_best_eight_and_twenty_hits_are_4_kib() {
     let scratch = Scratch::with_project();
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let answer = data(&mut client, "search_commands", json!({ "query": "create prompt" }));
@@ -79,7 +81,8 @@ fn a_search_has_the_contracts_form_and_twenty_hits_are_4_kib() {
         answer["results"][0].to_string(),
         r#"{"id":"mcpkg:prompt:create","group":"mcpkg","name":"prompt:create","summary":"Create a new prompt in the selected project","effect":"write"}"#
     );
-    let all = data(&mut client, "search_commands", json!({ "query": "mcpkg" }));
+    assert_eq!(found(&mut client, json!({ "query": "mcpkg" })).len(), 8);
+    let all = data(&mut client, "search_commands", json!({ "query": "mcpkg", "limit": 20 }));
     assert_eq!(all["results"].as_array().expect("results").len(), 20);
     assert!(all.to_string().len() <= 4 << 10, "{} bytes", all.to_string().len());
     client.finish();
@@ -138,6 +141,7 @@ fn filters_narrow_a_search() {
     }
     // One word may be the name of one command and what others are about.
     assert!(found(&mut client, json!({ "query": "status" })).len() > 1);
+    assert!(found(&mut client, json!({ "query": "status", "group": "mcpkg" })).len() > 1);
     client.finish();
 }
 

@@ -19,7 +19,9 @@ fn stalled(ground: &Ground, client: &mut Client) -> String {
     let begun = execute(client, arguments);
     assert_eq!(code(&begun), "ok", "{begun}");
     let id = begun["run"].as_str().expect("an id");
-    let hint = format!("it goes on: list_runs with run {id} says how far it is");
+    let hint = format!(
+        r#"it goes on: execute with command mcpkg:workflow:runs and args {{"run":"{id}"}} says how far it is, and what it answered once it has ended"#
+    );
     assert_eq!((&begun["state"], &begun["hint"]), (&json!("running"), &json!(hint)), "{begun}");
     let busy = execute(client, json!({ "run": id, "wait_s": 0 }));
     assert_eq!((code(&busy), &busy["error"]["hint"]), ("E_RUN_BUSY", &json!(hint)), "{busy}");
@@ -109,4 +111,33 @@ fn runs_of_another_project_are_not_seen() {
     let refused = ground.scratch.run(&["--project", "q", "workflow", "cancel", &id]);
     assert!(refused.status == 1 && refused.stderr.contains("There is no run"), "{refused}");
     client.kill();
+}
+
+#[test]
+fn what_a_run_answered_after_nobody_waited_any_more_is_read_by_a_listed_tool() {
+    let ground = Ground::new();
+    for (identity, reads) in [("mcpkg", "execute"), ("assistant", "list_runs")] {
+        let mut client = Client::start(&ground.scratch, &["--as", identity]).shake_hands("2025-06-18");
+        let tools = client.result("tools/list", json!({}))["tools"].to_string();
+        assert!(tools.contains(&format!(r#""name":"{reads}""#)), "{identity}");
+        let asked = execute(&mut client, create());
+        ground.approve(&asked);
+        let mut arguments = with_nonce(&create(), &asked);
+        arguments["wait_s"] = json!(0);
+        let begun = execute(&mut client, arguments);
+        assert_eq!(code(&begun), "ok", "{begun}");
+        let id = begun["run"].as_str().expect("an id").to_owned();
+        let arguments = match reads {
+            "execute" => json!({ "command": "mcpkg:workflow:runs", "args": { "run": id } }),
+            _ => json!({ "run": id }),
+        };
+        let call = json!({ "name": reads, "arguments": arguments });
+        let read = eventually("it has ended", || {
+            let answer = client.result("tools/call", call.clone())["structuredContent"].clone();
+            let run = if reads == "execute" { answer["final_output"].clone() } else { answer };
+            (run["state"] == "succeeded").then_some(run)
+        });
+        assert_eq!(read["final_output"]["name"], "web", "{read}");
+        client.finish();
+    }
 }

@@ -188,3 +188,36 @@ fn without_a_terminal_yes_stands_for_reads_and_own_commands_alone() {
     let shown = ground.scratch.ok(&["command", "run", "hosting:apps:create", "-a", "region=eu", "--dry-run"]);
     assert!(shown.contains("region = \"eu\""), "{shown}");
 }
+
+#[test]
+fn calls_over_stdio_are_bounded_and_reads_are_free() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::start(&scratch, &[]).shake_hands("2025-06-18");
+    let codes = |client: &mut Client, arguments: serde_json::Value| {
+        (0..300).map(|_| code(&execute(client, arguments.clone())).to_owned()).collect::<Vec<_>>()
+    };
+    assert!(codes(&mut client, json!({ "command": "mcpkg:prompt:list" })).iter().all(|code| code == "ok"));
+    // No command of this name: as quick as a call can be.
+    let begun = std::time::Instant::now();
+    let asked = codes(&mut client, json!({ "command": "nothing" }));
+    let refused = asked.iter().filter(|code| *code == "E_RATE_LIMITED").count();
+    let most = 50 + 50 * (begun.elapsed().as_secs() as usize + 1);
+    assert!(asked.len() - refused >= 50 && asked.len() - refused <= most, "{refused} of {} refused", asked.len());
+    client.finish();
+}
+
+#[test]
+fn calls_are_logged_with_what_was_asked_and_answered_in_short() {
+    let ground = Ground::new();
+    let log = ground.scratch.path().join("log");
+    let mut command = ground.scratch.command();
+    let file = std::process::Stdio::from(std::fs::File::create(&log).expect("a file"));
+    let mut client = Client::spawn_logging(command.arg("serve"), file).shake_hands("2025-06-18");
+    execute(&mut client, create());
+    client.result("tools/call", json!({ "name": "list_prompts", "arguments": {} }));
+    client.finish();
+    let text = std::fs::read_to_string(&log).expect("a log");
+    assert!(text.contains("tool=\"execute\"") && text.contains("command=hosting:apps:create"), "{text}");
+    assert!(text.contains("args={2}") && text.contains("outcome=\"E_CONSENT_REQUIRED\""), "{text}");
+    assert!(!text.contains("list_prompts"), "{text}");
+}

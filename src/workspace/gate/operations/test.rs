@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::store::projects::Selection;
 use crate::workspace::gate::files::Files;
-use crate::workspace::gate::{MODELS, open};
+use crate::workspace::gate::{MODELS, has_engine, open};
 use crate::workspace::root::Workspace;
 use crate::workspace::{GROUP, SHAPE};
 
@@ -48,6 +49,7 @@ impl Operation for Test {
     const EFFECT: Effect = Effect::Read;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
+    const WORKS: fn(&Selection) -> bool = has_engine;
     const SHAPE: Shape = SHAPE;
     const GROUP: &'static str = GROUP;
     const FACES: Faces = Faces::Both;

@@ -1,0 +1,139 @@
+//! What the log says of a call: the tool, how long it took and what came of it. Of contract 004's tools also what was asked and answered,
+//! in short.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::Tool;
+use crate::error::Result;
+use crate::mcp::provider::Answer;
+use crate::op::{Context, Effect, Entry, Reply, Shape};
+use crate::store::projects;
+
+/// Where the calls are logged that the log has by default.
+macro_rules! audited {
+    () => {
+        "mcpkg::audit"
+    };
+}
+
+/// The arguments and answers whose values are shown: names of what is kept, and choices. All else may hold what the user keeps secret, so
+/// that only its size is.
+const SHOWN: [&str; 13] = [
+    "command", "cursor", "draft", "effect", "group", "id", "limit", "run", "source", "state", "step", "wait_s",
+    "workflow",
+];
+
+/// The most bytes of a value that is shown.
+const LONGEST: usize = 80;
+
+/// A call, before it is made.
+pub(super) struct Call {
+    /// Whether the log has it by default.
+    is_audited: bool,
+    /// What is asked, in short.
+    asked: Option<String>,
+}
+
+impl Call {
+    /// Returns the call of an operation with these arguments.
+    pub(super) fn of(entry: &Entry, arguments: &Map<String, Value>) -> Self {
+        Self::new(entry.shape, entry.effect, arguments)
+    }
+
+    /// Returns the call of a tool with these arguments.
+    pub(super) fn of_tool(tool: &Tool, arguments: &Value) -> Self {
+        let none = Map::new();
+        let arguments = arguments.as_object().unwrap_or(&none);
+        let shape = match tool {
+            Tool::Operation(entry) => entry.shape,
+            Tool::Projected(projected) => match &projected.answer {
+                Answer::Run(tool) => tool.shape,
+                Answer::Talk(_) | Answer::Task(_) => Shape::Sentence,
+            },
+        };
+        Self::new(shape, tool.effect(), arguments)
+    }
+
+    fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>) -> Self {
+        // Answers that begin with a version are contract 004's.
+        let is_of_commands = matches!(shape, Shape::Json(Some(_)));
+        let is_audited = shape == Shape::Rpc || is_of_commands && effect.changes();
+        let is_logged = match is_audited {
+            true => tracing::enabled!(target: audited!(), tracing::Level::INFO),
+            false => is_logged(),
+        };
+        Self { is_audited, asked: (is_of_commands && is_logged).then(|| summary(arguments)) }
+    }
+
+    /// Writes the line of the call, which began at `started`.
+    pub(super) fn log(&self, tool: &str, context: &Context, outcome: &Result<Reply>, started: Instant) {
+        let asked = self.asked.as_deref();
+        let answered = asked.and(outcome.as_ref().ok()).map(answered);
+        let outcome = outcome.as_ref().map_or_else(|error| error.code().name(), |_| "ok");
+        let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        // The target has to be known when mcpkg is built.
+        if self.is_audited {
+            tracing::info!(target: audited!(), tool, project = project(context), outcome, micros, asked, answered, "tools/call");
+        } else {
+            tracing::info!(tool, project = project(context), outcome, micros, asked, answered, "tools/call");
+        }
+    }
+}
+
+/// Whether the log has the calls that it does not have by default.
+pub(super) fn is_logged() -> bool {
+    tracing::enabled!(tracing::Level::INFO)
+}
+
+/// The name of the project that applies; asked only where the log takes it.
+fn project(context: &Context) -> String {
+    let found = context.store.read(|db| projects::resolve(db, &context.selection));
+    found.ok().flatten().map_or_else(|| "none".to_owned(), |project| project.name)
+}
+
+fn answered(reply: &Reply) -> String {
+    match (&reply.json, &reply.data) {
+        (Some(json), _) => format!("{} bytes", json.len()),
+        (None, Value::Object(data)) => summary(data),
+        (None, _) => String::new(),
+    }
+}
+
+/// Returns an object in short: the names of its values, and of those that may be shown the values.
+fn summary(object: &Map<String, Value>) -> String {
+    let told: Vec<String> =
+        object.iter().map(|(name, value)| format!("{}={}", name.escape_debug(), short(name, value))).collect();
+    told.join(" ")
+}
+
+fn short(name: &str, value: &Value) -> String {
+    match value {
+        Value::Null | Value::Bool(_) => value.to_string(),
+        Value::Array(values) => format!("[{}]", values.len()),
+        Value::Object(values) => format!("{{{}}}", values.len()),
+        Value::Number(_) if SHOWN.contains(&name) => value.to_string(),
+        Value::String(text) if SHOWN.contains(&name) && text.len() <= LONGEST => text.escape_debug().to_string(),
+        value => format!("({} bytes)", value.as_str().map_or_else(|| value.to_string().len(), str::len)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_summary_holds_no_value_that_may_be_a_secret() {
+        let asked = json!({
+            "command": "apps:create", "args": { "token": "hunter2", "name": "web" }, "nonce": "n0nce", "yaml": "key: hunter2",
+            "wait_s": 5, "pin": 1234, "step": "x".repeat(100),
+        });
+        let told = summary(asked.as_object().unwrap());
+        assert_eq!(
+            told,
+            "command=apps:create args={2} nonce=(5 bytes) yaml=(12 bytes) wait_s=5 pin=(4 bytes) step=(100 bytes)"
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Agents that defer tools find them by words: everyday requests, each met by the tool that is meant. Tools are scored as Claude Code
+//! 2.1.330 scores them.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Scratch};
+use crate::workspace::shop::Shop;
+
+/// The requests as Claude Code makes them, each with the tool that is meant.
+const REQUESTS: &str = include_str!("../fixtures/tool_search.txt");
+
+/// What stands for a tool that is not listed.
+const OTHERWISE: &str = "search_commands";
+
+/// Returns the requests with their tools, of those that are listed.
+fn requests(tools: &[Value]) -> Vec<(&'static str, &'static str)> {
+    let lines = REQUESTS.lines().map(|line| line.split_once(" -> ").expect("a request and a tool"));
+    let listed = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+    let requests: Vec<_> = lines
+        .map(|(request, tool)| (request, tool.split_whitespace().next().expect("a tool")))
+        .map(|(request, tool)| (request, if listed(tool) { tool } else { OTHERWISE }))
+        .collect();
+    assert_eq!(requests.len(), 22);
+    requests
+}
+
+/// What a tool counts for a request: parts of its name most, then the words of its hint, then those of its description.
+fn score(request: &str, tool: &Value) -> usize {
+    let text = |key: &str| tool[key].as_str().expect(key).to_lowercase();
+    let (name, description) = (text("name"), text("description"));
+    let whole = ["mcpkg", &name];
+    let parts: Vec<&str> =
+        whole.iter().flat_map(|name| name.split(['_', '.'])).filter(|part| !part.is_empty()).collect();
+    let words: Vec<&str> = description.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let hint = tool["_meta"]["anthropic/searchHint"].as_str().unwrap_or_default();
+    let hints: Vec<&str> = hint.split(|c: char| !c.is_alphanumeric()).collect();
+    let points = |has_it: bool, has_part: bool, [exact, within]: [usize; 2]| match (has_it, has_part) {
+        (true, _) => exact,
+        (false, true) => within,
+        (false, false) => 0,
+    };
+    let of_word = |word: &str| {
+        let of_parts = points(parts.contains(&word), parts.iter().any(|part| part.contains(word)), [12, 6]);
+        let of_name = points(whole.contains(&word), whole.iter().any(|name| name.contains(word)), [12, 4]);
+        of_parts + of_name + if words.contains(&word) { 2 } else { 0 } + if hints.contains(&word) { 4 } else { 0 }
+    };
+    request.split(' ').map(of_word).sum()
+}
+
+/// Returns the requests that another tool meets as well as the one that is meant, or better.
+fn missed(tools: &[Value]) -> Vec<&'static str> {
+    let is_missed = |(request, meant): &(&str, &str)| {
+        let scores = tools.iter().map(|tool| (tool["name"] == *meant, score(request, tool)));
+        let best = |own: bool| scores.clone().filter(|(is_meant, _)| *is_meant == own).map(|(_, score)| score).max();
+        best(true) <= best(false)
+    };
+    requests(tools).into_iter().filter(is_missed).map(|(request, _)| request).collect()
+}
+
+fn listed(command: &mut Command) -> Vec<Value> {
+    let mut client = Client::spawn(command.arg("serve")).shake_hands("2025-11-25");
+    let tools = client.result("tools/list", json!({}))["tools"].as_array().expect("tools").clone();
+    client.finish();
+    tools
+}
+
+#[test]
+fn everyday_requests_meet_the_tool_that_is_meant_in_a_plain_folder() {
+    let scratch = Scratch::with_project();
+    let missed = missed(&listed(&mut scratch.command()));
+    // The parts of other tools' names count more than words.
+    let expected = ["prompt history revisions", "run workflow", "restore deleted prompt"];
+    assert_eq!(missed, expected, "a description lost a word that users say, or gained one");
+}
+
+#[test]
+fn everyday_requests_meet_the_tool_that_is_meant_in_a_repository_of_a_workspace() {
+    let shop = Shop::new();
+    shop.scratch.ok(&["project", "create", "p"]);
+    let missed = missed(&listed(shop.command().current_dir(shop.repo("api"))));
+    let expected = ["prompt history revisions", "run workflow", "restore deleted prompt"];
+    assert_eq!(missed, expected, "a description lost a word that users say, or gained one");
+}
+
+#[test]
+fn a_description_begins_with_the_contracts_and_is_no_other_where_a_server_stands_in_for_it() {
+    let scratch = Scratch::with_project();
+    let of = |arguments: &[&str]| {
+        let mut command = scratch.command();
+        let mut client = Client::spawn(command.arg("serve").args(arguments)).shake_hands("2025-11-25");
+        let tools = client.result("tools/list", json!({}))["tools"].as_array().expect("tools").clone();
+        client.finish();
+        tools
+    };
+    let all = of(&["--groups", "all"]);
+    let mut longer = 0;
+    for identity in ["agentpack", "enact", "smctl", "assistant"] {
+        for tool in of(&["--as", identity]) {
+            let Some(ours) = all.iter().find(|ours| ours["name"] == tool["name"]) else { continue };
+            let [own, ours] = [&tool, ours].map(|tool| tool["description"].as_str().expect("a description"));
+            let rest = ours.strip_prefix(own.trim_end_matches('.')).unwrap_or_else(|| panic!("{ours}"));
+            assert!(rest.is_empty() || rest.starts_with('.'), "{ours}");
+            longer += usize::from(ours.len() > own.len());
+            let entry = mcpkg::operations().find(|entry| tool["name"] == entry.tool).expect("an operation");
+            assert_eq!(own, entry.about);
+        }
+    }
+    assert!(longer >= 3, "{longer}");
+    let create = all.iter().find(|tool| tool["name"] == "create_resource").expect("a tool");
+    let said = "Create a new resource in the selected project. Save or remember this note, document or image";
+    assert_eq!(create["description"], said);
+}
