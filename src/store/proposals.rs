@@ -155,8 +155,8 @@ macro_rules! columns {
 }
 
 /// Keeps a proposal and returns its number; an open one of the same origin for the same item is replaced, since it is of the
-/// same file as it was earlier. The number is another one: who looked at the one before has not seen this, and what referred to it
-/// refers to nothing.
+/// same file as it was earlier. It gets a new number, so that nobody accepts it under
+/// the number of the proposal that they looked at.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

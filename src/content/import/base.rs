@@ -35,8 +35,8 @@ fn is_agents_folder(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(agents::is_folder)
 }
 
-/// Returns the folder that holds the innermost agent's folder which says what a file is, or what the files of a folder are. What a file
-/// is by its name alone it is wherever it lies, unless it lies in an agent's folder itself.
+/// Returns the folder that holds the innermost agent's folder which says what a file is, or what the files of a folder are. A file that
+/// is known by its name alone needs no such folder, unless it lies in one itself.
 fn above_agents_folder(path: &Path, is_file: bool) -> Option<PathBuf> {
     // Of a folder, any text in it.
     let probe = if is_file { path.to_path_buf() } else { path.join("a.md") };

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn other_documents_are_none() {
+    fn other_documents_are_not_taken_for_one() {
         for text in [
             r#"{ "mcpServers": {} }"#,
             r#"{ "mcpServers": { "m": { "command": "x", "args": ["-y"] } } }"#,
