@@ -67,7 +67,7 @@ impl Shown {
         })
     }
 
-    /// Returns the text with its styles: for a terminal with marks in the place of what acts there or is not seen.
+    /// Returns the text with its styles: for a terminal with marks instead of what acts there or is not seen.
     pub(super) fn written(&self, for_terminal: bool) -> String {
         let mut written = String::new();
         for (style, text) in &self.0 {

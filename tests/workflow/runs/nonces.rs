@@ -352,7 +352,7 @@ fn who_asks_again_gets_another_nonce_for_the_same_request_which_is_used_once() {
         let pending = execute(&mut client, at_once);
         assert_eq!((code(&pending), held(&pending)), ("E_CONSENT_PENDING", held(given)), "{pending}");
     }
-    // A nonce of another command's request is none of this one's.
+    // The nonce of another command's request is not good for this one.
     let read = execute(&mut client, json!({ "command": "hosting:apps:list" }));
     ground.approve(&asked);
     let mixed = execute(&mut client, with_nonce(&create(), &read));
