@@ -1,17 +1,24 @@
 //! What no log, event, plan or error may show: the one function that takes it out of a text, and the one that finds it.
 
+mod names;
+mod pieces;
 mod resolved;
+mod shapes;
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
+pub use names::is_secret_name;
+pub use pieces::Pieces;
 pub use resolved::{HIDDEN, SHORTEST as SHORTEST_HIDDEN, Secrets, learn};
 
 /// How an access key begins. After it stand its id, 12 hex digits, `_`, and its secret.
 const KEY: &str = "mcpkg_";
 const KEY_ID: usize = 12;
 
-/// Returns a text without the passwords and tokens that its URLs hold, without the secrets of access keys, and without the values
-/// of secrets that this process resolved.
+/// Returns a text without secrets: the passwords and tokens that its URLs hold, the secrets of access keys, the values of secrets that
+/// this process resolved, and what is known by its shape, such as a private key or what stands behind `password:`.
 pub fn redact(text: &str) -> String {
     redacted(text).into_owned()
 }
@@ -19,16 +26,55 @@ pub fn redact(text: &str) -> String {
 /// As [`redact`], of the beginning and the end of a text: what stands at the cut and may be a part of a secret goes too.
 pub fn redact_at_cut(head: &str, tail: &str) -> (String, String) {
     let (head, tail) = resolved::hidden_at_cut(head, tail);
-    (redact(&head), redact(&tail))
+    (shapes::hidden_in_beginning(&addressed(&head)), shapes::hidden_in_end(&addressed(&tail)))
+}
+
+/// As [`redact`], of an address that goes on being used: of its shape only what stands before the host goes.
+pub fn without_password(address: &str) -> String {
+    addressed(&resolved::hidden_in(address)).into_owned()
+}
+
+/// Takes the secrets out of each text of `value`, as [`redact`] does, and the texts of fields whose names say that they are secrets.
+pub fn hide_in(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(hidden) = redacted(text) {
+                *text = hidden;
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(hide_in),
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                match value {
+                    Value::String(text) if is_secret_name(name) && !text.is_empty() => HIDDEN.clone_into(text),
+                    value => hide_in(value),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// As [`redact`], without a copy of a text that has nothing to take out.
 pub fn redacted(text: &str) -> Cow<'_, str> {
-    let text = resolved::hidden_in(text);
-    if text.contains("://") || text.contains(KEY) {
-        return Cow::Owned(keys(&urls(&text)).into_owned());
+    then(then(resolved::hidden_in(text), addressed), shapes::hidden_in)
+}
+
+/// Returns a text without the passwords of its URLs and the secrets of access keys.
+fn addressed(text: &str) -> Cow<'_, str> {
+    match text.contains("://") || text.contains(KEY) {
+        true => Cow::Owned(keys(&urls(text)).into_owned()),
+        false => Cow::Borrowed(text),
     }
-    text
+}
+
+/// Goes on with what an earlier pass left of a text.
+fn then<'t>(text: Cow<'t, str>, next: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
+    let changed = match next(&text) {
+        Cow::Owned(changed) => Some(changed),
+        Cow::Borrowed(_) => None,
+    };
+    changed.map_or(text, Cow::Owned)
 }
 
 fn urls(text: &str) -> String {

@@ -10,6 +10,7 @@ use super::command::Git;
 use super::paths::text;
 use crate::error::Result;
 use crate::process::{Limits, Tell};
+use crate::redact::redact;
 
 /// How long a git may run that asks another host.
 pub const REMOTE: Duration = Duration::from_secs(600);
@@ -118,7 +119,7 @@ fn parse(printed: &str) -> Vec<Pushed> {
             let name = names.rsplit_once(':').map_or(names, |(_, name)| name);
             pushed.push(Pushed {
                 name: name.to_owned(),
-                said: said.to_owned(),
+                said: redact(said),
                 is_refused: flag == "!",
                 is_there: flag == "=",
             });

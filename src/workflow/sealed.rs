@@ -2,19 +2,8 @@
 
 use serde_json::Value;
 
-use crate::redact::{Secrets, known_tokens, redact};
+use crate::redact::{Secrets, is_secret_name, known_tokens, redact};
 use crate::workflow::spec::OutputContract;
-
-/// Words in the name of a field whose value is a secret.
-const SECRET_WORDS: &[&str] =
-    &["token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "authorization", "cookie", "cookies"];
-
-/// Two words that say it together, as in `api_key`.
-const SECRET_PAIRS: &[(&str, &str)] = &[("api", "key"), ("access", "key"), ("private", "key"), ("signing", "key")];
-
-/// Words beside which a token is no secret, as in `next_page_token`.
-const HARMLESS: &[&str] =
-    &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length"];
 
 /// The secrets that a run was answered, by their values. Those that it sends are known to the whole process.
 #[derive(Debug, Default)]
@@ -110,54 +99,12 @@ fn find(value: &Value, path: &str, leaf: &str, inside: bool, tagged: &[&str], fo
     }
 }
 
-/// Whether the name of a field says that its value is a secret.
-fn is_secret_name(name: &str) -> bool {
-    let words = words(name);
-    let has = |word: &str| words.iter().any(|known| known == word);
-    if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
-        return false;
-    }
-    SECRET_WORDS.iter().any(|word| has(word))
-        || SECRET_PAIRS.iter().any(|(first, second)| {
-            words.windows(2).any(|pair| pair == [*first, *second]) || has(&format!("{first}{second}"))
-        })
-}
-
-/// Returns the words of a name in lower case: `apiKey`, `api-key` and `API_KEY` have the same.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || c.is_uppercase() && was_lower {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-        was_lower = c.is_lowercase() || c.is_numeric();
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
     use crate::workflow::spec::OutputField;
-
-    #[test]
-    fn names_say_which_fields_are_secrets() {
-        for name in
-            ["token", "accessToken", "API_KEY", "apikey", "user-password", "Authorization", "set_cookie", "privateKey"]
-        {
-            assert!(is_secret_name(name), "{name}");
-        }
-        for name in ["id", "next_page_token", "token_type", "key", "monkey", "secretary", "tokenizer", "api", "keys"] {
-            assert!(!is_secret_name(name), "{name}");
-        }
-    }
 
     #[test]
     fn what_was_taken_out_is_told_by_its_place_and_known_everywhere_else() {

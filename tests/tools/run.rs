@@ -137,6 +137,26 @@ fn no_secret_leaves_a_run_in_a_file() {
 }
 
 #[test]
+fn an_agent_gets_what_a_tool_printed_without_what_looks_like_a_secret() {
+    let Some(scratch) = with_tool() else { return };
+    let script = r#"printf '{"password": "made-up", "text": "ghp_0123456789abcdefghij"}'; echo 'token=to-stderr' >&2; echo 'secret: in-a-file' > /output/a.txt"#;
+    with_leak(&scratch, script);
+    // A person may want just that of a tool: what it made.
+    let ran = scratch.json(&["tool", "run", "./files", "-o", "left"]);
+    assert_eq!(ran["output"], json!({ "password": "made-up", "text": "ghp_0123456789abcdefghij" }));
+    scratch.ok(&["tool", "publish", "./files", "--to", "local"]);
+    super::installed::signed(&scratch, "test/files");
+    scratch.ok(&["tool", "install", "test/files"]);
+    let mut client = super::installed::enact(&scratch);
+    let result = client.result("tools/call", json!({ "name": "test__files", "arguments": {} })).to_string();
+    for secret in ["made-up", "ghp_", "to-stderr", "in-a-file"] {
+        assert!(!result.contains(secret), "{secret}: {result}");
+    }
+    assert!(result.contains("token=***") && result.contains("secret: ***"), "{result}");
+    client.finish();
+}
+
+#[test]
 fn what_a_tool_prints_moves_nobodys_cursor() {
     let Some(scratch) = with_tool() else { return };
     with_leak(&scratch, r#"printf '\033]0;owned\007 gone\n' >&2; exit 3"#);

@@ -19,6 +19,7 @@ mod journey;
 mod kept;
 mod killed;
 mod killed_worktrees;
+mod leaks;
 pub mod model_gate;
 mod network;
 mod original;

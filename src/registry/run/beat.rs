@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::op::Context;
 use crate::process::Tell;
-use crate::redact::Secrets;
+use crate::redact::{Pieces, Secrets, redact};
 
 /// The time between two messages.
 const PACE: Duration = Duration::from_secs(3);
@@ -65,8 +65,9 @@ impl Drop for Beat {
 
 /// Returns the message of a beat.
 fn told(tool: &str, seconds: u64, line: Option<&str>, secrets: &Secrets) -> String {
-    let line =
-        line.map(|line| secrets.hidden_in(line).chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>());
+    let line = line.map(|line| {
+        redact(&secrets.hidden_in(line)).chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>()
+    });
     match line.filter(|line| !line.trim().is_empty()) {
         Some(line) => format!("{tool} has run for {seconds} s: {}", line.trim()),
         None => format!("{tool} has run for {seconds} s"),
@@ -79,6 +80,8 @@ struct LastLine {
     whole: Option<String>,
     /// The line that goes on; one byte more than [`KEPT`] where it is too long.
     begun: Vec<u8>,
+    /// Knows a line of a private key by those before it.
+    pieces: Pieces,
 }
 
 impl LastLine {
@@ -88,7 +91,8 @@ impl LastLine {
                 [line @ .., b'\n' | b'\r'] => {
                     self.keep(line);
                     let line = String::from_utf8_lossy(&self.begun).into_owned();
-                    if !line.trim().is_empty() && self.begun.len() <= KEPT {
+                    let is_whole = !line.trim().is_empty() && self.begun.len() <= KEPT;
+                    if is_whole && !self.pieces.next(&line, false).is_empty() {
                         self.whole = Some(line);
                     }
                     self.begun.clear();

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::op::Context;
 use crate::process::Printed;
 use crate::process::starter::{Ended, Left};
-use crate::redact::Secrets;
+use crate::redact::{Secrets, hide_in, redact, redact_at_cut};
 
 /// The turns of all runs of this process.
 static PERMITS: LazyLock<Arc<Permits>> = LazyLock::new(Permits::of_machine);
@@ -84,24 +84,47 @@ fn attempt(context: &Context, call: &Call, run: &UnderWay, facts: &mut Facts) ->
     if let Some(limit) = ran.reached {
         return Err(answer::reached(&call.tool, limit, ""));
     }
-    outcome(call, &*runner, ran, &variables.secrets, begun)
+    outcome(context, call, &*runner, ran, &variables.secrets, begun)
 }
 
-fn outcome(call: &Call, runner: &dyn Runner, ran: Ran, secrets: &Secrets, begun: Instant) -> Result<Outcome> {
+fn outcome(
+    context: &Context,
+    call: &Call,
+    runner: &dyn Runner,
+    ran: Ran,
+    secrets: &Secrets,
+    begun: Instant,
+) -> Result<Outcome> {
+    // A person gets what the tool made, such as a key; an agent gets it without what looks like a secret.
+    let is_for_agent = !context.is_shell();
+    let safe = |text: &str| if is_for_agent { redact(text) } else { text.to_owned() };
     let hidden = |printed: &Printed| {
-        let whole = |text: String| secrets.hidden_in(&text).into_owned();
-        printed.text_by(whole, |head, tail| secrets.hidden_at_cut(head, tail))
+        printed.text_by(
+            |text| safe(&secrets.hidden_in(&text)),
+            |head, tail| {
+                let (head, tail) = secrets.hidden_at_cut(head, tail);
+                if is_for_agent { redact_at_cut(&head, &tail) } else { (head, tail) }
+            },
+        )
     };
     let (stdout, stderr) = (hidden(&ran.stdout), hidden(&ran.stderr));
     answer::require_success(&call.tool, ran.ended.as_ref(), &stderr)?;
     let is_cut = ran.stdout.is_cut();
     let printed = (!is_cut).then_some(&*stdout);
-    let output = answer::output(&call.tool, call.output_schema.as_ref(), printed, secrets)?;
+    let mut output = answer::output(&call.tool, call.output_schema.as_ref(), printed, secrets)?;
+    if is_for_agent {
+        output.as_mut().map(hide_in);
+    }
     let files = ran.files.into_iter().filter_map(|left| match left {
         Left::File { path, bytes, .. } => Some(OutputFile { path, bytes }),
         Left::Link { .. } => None,
     });
-    let (files, left_out) = answer::without_secrets(files, ran.left_out, secrets);
+    let (mut files, left_out) = answer::without_secrets(files, ran.left_out, secrets);
+    for file in files.iter_mut().filter(|_| is_for_agent) {
+        if let Ok(text) = std::str::from_utf8(&file.bytes) {
+            file.bytes = safe(text).into_bytes();
+        }
+    }
     Ok(Outcome {
         run: uuid::Uuid::nil(),
         runner: runner.kind(),

@@ -5,6 +5,7 @@ use super::mount::{Mount, OUTPUT, PACKAGE, STARTER, WORKSPACE};
 use super::runner::{Job, NotRun, Ran, Takes};
 use crate::process::starter::{self, Ceilings, Copied, Meeting, Output, Request, Within};
 use crate::process::{self, Capture, Failure, Printed, Program};
+use crate::redact::{redact, redact_at_cut};
 use crate::registry::package::archive::{MAX_MEMBERS, MAX_UNPACKED};
 
 /// How a runner starts a program.
@@ -117,7 +118,12 @@ pub(super) fn starter_mount() -> Result<Mount, String> {
 
 /// Returns the first line that was printed and is not blank.
 pub(super) fn first_line(printed: &Printed) -> Option<String> {
-    printed.text().lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+    printed
+        .text_by(|text| redact(&text), redact_at_cut)
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
 }
 
 /// Whether there is a program of this name on PATH.

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::model::{Plugin, Provider, json};
-use crate::error::Result;
-use crate::redact::redact;
+use crate::error::{Error, Result};
+use crate::redact::{hide_in, redact, without_password};
 use crate::store::blobs::damaged_value;
 use crate::store::plugins::ToolRow;
 use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, OutputField, SourceKind};
@@ -77,7 +77,10 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     let Listing { tools: mut listed, mut left_out } = Listing::default();
     for tool in tools {
         let name = tool.name.to_string();
-        let said = redact(&json(&said(tool))?);
+        let mut said = serde_json::to_value(said(tool))
+            .map_err(|error| Error::internal("what a plugin says of a tool is not JSON").with_source(error))?;
+        hide_in(&mut said);
+        let said = without_password(&json(&said)?);
         let open = redact(&name);
         let shown: String = open.escape_debug().take(LONGEST).collect();
         if listed.len() == MOST {

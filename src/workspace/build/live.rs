@@ -107,7 +107,9 @@ impl Shared {
     fn beat(&self) {
         let mut state = self.state();
         let Some(running) = state.running.last() else { return };
-        let line = running.log.lock().unwrap_or_else(PoisonError::into_inner).last_line().to_owned();
+        let log = running.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = if self.is_shell { log.last_line_seen() } else { log.last_line() }.to_owned();
+        drop(log);
         if !self.is_shell {
             let seconds = running.begun.elapsed().as_secs();
             let colon = if line.is_empty() { "" } else { ": " };

@@ -6,7 +6,7 @@ use anstream::adapter::strip_str;
 use memchr::memrchr;
 
 use crate::process::{Capture, Printed};
-use crate::redact::redact;
+use crate::redact::Pieces;
 
 /// How much of an output is kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
@@ -23,12 +23,15 @@ pub struct Log {
     /// The beginning of a line whose end has not come.
     waiting: Vec<u8>,
     kept: Printed,
+    pieces: Pieces,
     last: String,
+    seen: String,
 }
 
 impl Default for Log {
     fn default() -> Self {
-        Self { waiting: Vec::new(), kept: Printed::new(KEPT), last: String::new() }
+        let (last, seen) = (String::new(), String::new());
+        Self { waiting: Vec::new(), kept: Printed::new(KEPT), pieces: Pieces::default(), last, seen }
     }
 }
 
@@ -38,15 +41,15 @@ impl Log {
         let whole = match memrchr(b'\n', piece) {
             Some(end) => end + 1,
             None if self.waiting.len() + piece.len() < WAITING => 0,
-            // Of a line without an end all but its last word.
-            None => memrchr(b' ', piece).map_or(piece.len(), |end| end + 1),
+            // Of a line without an end all but its last word, or its last value where it has no blanks.
+            None => piece.iter().rposition(|byte| b" ,;&".contains(byte)).map_or(piece.len(), |end| end + 1),
         };
         let (now, later) = piece.split_at(whole);
         if !now.is_empty() {
             let waiting = std::mem::take(&mut self.waiting);
             match waiting.is_empty() {
-                true => self.keep(now),
-                false => self.keep(&[&waiting, now].concat()),
+                true => self.keep(now, true),
+                false => self.keep(&[&waiting, now].concat(), true),
             }
         }
         self.waiting.extend_from_slice(later);
@@ -55,7 +58,7 @@ impl Log {
     /// Returns all that is kept: nothing more is printed.
     pub fn end(&mut self) -> String {
         let waiting = std::mem::take(&mut self.waiting);
-        self.keep(&waiting);
+        self.keep(&waiting, false);
         self.kept.text()
     }
 
@@ -64,13 +67,25 @@ impl Log {
         &self.last
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    /// As [`Log::last_line`], with the secrets in it: for a person who watches.
+    pub fn last_line_seen(&self) -> &str {
+        &self.seen
+    }
+
+    fn keep(&mut self, bytes: &[u8], goes_on: bool) {
         let text = String::from_utf8_lossy(bytes);
-        let text = redact(&plain(&text));
-        self.kept.push(text.as_bytes());
-        if let Some(line) = text.rsplit('\n').map(str::trim).find(|line| !line.is_empty()) {
-            self.last = line.chars().map(|c| if c == '\t' { ' ' } else { c }).take(LONGEST).collect();
-        }
+        let text = plain(&text);
+        let safe = self.pieces.next(&text, goes_on);
+        self.kept.push(safe.as_bytes());
+        set_last(&mut self.seen, &text);
+        set_last(&mut self.last, &safe);
+    }
+}
+
+/// Keeps the last line of a text that is not blank, where there is one.
+fn set_last(last: &mut String, text: &str) {
+    if let Some(line) = text.rsplit('\n').map(str::trim).find(|line| !line.is_empty()) {
+        *last = line.chars().map(|c| if c == '\t' { ' ' } else { c }).take(LONGEST).collect();
     }
 }
 
@@ -97,6 +112,10 @@ mod tests {
     fn a_secret_is_taken_out_also_where_it_comes_in_two_pieces() {
         assert_eq!(kept(&[b"get https://me:s3c", b"ret@host/x\nrest"]), "get https://***@host/x\nrest");
         assert_eq!(kept(&[b"mcpkg_00ff00ff00ff_012345", b"6789\n"]), "mcpkg_00ff00ff00ff_***\n");
+        let key = b"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm\nab==\n-----END PRIVATE KEY-----\nok\n";
+        for size in [1, 7, 40, 200] {
+            assert_eq!(kept(&key.chunks(size).collect::<Vec<_>>()), "***\nok\n", "{size}");
+        }
         // A line that never ends is kept in pieces that end with a word.
         let long = [vec![b'x'; WAITING - 10], b" https://me:s3c".to_vec()].concat();
         assert!(!kept(&[&long, b"ret@host/"]).contains("s3c"));
@@ -130,5 +149,7 @@ mod tests {
         assert_eq!(log.last_line(), "two");
         log.push(b"ee\n");
         assert_eq!(log.last_line(), "three");
+        log.push(b"password: hunter2\n");
+        assert_eq!((log.last_line(), log.last_line_seen()), ("password: ***", "password: hunter2"));
     }
 }

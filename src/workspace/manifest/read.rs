@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 use super::check::{self, Placed};
 use super::{COMMAND, Fault, Flow, Gate, Manifest, Repo, Specs, Worktrees, invalid};
 use crate::error::{Result, nearest};
-use crate::redact::redact;
+use crate::redact::without_password;
 use crate::workspace::names;
 
 /// The tables, and the keys of each.
@@ -229,7 +229,7 @@ impl Reader<'_> {
         let (depends_on, places) = self.texts(table, "depends_on");
         let repo = Repo {
             name,
-            url: redact(&url),
+            url: without_password(&url),
             path,
             default_branch,
             smctl_home: self.flag(table, "smctl_home").unwrap_or(false),

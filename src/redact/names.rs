@@ -1,0 +1,107 @@
+//! Names that say that a value is a secret: of a field, a variable, a header or an option.
+
+/// Words in the name of a field whose value is a secret.
+const SECRET_WORDS: &[&str] = &[
+    "token",
+    "tokens",
+    "secret",
+    "secrets",
+    "password",
+    "passwords",
+    "passwd",
+    "passphrase",
+    "authorization",
+    "cookie",
+    "cookies",
+];
+
+/// Two words that say it together, as in `api_key`.
+const SECRET_PAIRS: &[(&str, &str)] =
+    &[("api", "key"), ("access", "key"), ("private", "key"), ("signing", "key"), ("account", "key")];
+
+/// Words beside which a token is not a secret, as in `next_page_token`.
+const HARMLESS: &[&str] =
+    &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length", "file", "path"];
+
+/// Whether the name of a field says that its value is a secret.
+pub fn is_secret_name(name: &str) -> bool {
+    let words = words(name);
+    let has = |word: &str| words.iter().any(|known| known == word);
+    if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
+        return false;
+    }
+    SECRET_WORDS.iter().any(|word| has(word))
+        || SECRET_PAIRS.iter().any(|(first, second)| {
+            words.windows(2).any(|pair| pair == [*first, *second]) || has(&format!("{first}{second}"))
+        })
+}
+
+/// Whether two words beside each other say it together, as in `API key`.
+pub(super) fn is_secret_pair(first: &str, second: &str) -> bool {
+    SECRET_PAIRS.iter().any(|(a, b)| first.eq_ignore_ascii_case(a) && second.eq_ignore_ascii_case(b))
+}
+
+/// Whether a name holds the beginning of one of these words, in either case: a quick look before [`is_secret_name`].
+pub(super) fn may_be_secret(name: &[u8]) -> bool {
+    const BEGINNINGS: [&[u8; 3]; 6] = [b"tok", b"sec", b"pas", b"key", b"aut", b"coo"];
+    name.windows(3).any(|part| {
+        let part = [part[0] | 0x20, part[1] | 0x20, part[2] | 0x20];
+        BEGINNINGS.contains(&&part)
+    })
+}
+
+/// Returns the words of a name in lower case: `apiKey`, `api-key` and `API_KEY` have the same.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_lower = false;
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() && was_lower {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_fields_are_secrets() {
+        for name in [
+            "token",
+            "accessToken",
+            "API_KEY",
+            "apikey",
+            "user-password",
+            "Authorization",
+            "set_cookie",
+            "privateKey",
+            "aws_secret_access_key",
+            "_authToken",
+            "DB_PASSWORD",
+        ] {
+            assert!(is_secret_name(name), "{name}");
+            assert!(may_be_secret(name.as_bytes()), "{name}");
+        }
+        for name in [
+            "id",
+            "next_page_token",
+            "token_type",
+            "key",
+            "monkey",
+            "secretary",
+            "tokenizer",
+            "api",
+            "keys",
+            "password_file",
+        ] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+}
