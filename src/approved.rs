@@ -55,6 +55,8 @@ pub enum Kind {
     ToolPublisher,
     /// A change of a workspace's repositories that this machine began; the SHA-256 is of its steps.
     Flow,
+    /// The programs that a git repository's own configuration names; the SHA-256 is of its folder and these settings.
+    Repository,
     /// The commands of a workspace's repository that agents may run; the SHA-256 is of its folder, its origin and the commands.
     WorkspaceBuild,
     /// The text of a workflow that this user approved of a draft, or saved at a terminal; the SHA-256 is of its project and text.
@@ -87,6 +89,7 @@ impl Kind {
             Kind::Trust => "trust",
             Kind::ToolPublisher => "tool-publishers",
             Kind::Flow => "flows",
+            Kind::Repository => "repositories",
             Kind::WorkspaceBuild => "workspace-builds",
             Kind::Workflow => "workflows",
             Kind::Reads => "reads",

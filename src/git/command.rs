@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::{ended, failed, is_locked, locked, printed, shown};
+use super::programs;
 use crate::error::{Error, Result};
 use crate::process::{Capture, Environment, Failure, Limits, Output, Program, Tell};
 
@@ -132,7 +133,7 @@ impl<'a> Git<'a> {
     /// # Errors
     /// As [`Git::run`].
     pub fn feed<A: AsRef<OsStr>>(&self, args: &[A], input: &[u8]) -> Result<Vec<u8>> {
-        self.succeeded(args, self.output(self.program(args), args, input)?)
+        self.succeeded(args, self.output(self.program(args)?, args, input)?)
     }
 
     /// Runs it, and returns what it printed, or `None` where it ended with status 1: its way to say no.
@@ -140,7 +141,7 @@ impl<'a> Git<'a> {
     /// # Errors
     /// As [`Git::run`].
     pub fn ask<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Option<Vec<u8>>> {
-        let output = self.output(self.program(args), args, &[])?;
+        let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
             Some(1) => Ok(None),
             _ => self.succeeded(args, output).map(Some),
@@ -152,7 +153,7 @@ impl<'a> Git<'a> {
     /// # Errors
     /// As [`Git::run`].
     pub fn found<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<(Vec<u8>, bool)> {
-        let output = self.output(self.program(args), args, &[])?;
+        let output = self.output(self.program(args)?, args, &[])?;
         match output.status.code() {
             Some(1) => Ok((printed(args, output)?, true)),
             _ => Ok((self.succeeded(args, output)?, false)),
@@ -165,7 +166,7 @@ impl<'a> Git<'a> {
     /// # Errors
     /// As [`Git::run`]; status 1 where no row tells why.
     pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
-        let output = self.output(self.program(args), args, &[])?;
+        let output = self.output(self.program(args)?, args, &[])?;
         let rows = parse(output.stdout.text().as_bytes());
         match output.status.code() {
             Some(1) if !rows.is_empty() => Ok(rows),
@@ -181,7 +182,7 @@ impl<'a> Git<'a> {
     pub fn change<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
         let began = Instant::now();
         loop {
-            let mut program = self.program(args);
+            let mut program = self.program(args)?;
             if let Some(lock) = self.lock {
                 program = program.stdin(lock.try_clone().map_err(|error| Error::file("share", self.folder, error))?);
             }
@@ -201,11 +202,14 @@ impl<'a> Git<'a> {
     /// # Errors
     /// As [`Git::run`].
     pub fn watch<A: AsRef<OsStr>>(&self, args: &[A], tell: Tell) -> Result<Vec<u8>> {
-        self.succeeded(args, self.output(self.program(args).tell(tell), args, &[])?)
+        self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
 
-    /// Returns the program, for who talks with it while it runs.
-    pub(super) fn program<A: AsRef<OsStr>>(&self, args: &[A]) -> Program {
+    /// Returns the program, for a caller that talks with it while it runs.
+    ///
+    /// # Errors
+    /// `E_UNAPPROVED` where it would run a program that the repository names and this user did not trust.
+    pub(super) fn program<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Program> {
         let mut git = Program::new("git").folder(self.folder).environment(Environment::Inherited).args(QUIET);
         if !self.runs_hooks {
             git = git.args(NO_HOOKS);
@@ -213,6 +217,8 @@ impl<'a> Git<'a> {
         git = if self.is_repository { git.capture(WHOLE) } else { git.args(UNSIGNED) };
         git = git.args(args);
         git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
+        // Nobody sits at what git runs: neither an editor nor a pager is of use.
+        git = git.variable("GIT_EDITOR", ":").variable("GIT_SEQUENCE_EDITOR", ":").variable("GIT_PAGER", "cat");
         // ssh in a group of its own would be stopped where it asks a terminal.
         git = git.variable("SSH_ASKPASS_REQUIRE", "force");
         for variable in MISLEADING {
@@ -226,7 +232,10 @@ impl<'a> Git<'a> {
         }
         tracing::debug!(folder = %self.folder.display(), args = %shown(args), "git");
         // The credential cache and ssh's shared connection outlive the git that began them.
-        git.leaves_children()
+        let git = git.leaves_children();
+        // A scratch folder may work on another repository.
+        let other = self.variables.iter().find(|(name, _)| *name == "GIT_DIR").map(|(_, folder)| Path::new(folder));
+        programs::held_back(git, other.unwrap_or(self.folder), args, self.runs_hooks, &self.limits)
     }
 
     fn output<A: AsRef<OsStr>>(&self, program: Program, args: &[A], input: &[u8]) -> Result<Output> {
@@ -287,7 +296,7 @@ pub fn stream<A: AsRef<OsStr>, T: Send>(
     f: impl FnOnce(&mut dyn Read) -> Result<T> + Send,
 ) -> Result<T> {
     let mut running =
-        Git::new(folder, *limits).program(args).start().map_err(|failure| ended(folder, args, limits, failure))?;
+        Git::new(folder, *limits).program(args)?.start().map_err(|failure| ended(folder, args, limits, failure))?;
     let (stdin, stdout) = (running.stdin(), running.stdout());
     std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -2,12 +2,13 @@
 //!
 //! [`Git`] is git in one folder. What is asked of it stands in a file for each subject: [`refs`] and their
 //! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`snapshot`],
-//! [`unfinished`] (a checkout that failed), [`remote`].
+//! [`unfinished`] (a checkout that failed), [`remote`]. [`programs`] keeps it from running what a repository's own configuration names.
 
 mod command;
 mod failure;
 mod folder;
 mod paths;
+pub mod programs;
 pub mod refs;
 pub mod remote;
 pub mod snapshot;

@@ -2,6 +2,7 @@
 
 use super::command::Git;
 use super::paths::{parts, text};
+use super::programs;
 use super::trees::says;
 use crate::error::{Error, Result};
 
@@ -26,6 +27,8 @@ pub fn object(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<
 /// Makes it in a scratch repository that writes its objects into the real one, since git signs no tag without making the
 /// ref too.
 fn signed(git: &Git<'_>, name: &str, target: &str, message: &str) -> Result<String> {
+    // The scratch repository signs with the settings of the real one.
+    programs::require(git.folder(), &["tag", "--sign"], false, git.limits())?;
     let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
     let format = format!("--object-format={}", git.text(&["rev-parse", "--show-object-format"])?);
     git.run(&["init", "--quiet", "--bare", &format, "--template=", "--", &scratch.path().display().to_string()])?;

@@ -43,7 +43,7 @@ impl<'a> Transaction<'a> {
     /// As [`Git::run`].
     pub fn begin(git: &Git<'a>, message: &str) -> Result<Self> {
         let args = ["-c", LOCK_TIMEOUT, "update-ref", "-m", message, "--stdin", "-z"].map(str::to_owned).to_vec();
-        let started = git.program(&args).start();
+        let started = git.program(&args)?.start();
         let mut running = started.map_err(|failure| ended(git.folder(), &args, git.limits(), failure))?;
         let (sender, answers) = channel();
         let stdin = running.stdin();

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::passwords;
 use super::spec::{Flag, OutputContract, OutputField};
 
 /// How deep the paths of fields go.
@@ -75,7 +76,9 @@ fn leaves(schema: &Value, path: &str, depth: usize, fields: &mut Vec<OutputField
         let r#type = type_of(schema).map(str::to_owned);
         // Of an answer without a schema nothing is known.
         if !path.is_empty() || r#type.as_deref().is_some_and(|kind| kind != "object") {
-            fields.push(OutputField { name: name.to_owned(), r#type, tags: Vec::new() });
+            let is_secret = schema["format"] == passwords::FORMAT;
+            let tags = is_secret.then(|| passwords::TAG.to_owned()).into_iter().collect();
+            fields.push(OutputField { name: name.to_owned(), r#type, tags });
         }
         return;
     };

@@ -26,6 +26,7 @@ mod kept;
 pub mod limits;
 mod operations;
 pub mod output;
+mod passwords;
 pub mod plan;
 pub mod plugin;
 mod provider;

@@ -19,6 +19,11 @@ pub struct Sealed {
 }
 
 impl Known {
+    /// Remembers a value that was sent.
+    pub fn learn(&mut self, value: &str) {
+        self.0.learn(value);
+    }
+
     /// Returns a text without the secrets that are known, the passwords of addresses and access keys.
     pub fn hidden_in(&self, text: &str) -> String {
         redact(&self.0.hidden_in(text))

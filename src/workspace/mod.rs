@@ -25,6 +25,7 @@ pub mod spec;
 pub mod status;
 mod step;
 mod sync;
+mod trust;
 mod watch;
 pub mod worktree;
 
@@ -89,6 +90,7 @@ const OPS: &[Entry] = &[
     Entry::of::<kept::ListKept>(),
     Entry::of::<prune::Prune>(),
     Entry::of::<recover::Recover>(),
+    Entry::of::<trust::Trust>(),
 ];
 
 /// Whether a server's folder lies in a workspace.

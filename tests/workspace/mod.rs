@@ -8,6 +8,7 @@ mod differential;
 mod face;
 mod faults;
 mod flow;
+mod foreign;
 pub mod gate;
 #[cfg(all(feature = "gate-onnx", target_os = "linux"))]
 mod gate_engine;

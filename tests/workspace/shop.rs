@@ -121,6 +121,16 @@ impl Shop {
         (value["error"].take(), ran.status)
     }
 
+    /// Trusts the programs that a repository names, as a person at a terminal does.
+    #[track_caller]
+    pub fn trust(&self, repo: &str) {
+        let never = tokio_util::sync::CancellationToken::new();
+        let limits = mcpkg::process::Limits::new(mcpkg::git::LOCAL, &never);
+        let named = mcpkg::git::programs::Named::of(&self.repo(repo), &limits).expect("a configuration");
+        assert!(!named.settings.is_empty(), "it names no program");
+        mcpkg::git::programs::trust(&named, &self.scratch.context().approved).expect("a record");
+    }
+
     /// Runs git, which must succeed, and returns what it printed.
     #[track_caller]
     pub fn git<A: AsRef<std::ffi::OsStr>>(&self, folder: &Path, arguments: &[A]) -> String {

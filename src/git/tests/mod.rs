@@ -35,7 +35,13 @@ impl Repository {
     }
 
     fn git(&self) -> Git<'_> {
-        Git::of(&self.top, &self.never)
+        self.as_user(Git::of(&self.top, &self.never))
+    }
+
+    /// Returns git with the configuration of a user, where a test wrote one.
+    fn as_user<'a>(&self, git: Git<'a>) -> Git<'a> {
+        let config = self.top.with_file_name("user.gitconfig");
+        if config.exists() { git.variable("GIT_CONFIG_GLOBAL", config) } else { git }
     }
 
     fn run(&self, args: &[&str]) -> String {

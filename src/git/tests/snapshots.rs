@@ -23,16 +23,16 @@ fn a_removed_work_tree_comes_back_to_the_byte() {
     let repository = Repository::new();
     repository.commit(".gitattributes", "*.txt text eol=lf\n*.up filter=upper\n");
     repository.commit(".gitignore", ".env\ntarget/\n");
-    for (key, value) in [("filter.upper.clean", "tr a-z A-Z"), ("filter.upper.smudge", "tr A-Z a-z")] {
-        repository.run(&["config", key, value]);
-    }
+    // The filters are the user's own: those of the repository would have to be trusted first.
+    let config = repository.top.with_file_name("user.gitconfig");
+    std::fs::write(&config, "[filter \"upper\"]\n\tclean = tr a-z A-Z\n\tsmudge = tr A-Z a-z\n").unwrap();
     for name in ["staged.txt", "both.txt", "gone.txt", "old name.txt"] {
         repository.commit(name, &format!("{name}\n"));
     }
     let place = repository.top.with_file_name("linked");
     let checkout = Checkout::New { branch: "feature/x", start: "refs/heads/main", follows: false };
     worktrees::add(&repository.git(), &place, checkout).unwrap();
-    let git = Git::of(&place, &repository.never);
+    let git = repository.as_user(Git::of(&place, &repository.never));
     let write = |name: &str, bytes: &[u8]| std::fs::write(place.join(name), bytes).unwrap();
     write("staged.txt", b"staged\n");
     write("both.txt", b"staged\n");

@@ -24,7 +24,7 @@ use crate::mcp::notes::Notes;
 use crate::mcp::provider::Answer;
 use crate::op::{Body, Context, Entry, Identity, Media, Reply, Shape, Surface};
 use crate::present;
-use crate::redact::redact;
+use crate::redact::{hide_in, redact};
 use crate::store::{Store, projects};
 
 /// Runs a tool; every failure is an answer that a model can read and mend.
@@ -157,6 +157,9 @@ fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
     let project = context.store.read(|db| projects::resolve(db, &context.selection))?;
     let inputs = json!({ "tool": tool.name(), "arguments": arguments });
     let plan_hash = hex::encode(&Sha256::digest(inputs.to_string()));
+    // The hash is of what is called; what is kept of it has no passwords.
+    let mut inputs = inputs;
+    hide_in(&mut inputs);
     let argument = |(name, value): (&String, &Value)| redact(&format!("{name} = {}", marks::quoted(value)));
     let need = request::Need {
         operation: tool.asks_as(),
@@ -164,7 +167,7 @@ fn consent(tool: &Tool, arguments: &Value, context: &Context) -> Result<()> {
         inputs: &inputs,
         plan_hash: &plan_hash,
         summary: format!("Call {}", tool.name()),
-        effects: arguments.as_object().into_iter().flatten().map(argument).collect(),
+        effects: inputs["arguments"].as_object().into_iter().flatten().map(argument).collect(),
     };
     let consent = request::ask(context, &need)?;
     context.store.write(|db| consent.consume(context, db))

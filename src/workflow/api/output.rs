@@ -6,6 +6,7 @@ use super::media::is_json;
 use super::reference::References;
 use super::schema;
 use super::violation::Fault;
+use crate::workflow::passwords;
 use crate::workflow::spec::{OutputContract, OutputField};
 
 /// The statuses whose answer counts, the best first.
@@ -101,7 +102,10 @@ fn leaves(schema: &Map<String, Value>, prefix: &str, fields: &mut Vec<OutputFiel
             continue;
         }
         let tags = property.get("x-mcpkg-tags").and_then(Value::as_array).into_iter().flatten();
-        let tags = tags.filter_map(Value::as_str).map(str::to_owned).collect();
+        let mut tags: Vec<String> = tags.filter_map(Value::as_str).map(str::to_owned).collect();
+        if property.get("format").and_then(Value::as_str) == Some(passwords::FORMAT) {
+            tags.push(passwords::TAG.to_owned());
+        }
         fields.push(OutputField { name, r#type: kind(property).map(str::to_owned), tags });
     }
 }

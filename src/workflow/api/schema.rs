@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
+use crate::workflow::passwords;
 
 /// The most schemas that are looked at for one command's answer.
 pub const MOST_NODES: usize = 2_000;
@@ -81,7 +82,8 @@ impl<'d> Shape<'d> {
         let schema = references.follow(schema)?;
         self.description = self.description.or_else(|| schema["description"].as_str());
         self.default = self.default.or_else(|| schema.get("default"));
-        self.format = self.format.or_else(|| schema["format"].as_str());
+        let is_hidden = schema["writeOnly"] == true || schema["x-secret"] == true;
+        self.format = self.format.or(is_hidden.then_some(passwords::FORMAT)).or_else(|| schema["format"].as_str());
         self.nullable |= schema["nullable"] == true;
         self.read_only |= schema["readOnly"] == true;
         self.tags.extend(texts(&schema["x-mcpkg-tags"]));

@@ -10,6 +10,7 @@ use crate::workflow::definition::{InputType, Origin};
 use crate::workflow::expression::{Root, Template};
 use crate::workflow::finding::Kind;
 use crate::workflow::graph::Graph;
+use crate::workflow::passwords;
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 use crate::workflow::yaml::places::below;
 
@@ -38,9 +39,10 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>) {
     for (index, step) in definition.steps.iter().enumerate() {
         for (arg, value) in &step.with {
             let pointer = below(&format!("/steps/{index}/with"), arg);
-            let is_secret = known
-                .spec(index)
-                .is_some_and(|spec| spec.flags.iter().any(|flag| flag.name == *arg && flag.r#type == "secret"));
+            let is_secret = known.spec(index).is_some_and(|spec| {
+                let mut flags = spec.flags.iter().filter(|flag| flag.name == *arg);
+                flags.any(|flag| flag.r#type == "secret" || flag.format.as_deref() == Some(passwords::FORMAT))
+            });
             match value.as_str() {
                 Some(text) if is_secret && !Template::may_be(text) => {
                     let found =

@@ -57,7 +57,7 @@ pub fn begin(context: &Context, asked: Asked<'_>, consent: &Consent) -> Result<B
     let run = context.clock.uuid();
     let holder = context.store.hold_run(run)?.ok_or_else(|| Error::internal("a new run is held by somebody else"))?;
     let steps: Vec<(&str, &str)> = program.steps.iter().map(|step| (step.id.as_str(), step.spec.id.as_str())).collect();
-    let (inputs, definition) = (Value::Object(program.inputs.clone()).to_string(), definition.to_string());
+    let (inputs, definition) = (Value::Object(program.kept_inputs()).to_string(), definition.to_string());
     let (author, asker) = (context.author(), context.caller.asker());
     let first = first(context, program, run);
     let taken = holder.write(&context.store, |db| {

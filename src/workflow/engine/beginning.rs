@@ -10,6 +10,7 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::runs::attempts::{self, Begun};
 use crate::store::runs::steps;
+use crate::workflow::passwords;
 use crate::workflow::sealed::Known;
 use crate::workflow::spec::Idempotency;
 
@@ -23,6 +24,10 @@ pub fn beginning(
     known: &mut Known,
 ) -> Begun {
     let spec = &step.spec;
+    for (_, value) in with.iter().filter(|(name, _)| passwords::is_named(spec, name)) {
+        value.as_str().into_iter().for_each(|value| known.learn(value));
+    }
+    let with = &passwords::arguments(spec, with);
     Begun {
         seq: place(seq),
         number: 1,

@@ -10,6 +10,7 @@ use crate::store::runs::Kind;
 use crate::workflow::check::{Slot, Sound, Use};
 use crate::workflow::definition::{self, InputType};
 use crate::workflow::expression::Root;
+use crate::workflow::passwords;
 use crate::workflow::spec::{CommandSpec, OutputField};
 
 /// The type of an argument whose value is a reference to a secret.
@@ -30,6 +31,8 @@ pub struct Program {
     pub inputs: Map<String, Value>,
     /// The names of the inputs that are secrets.
     pub secret_inputs: Vec<String>,
+    /// The names of the inputs that are passwords: sent, and not kept.
+    pub passwords: Vec<String>,
     /// The variables that the project allows.
     pub env: Map<String, Value>,
     /// What steps answered that are none of its own: it is one step alone.
@@ -133,6 +136,11 @@ impl Program {
         }
     }
 
+    /// Returns the inputs as they are kept.
+    pub fn kept_inputs(&self) -> Map<String, Value> {
+        passwords::kept(&self.inputs, |name| self.passwords.iter().any(|password| password == name))
+    }
+
     /// Returns the program of a workflow without errors, whose inputs and variables have these values.
     pub fn of_workflow(sound: &Sound, inputs: Map<String, Value>, env: Map<String, Value>) -> Self {
         let definition = &sound.definition;
@@ -161,6 +169,7 @@ impl Program {
             steps: sound.order.iter().map(planned).collect(),
             final_output: definition.final_output.clone(),
             secret_inputs: secrets.map(|named| named.id.clone()).collect(),
+            passwords: passwords::inputs(sound),
             inputs,
             env,
             earlier: Vec::new(),
@@ -197,6 +206,7 @@ impl Program {
             final_output: None,
             inputs: Map::new(),
             secret_inputs: Vec::new(),
+            passwords: Vec::new(),
             env: Map::new(),
             earlier: Vec::new(),
         }

@@ -67,7 +67,7 @@ fn made_of(plan: &Plan) -> Value {
     let commands = plan.program.steps.iter().map(|step| (step.spec.id.clone(), command(&step.spec)));
     json!({
         "project": plan.project,
-        "input": plan.program.inputs,
+        "input": plan.program.kept_inputs(),
         "env": plan.program.env,
         "command": Map::from_iter(commands),
     })

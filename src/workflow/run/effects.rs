@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::marks;
 use crate::plural::{count as counted, first};
-use crate::redact::redact;
+use crate::redact::{HIDDEN, redact};
 use crate::workflow::engine::program::{Arguments, Planned, Program};
+use crate::workflow::passwords;
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 
 /// Characters of a value above which its line says how many there are.
@@ -56,8 +57,11 @@ pub fn of(program: &Program) -> Vec<String> {
     if program.steps.len() > 1 {
         lines.push(counts(program));
     }
-    for (name, value) in &program.inputs {
-        lines.push(valued(&format!("input {name}"), value));
+    for (name, value) in &program.kept_inputs() {
+        lines.push(match program.passwords.contains(name) {
+            true => format!("input {name} = {}", passwords::shown(&program.inputs[name])),
+            false => valued(&format!("input {name}"), value),
+        });
     }
     for step in &program.steps {
         lines.extend(of_step(step, program.steps.len() > 1));
@@ -90,10 +94,11 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
         Arguments::Plain { with, secrets } => (with, secrets),
         Arguments::Templates(with) => (with, &[]),
     };
-    for (name, value) in with {
+    for (name, kept) in &passwords::of_step(spec, with) {
         lines.push(match secrets.contains(name) {
-            true => format!("{prefix}{name} = the secret at {}", quoted(value)),
-            false => valued(&format!("{prefix}{name}"), value),
+            true => format!("{prefix}{name} = the secret at {}", quoted(kept)),
+            false if *kept == HIDDEN => format!("{prefix}{name} = {}", passwords::shown(&with[name])),
+            false => valued(&format!("{prefix}{name}"), kept),
         });
     }
     if let Some(body) = &step.body {

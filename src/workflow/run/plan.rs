@@ -14,6 +14,7 @@ use crate::workflow::check::{Sound, checked};
 use crate::workflow::commands::{self, reachable};
 use crate::workflow::definition::InputType;
 use crate::workflow::engine::program::Program;
+use crate::workflow::passwords;
 use crate::workflow::plan::{Given, Plan as Planned, planned};
 use crate::workflow::resolve::require;
 use crate::workflow::saved::approval;
@@ -24,7 +25,7 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind}
 pub struct Plan {
     /// What it does.
     pub program: Program,
-    /// What it is made of, so that a resume can make it again.
+    /// What it is made of, so that a resume can make it again; passwords are left out.
     pub definition: Value,
     /// The SHA-256 of all that decides what it does, in hex.
     pub hash: String,
@@ -37,6 +38,9 @@ pub struct Plan {
     /// Whether a shell without a terminal may run it with `--yes`.
     pub may_be_confirmed: bool,
 }
+
+/// The key that a definition has of which something was hidden.
+pub const IS_HIDDEN: &str = "is_hidden";
 
 /// Plans a single command.
 ///
@@ -64,6 +68,8 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     if !foreseen.is_empty() {
         hash = hex::encode(&disk::sha256(json!([hash, foreseen]).to_string().as_bytes()));
     }
+    let kept = json!({ "command": spec.id, "with": passwords::arguments(&spec, &with) });
+    let definition = hidden(&definition, kept);
     let program = Program::of_command(Arc::clone(&spec), with);
     Ok(Plan {
         summary: effects::asked(&format!("Run {}", spec.id), &program),
@@ -75,6 +81,25 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
         hash,
         project,
     })
+}
+
+/// Returns the definition of a workflow's plan as it is kept, without passwords.
+pub(super) fn kept(sound: &Sound, program: &Program, definition: &Value) -> Value {
+    let mut kept = definition.clone();
+    kept["workflow"] = passwords::definition(sound, kept["workflow"].take());
+    if let Some(inputs) = kept["inputs"].as_object() {
+        kept["inputs"] =
+            passwords::kept(inputs, |name| program.passwords.iter().any(|password| password == name)).into();
+    }
+    hidden(definition, kept)
+}
+
+/// Marks what is kept of a definition where that is not all of it: no plan can be made of it again.
+fn hidden(definition: &Value, mut kept: Value) -> Value {
+    if kept != *definition {
+        kept[IS_HIDDEN] = true.into();
+    }
+    kept
 }
 
 /// A workflow without errors, planned with what is given.
@@ -135,7 +160,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
             .hint_for("`--input NAME=VALUE` gives one", "give them as inputs"));
     }
     let program = Program::of_workflow(&sound, planned.inputs, planned.env);
-    let definition = json!({ "workflow": sound.definition, "inputs": inputs });
+    let definition = kept(&sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }));
     Ok(Plan {
         summary: effects::asked(&format!("Run the workflow {}", program.name), &program),
         effects: effects::of(&program),

@@ -55,7 +55,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone:
         effects: effects::of(&program),
         may_be_confirmed: false,
         hash: plan::hash(&decides, [&*sound.specs[index]], &project),
-        definition,
+        definition: plan::kept(&sound, &program, &definition),
         program,
         project,
     })

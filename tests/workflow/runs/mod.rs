@@ -9,6 +9,7 @@ mod gates;
 mod nonces;
 mod retried;
 mod screen;
+mod passwords;
 mod secrets;
 mod steps;
 mod told;

@@ -12,6 +12,7 @@ fn failing(shop: &Shop) {
     shop.git(&web, &["config", "filter.large.required", "true"]);
     shop.git(&web, &["config", "filter.large.clean", "cat"]);
     shop.git(&web, &["config", "filter.large.smudge", &format!("test -e {mended} && cat")]);
+    shop.trust("web");
 }
 
 fn mend(shop: &Shop) {
@@ -65,6 +66,7 @@ fn what_somebody_wrote_meanwhile_stays() {
     // The filter is what runs in the middle.
     let smudge = format!("echo mine > '{mine}'; exit 1");
     shop.git(&web, &["config", "filter.large.smudge", &smudge]);
+    shop.trust("web");
     let (error, _) = shop.refused(&FINISH);
     assert_eq!(error["code"], "E_FLOW_UNDONE", "{error}");
     assert_eq!(error["details"]["kept"][0]["repo"], "web", "{error}");
@@ -87,6 +89,7 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     shop.git(&web, &["config", "filter.large.required", "true"]);
     shop.git(&web, &["config", "filter.large.clean", "cat"]);
     shop.git(&web, &["config", "filter.large.smudge", "false"]);
+    shop.trust("web");
     let data = shop.data(&FINISH);
     let warnings = data["warnings"].to_string();
     assert!(warnings.contains("not done: web: switch"), "{data}");
@@ -96,6 +99,7 @@ fn a_work_tree_that_cannot_leave_the_branch_keeps_it() {
     assert_eq!((shop.id("lib", "feature/login"), shop.id("web", "develop^2")), (String::new(), shop.id("web", "HEAD")));
     shop.assert_tidy();
     shop.git(&web, &["config", "filter.large.smudge", "cat"]);
+    shop.trust("web");
     shop.ok(&FINISH);
     assert_finished(&shop);
 }

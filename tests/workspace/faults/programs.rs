@@ -178,6 +178,7 @@ fn a_push_hook_that_fails_leaves_the_work_and_the_push_can_be_made_again() {
     std::fs::create_dir_all(hook.parent().expect("a folder")).expect("a folder");
     std::fs::write(&hook, "#!/bin/sh\necho not today >&2\nexit 1\n").expect("a hook");
     std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    shop.trust("web");
     let ran = shop.run(&["--yes", "flow", "push", "login"]);
     assert_ne!(ran.status, 0, "{ran}");
     let at_origin = |repo: &str| shop.git(&shop.origin(repo), &["for-each-ref", "refs/heads/develop"]);

@@ -1,0 +1,88 @@
+//! `mcpkg workspace trust`: lets git run what a repository's own configuration names.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::root::Workspace;
+use crate::error::{Code, Error, Result};
+use crate::git;
+use crate::git::programs::{self, Named};
+use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::process::Limits;
+
+/// Trust the programs that a repository names
+#[derive(clap::Args, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// Folder of the repository, or its name in the workspace [default: the current folder]
+    #[arg(value_name = "PATH")]
+    #[serde(default)]
+    path: Option<PathBuf>,
+}
+
+impl Operation for Trust {
+    const TOOL: &'static str = "trust_repository";
+    const CLI: &'static [&'static str] = &["workspace", "trust"];
+    const TITLE: &'static str = "Trust a repository";
+    const ABOUT: &'static str = "Let git run the programs that a repository's own configuration names";
+    const HELP: &'static str = "A repository that you copied with its .git may name programs that git runs: filters, merge drivers, an \
+        ssh command, a signer, a hook. mcpkg runs none of them until you trusted these settings here, once. It asks again when they change. Your \
+        own configuration (~/.gitconfig) is not asked about.";
+    const EXAMPLES: &'static [&'static str] = &["mcpkg workspace trust", "mcpkg workspace trust api"];
+    const EFFECT: Effect = Effect::Write;
+    const SHAPE: Shape = super::SHAPE;
+    const GROUP: &'static str = super::GROUP;
+    const FACES: Faces = Faces::Shell;
+    type Output = NoOutput;
+
+    fn subject(&self) -> String {
+        self.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
+    }
+
+    fn run(self, context: &Context) -> Result<Reply> {
+        let folder = self.folder(context)?;
+        let limits = Limits::new(git::LOCAL, &context.cancelled);
+        let named = Named::of(&folder, &limits)?;
+        let shown = folder.display().to_string();
+        let data = |trusted: bool| json!({ "repository": shown, "settings": named.data(), "trusted": trusted });
+        if named.is_trusted(&context.approved)? {
+            let sentence = match named.settings.is_empty() {
+                true => format!("`{shown}` names no program: there is nothing to trust"),
+                false => format!("You trusted `{shown}` already"),
+            };
+            return Ok(Reply::sentence(sentence, data(true)));
+        }
+        if context.confirmation != Confirmation::Ask {
+            return Err(Error::new(
+                Code::TerminalRequired,
+                "Only a person at a terminal trusts a repository; there is no --yes for it",
+            )
+            .with_details(json!({ "repository": shown, "settings": named.data() }))
+            .hint("run the command at a terminal, without --yes"));
+        }
+        let lines: Vec<String> = named.lines().iter().map(|line| format!("  {line}\n")).collect();
+        let text = format!("Git runs these programs for `{shown}` once you trust it:\n{}", lines.concat());
+        (context.ask)(Body::Text(text), &format!("Trust what `{shown}` names?"))?;
+        programs::trust(&named, &context.approved)?;
+        Ok(Reply::sentence(format!("Trusted `{shown}`"), data(true)))
+    }
+}
+
+impl Trust {
+    /// Returns the folder that is meant: a repository of the workspace by its name, else a path.
+    fn folder(&self, context: &Context) -> Result<PathBuf> {
+        let path = self.path.clone().unwrap_or_else(|| PathBuf::from("."));
+        let named = path.to_str().filter(|_| !path.exists()).and_then(|name| {
+            let workspace = Workspace::open(context).ok()?;
+            workspace.folder(workspace.manifest.repos.iter().find(|repo| repo.name == name)?).ok()
+        });
+        let folder = named.unwrap_or(path);
+        let folder = folder.canonicalize().map_err(|error| Error::file("read", &folder, error))?;
+        git::toplevel(&folder).ok_or_else(|| {
+            Error::new(Code::GitRepoRequired, format!("`{}` is not in a git repository", folder.display()))
+        })
+    }
+}
