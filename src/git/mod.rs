@@ -7,6 +7,7 @@
 mod command;
 mod failure;
 mod folder;
+pub mod hooks;
 mod paths;
 pub mod programs;
 pub mod refs;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::{Value, json};
 
 use super::failure::{ended, failed, subcommand};
-use super::folder;
+use super::{folder, hooks};
 use crate::approved::{Approved, Kind};
 use crate::error::{Code, Error, Result};
 use crate::process::{Environment, Limits, Program};
@@ -51,6 +51,7 @@ const WORDS: &[&str] = &[
 /// Commands of git that run none of these programs once filters are switched off.
 const QUIET: &[&str] = &[
     "clone",
+    "hook",
     "commit-tree",
     "fetch",
     "ls-remote",
@@ -93,8 +94,8 @@ enum Runs {
     Remotes,
     /// Whatever signs.
     Signing,
-    /// A push, by its hooks.
-    Pushing,
+    /// Whatever lets hooks run.
+    Hooks,
 }
 
 /// A setting that names a program.
@@ -123,12 +124,15 @@ impl Setting {
             | ("remote", Some(_), "uploadpack" | "receivepack" | "vcs") => Some(Runs::Remotes),
             ("submodule", Some(_), "update") if self.value.trim_start().starts_with('!') => Some(Runs::Remotes),
             ("gpg", _, "program" | "defaultkeycommand") => Some(Runs::Signing),
-            ("core", None, "hookspath") | (HOOK, None, _) => Some(Runs::Pushing),
+            ("core", None, "hookspath") | (HOOK, None, _) => Some(Runs::Hooks),
             _ => None,
         }
         .filter(|_| !self.value.trim().is_empty())
     }
 }
+
+/// The hook of a push.
+const PUSH: &str = "pre-push";
 
 /// The section of the keys that stand for hooks that lie in the repository.
 const HOOK: &str = "hooks";
@@ -151,11 +155,12 @@ impl Named {
         let Some((own, shared)) = kept_in(folder) else { return Ok(Self::default()) };
         let mut named = Self { place: shared.canonicalize().unwrap_or_else(|_| shared.clone()), ..Self::default() };
         named.read(&own, &shared, limits)?;
-        let hooks = shared.join("hooks");
-        // The one hook that mcpkg lets run.
-        let hook = hooks.join("pre-push");
-        if hook.is_file() {
-            named.settings.insert(Setting { key: format!("{HOOK}.pre-push"), value: hook.display().to_string() });
+        // Those that mcpkg lets run.
+        for name in hooks::MERGE.into_iter().chain([PUSH]) {
+            let hook = shared.join("hooks").join(name);
+            if hook.is_file() {
+                named.settings.insert(Setting { key: format!("{HOOK}.{name}"), value: hook.display().to_string() });
+            }
         }
         for submodule in submodules(&own, &shared, folder) {
             named.read(&submodule, &submodule, limits)?;
@@ -267,7 +272,11 @@ pub(super) fn require<A: AsRef<OsStr>>(
         Some(Runs::Files) => !is_quiet(&command, has(&["list", "get-url", "prune"])),
         Some(Runs::Remotes) => REMOTE.contains(&command.as_str()),
         Some(Runs::Signing) => command == "commit" || has(&["-S", "--sign", "--gpg-sign"]),
-        Some(Runs::Pushing) => runs_hooks && command == "push",
+        Some(Runs::Hooks) => match command.as_str() {
+            "push" => runs_hooks && (setting.key == format!("{HOOK}.{PUSH}") || !setting.key.starts_with(HOOK)),
+            "hook" => runs_hooks,
+            _ => false,
+        },
         None => false,
     };
     let Some(first) = named.settings.iter().find(would_run) else { return Ok(Some(named)) };
@@ -299,10 +308,17 @@ fn without_filters(program: Program, named: &Named) -> Program {
         [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")]
             .map(|(variable, value)| (format!("filter.{driver}.{variable}"), value))
     };
-    let more = [("log.showSignature", "false"), ("diff.external", ""), ("diff.ignoreSubmodules", "dirty")];
-    let more = more.map(|(key, value)| (key.to_owned(), value));
+    let names = |runs: Runs| named.settings.iter().any(|setting| setting.runs() == Some(runs));
+    let files = [("diff.external", ""), ("diff.ignoreSubmodules", "dirty")];
+    let files = files.into_iter().filter(|_| names(Runs::Files));
+    let signing = [("log.showSignature", "false")].into_iter().filter(|_| names(Runs::Signing));
+    let more = files.chain(signing).map(|(key, value)| (key.to_owned(), value));
+    // What is not there is not fetched by a program that the repository names.
+    let mut program = match names(Runs::Remotes) {
+        true => program.variable("GIT_NO_LAZY_FETCH", "1"),
+        false => program,
+    };
     let before = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse::<usize>().ok()).unwrap_or(0);
-    let mut program = program.variable("GIT_NO_LAZY_FETCH", "1");
     let mut count = before;
     for (key, value) in drivers.iter().flat_map(of).chain(more) {
         program = program
@@ -310,7 +326,7 @@ fn without_filters(program: Program, named: &Named) -> Program {
             .variable(format!("GIT_CONFIG_VALUE_{count}"), value);
         count += 1;
     }
-    program.variable("GIT_CONFIG_COUNT", count.to_string())
+    if count > before { program.variable("GIT_CONFIG_COUNT", count.to_string()) } else { program }
 }
 
 /// Returns the folders that git would keep the repository of a folder in: of the work tree, and what all of them share.

@@ -156,6 +156,40 @@ fn track(said: &str) -> Option<Track> {
     Some(Track::Apart { ahead: count("ahead ").unwrap_or(0), behind: count("behind ").unwrap_or(0) })
 }
 
+/// Whether no branch, tag or other ref leads to a commit.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn is_lost(git: &Git<'_>, commit: &str) -> Result<bool> {
+    Ok(git.run(&["for-each-ref", "--count=1", "--format=x", "--contains", commit])?.is_empty())
+}
+
+/// Refuses a branch whose name differs from that of another one by case alone, where the disk does not tell them apart.
+///
+/// # Errors
+/// `E_BRANCH_IN_USE`; as [`Git::run`].
+pub fn refuse_same_but_case(git: &Git<'_>, repo: &str, refs: &[Ref], branch: &str) -> Result<()> {
+    let lower = branch.to_lowercase();
+    let is_same = |part: &str, other: &str| part != other && part.to_lowercase() == other.to_lowercase();
+    let found = refs.iter().filter_map(|found| found.name.strip_prefix("refs/heads/")).find(|other| {
+        // A folder of names counts too: `Feature/x` lies in the one of `feature/y`.
+        (*other != branch && other.to_lowercase() == lower)
+            || branch
+                .split('/')
+                .zip(other.split('/'))
+                .find(|(part, other)| part != other)
+                .is_some_and(|(part, other)| is_same(part, other))
+    });
+    let Some(other) = found else { return Ok(()) };
+    if !super::trees::says(git, "core.ignoreCase")? {
+        return Ok(());
+    }
+    let message = format!("{repo}: the disk does not tell `{branch}` from `{other}`, which is there already");
+    Err(Error::new(Code::BranchInUse, message)
+        .with_details(serde_json::json!({ "repo": repo, "branch": branch, "other": other }))
+        .hint("give it a name that differs by more than upper and lower case"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

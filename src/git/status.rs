@@ -104,6 +104,22 @@ pub fn unmerged(git: &Git<'_>) -> Result<BTreeSet<PathBuf>> {
     Ok(super::paths::parts(&printed).filter_map(of).collect())
 }
 
+/// Returns the submodules of a work tree whose folders are empty or missing.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn empty_submodules(git: &Git<'_>) -> Result<Vec<PathBuf>> {
+    let printed = git.run(&["ls-files", "--stage", "-z"])?;
+    let of = |line: &[u8]| {
+        let at = line.iter().position(|byte| *byte == b'\t').filter(|_| line.starts_with(b"160000 "))?;
+        Some(path(&line[at + 1..]))
+    };
+    let is_empty = |path: &PathBuf| {
+        std::fs::read_dir(git.folder().join(path)).map_or(true, |mut entries| entries.next().is_none())
+    };
+    Ok(super::paths::parts(&printed).filter_map(of).filter(is_empty).collect())
+}
+
 fn parse(printed: &[u8]) -> Option<Status> {
     let mut status = Status::default();
     let mut parts = super::paths::parts(printed);

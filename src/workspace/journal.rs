@@ -20,6 +20,7 @@ use super::lock::Lock;
 use super::names::OWN;
 use super::root::{around, start};
 use super::step::Step;
+use super::submodules;
 use crate::approved::Kind;
 use crate::disk;
 use crate::error::{Code, Error, Result};
@@ -102,6 +103,7 @@ pub fn carry_out(context: &Context, root: &Path, lock: &Lock, plan: &Plan) -> Re
         return Err(undo(context, &carrier, id, plan.land.split_at(done), error)?);
     }
     let mut warnings = tidy(&carrier, &plan.tidy);
+    warnings.extend(submodules::warnings(root, &plan.land, &never));
     warnings.extend(exclude(root).err().map(|error| error.message().to_owned()));
     finished(context, id, &event(plan), &plan.subject)?;
     end(root)?;

@@ -24,6 +24,7 @@ pub mod root;
 pub mod spec;
 pub mod status;
 mod step;
+mod submodules;
 mod sync;
 mod trust;
 mod watch;

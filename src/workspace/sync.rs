@@ -16,6 +16,7 @@ use super::lock::Lock;
 use super::manifest::Repo;
 use super::parallel;
 use super::root::Workspace;
+use super::submodules;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
@@ -156,7 +157,9 @@ fn sync(context: &Context, workspace: &Workspace, repo: &Repo, lock: &Lock) -> R
     let folder = workspace.folder(repo)?;
     if is_missing(&folder)? {
         let main = clone(context, workspace, repo, &folder)?;
-        return Ok((Outcome::Cloned, format!("on {main}")));
+        let empty = submodules::warning(&repo.name, &folder, &context.cancelled);
+        let empty = empty.map_or_else(String::new, |warning| format!("; {warning}"));
+        return Ok((Outcome::Cloned, format!("on {main}{empty}")));
     }
     let git = opened(repo, &folder, context)?.holding(lock.file());
     remote::fetch(&git, Box::new(|_| {})).map_err(|error| unreachable(repo, error))?;

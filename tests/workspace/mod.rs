@@ -25,6 +25,7 @@ pub mod model_gate;
 mod network;
 mod original;
 mod page;
+mod particular;
 mod push;
 mod release;
 pub mod repositories;

@@ -18,13 +18,14 @@ use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::git::refs::{self, Ref};
 use crate::git::status::{self, Extra};
-use crate::git::{Git, snapshot, tags, trees};
+use crate::git::{Git, hooks, snapshot, tags, trees};
 use crate::op::{Context, Reply};
 use crate::store::flow_runs;
 use crate::workspace::carry;
 use crate::workspace::journal::{self, Plan};
 use crate::workspace::keep;
 use crate::workspace::lock::Lock;
+use crate::workspace::manifest::Repo;
 use crate::workspace::parallel;
 use crate::workspace::root::Workspace;
 use crate::workspace::step::{Head, Step, relative};
@@ -39,6 +40,8 @@ pub struct Finish<'a> {
     pub squash: bool,
     /// Whether its branch and worktrees stay.
     pub no_delete: bool,
+    /// Whether the hooks of a merge are run.
+    pub hooks: bool,
     /// Whether what it moved is pushed.
     pub push: bool,
     /// Whether nothing is done.
@@ -84,6 +87,7 @@ impl Finish<'_> {
             push::confirm_before(context, &workspace, &what)?;
         }
         let lock = Lock::take(context, &workspace.root, &what)?;
+        let before = if self.hooks { heads(&workspace, context) } else { Vec::new() };
         let done = self.plan(context, &workspace, &branch).and_then(|(plan, rows, mut more)| {
             more.warnings.extend(journal::carry_out(context, &workspace.root, &lock, &plan)?);
             Ok((plan, rows, more))
@@ -92,6 +96,13 @@ impl Finish<'_> {
         let left = carry::clear(&workspace.root.join(carry::TEMPORARY));
         let (plan, rows, mut more) = done?;
         more.warnings.extend(left);
+        let merged = |repo: &str| rows.iter().any(|row| row.repo == repo && row.state == "merged");
+        for (repo, folder, head) in before.iter().filter(|(repo, ..)| merged(repo)) {
+            let git = Git::of(folder, &context.cancelled);
+            let now = refs::commit(&git, "HEAD")?;
+            let ran = hooks::after(&git, head.as_deref(), now.as_deref());
+            more.warnings.extend(ran.err().map(|error| format!("{repo}: a hook failed: {}", error.message())));
+        }
         let reply = rows::reply(&branch, &rows, &plan, false, more);
         match self.push {
             true => push::after(context, &workspace, plan.uuid, reply),
@@ -281,6 +292,12 @@ impl Finish<'_> {
             part.warnings.extend(behind(seen, &git, target)?);
         }
         part.warnings.dedup();
+        if !self.hooks {
+            let skipped = hooks::of_merge(&git)?;
+            part.warnings.extend((!skipped.is_empty()).then(|| {
+                format!("{repo}: its hooks are not run: {}; `--hooks` at a shell runs them", skipped.join(", "))
+            }));
+        }
         if !self.no_delete {
             self.leave(workspace, seen, tip, branch, develop, run, &mut part, cancelled)?;
         }
@@ -327,7 +344,11 @@ impl Finish<'_> {
             None => merged.tree,
         };
         let parents: &[&str] = if self.squash { &[&target.id] } else { &[&target.id, tip] };
-        let made = trees::commit(git, &tree, parents, message);
+        let message = match self.hooks && !self.dry_run {
+            true => hooks::before(git, &tree, message).map_err(|error| refused_by_hook(&seen.repo.name, error))?,
+            false => message.to_owned(),
+        };
+        let made = trees::commit(git, &tree, parents, &message);
         made.map(Some).map_err(|error| unknown_committer(git, &seen.repo.name).unwrap_or(error))
     }
 
@@ -442,6 +463,23 @@ impl Finish<'_> {
         snapshot::take(&git, &scratch, &look.ignored, &keep::message(self.name, Some(&format!("refs/heads/{branch}"))))
             .map(Some)
     }
+}
+
+/// Returns the repositories of a workspace with what each has checked out.
+fn heads(workspace: &Workspace, context: &Context) -> Vec<(String, PathBuf, Option<String>)> {
+    let of = |repo: &Repo| {
+        let folder = workspace.folder(repo).ok()?;
+        let head = refs::commit(&Git::of(&folder, &context.cancelled), "HEAD").ok()?;
+        Some((repo.name.clone(), folder, head))
+    };
+    workspace.manifest.repos.iter().filter_map(of).collect()
+}
+
+/// Says of the failure of a hook in which repository it was.
+fn refused_by_hook(repo: &str, error: Error) -> Error {
+    let message = format!("{repo}: a hook refuses the merge: {}", error.message());
+    let details = error.details().cloned().unwrap_or_default();
+    Error::new(error.code(), message).with_details(details).hint("see to what it says, or finish without --hooks")
 }
 
 /// Returns the failure of a commit that git does not know the author of, where that is why it failed.

@@ -79,6 +79,10 @@ pub struct FeatureFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
+    /// Run the hooks of a merge that the repositories have, such as commit-msg and post-merge
+    #[arg(long)]
+    #[serde(skip)]
+    hooks: bool,
     /// Push what it moved, once it is finished here
     #[arg(long)]
     #[serde(skip)]
@@ -104,6 +108,10 @@ pub struct HotfixFinish {
     #[arg(long)]
     #[serde(default)]
     no_delete: bool,
+    /// Run the hooks of a merge that the repositories have, such as commit-msg and post-merge
+    #[arg(long)]
+    #[serde(skip)]
+    hooks: bool,
     /// Push what it moved, once it is finished here
     #[arg(long)]
     #[serde(skip)]
@@ -121,6 +129,10 @@ pub struct ReleaseFinish {
     /// Semver version (e.g., 1.0.0)
     #[arg(add = super::super::RELEASES)]
     version: String,
+    /// Run the hooks of a merge that the repositories have, such as commit-msg and post-merge
+    #[arg(long)]
+    #[serde(skip)]
+    hooks: bool,
     /// Push what it moved, once it is finished here
     #[arg(long)]
     #[serde(skip)]
@@ -249,6 +261,7 @@ flow_operation!(
         name: &it.name,
         squash: it.squash,
         no_delete: it.no_delete,
+        hooks: it.hooks,
         push: it.push,
         dry_run: it.dry_run
     }
@@ -270,6 +283,7 @@ flow_operation!(
         name: &it.name,
         squash: it.squash,
         no_delete: it.no_delete,
+        hooks: it.hooks,
         push: it.push,
         dry_run: it.dry_run
     }
@@ -291,6 +305,7 @@ flow_operation!(
         name: &it.version,
         squash: false,
         no_delete: false,
+        hooks: it.hooks,
         push: it.push,
         dry_run: it.dry_run
     }

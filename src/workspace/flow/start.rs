@@ -5,8 +5,10 @@ use super::look::Seen;
 use super::rows::{self, More, Row};
 use super::version;
 use crate::error::{Code, Error, Result};
+use crate::git::refs as git_refs;
 use crate::op::{Context, Reply};
 use crate::workspace::journal::{self, Plan};
+use crate::workspace::keep;
 use crate::workspace::lock::Lock;
 use crate::workspace::parallel;
 use crate::workspace::root::Workspace;
@@ -65,9 +67,11 @@ impl Start<'_> {
         }
         let full = format!("refs/heads/{branch}");
         let (mut refs, mut places, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+        let (uuid, mut warnings) = (context.clock.uuid(), self.warnings(&seen, &flow.tag_prefix));
         for seen in &seen {
             let repo = &seen.repo.name;
             self.refuse_taken(seen, branch)?;
+            git_refs::refuse_same_but_case(&seen.git(&context.cancelled), repo, &seen.refs, branch)?;
             let base = self.kind.base(flow, seen.repo);
             let at = seen.base(base)?.id.clone();
             let folder = relative(&workspace.root, &seen.folder);
@@ -96,11 +100,22 @@ impl Start<'_> {
                 places.push(Step::AddWorktree { repo: repo.clone(), folder, path, branch: branch.to_owned() });
             } else {
                 let Some(from) = seen.head.clone() else { continue };
+                if let Head::Detached(commit) = &from
+                    && git_refs::is_lost(&seen.git(&context.cancelled), commit)?
+                {
+                    let name = keep::tip(uuid, &format!("refs/detached/{}", rows::at(commit)));
+                    warnings.push(format!(
+                        "{repo}: the commit {} was on no branch; it is kept as {name}",
+                        rows::at(commit)
+                    ));
+                    let (repo, folder, new) = (repo.clone(), folder.clone(), Some(commit.clone()));
+                    refs.push(Step::Ref { repo, folder, name, old: None, new });
+                }
                 places.push(Step::Switch { repo: repo.clone(), folder, from, to: Head::Branch(branch.to_owned()) });
             }
             rows.push(row);
         }
-        let more = More { warnings: self.warnings(&seen, &workspace.manifest.flow.tag_prefix), ..More::default() };
+        let more = More { warnings, ..More::default() };
         let plan = Plan {
             workspace: workspace.manifest.name.clone(),
             operation: match self.kind {
@@ -109,7 +124,7 @@ impl Start<'_> {
                 Kind::Hotfix => "hotfix start",
             },
             subject: branch.to_owned(),
-            uuid: context.clock.uuid(),
+            uuid,
             land: refs.into_iter().chain(places).collect(),
             tidy: Vec::new(),
             becomes: Vec::new(),

@@ -173,13 +173,17 @@ fn look(context: &Context, workspace: &Workspace, repo: &Repo, name: &str, branc
     let (how, made) = match (id(&full), id(&remote), id(&develop)) {
         (Some(_), ..) => ("checked out", Vec::new()),
         (None, Some(remote), _) => {
+            refs::refuse_same_but_case(&git, &repo.name, &refs::list(&git, &["refs/heads/"])?, branch)?;
             let values = [("remote", "origin"), ("merge", &full)];
             let values = values.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
             let (repo, folder, branch) = (repo.name.clone(), folder.clone(), branch.to_owned());
             steps.push(Step::SetConfig { repo, folder, branch, values });
             ("of origin", vec![step(&remote)])
         }
-        (None, None, Some(develop)) => ("new", vec![step(&develop)]),
+        (None, None, Some(develop)) => {
+            refs::refuse_same_but_case(&git, &repo.name, &refs::list(&git, &["refs/heads/"])?, branch)?;
+            ("new", vec![step(&develop)])
+        }
         (None, None, None) => {
             let develop = &workspace.manifest.flow.develop_branch;
             return Err(Error::new(Code::BranchNotFound, format!("{}: it has no branch `{develop}`", repo.name))

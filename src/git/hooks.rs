@@ -1,0 +1,63 @@
+//! The hooks that a merge by hand would run. mcpkg merges without them, unless somebody asks for them.
+
+use std::path::Path;
+
+use super::command::Git;
+use crate::error::{Error, Result};
+use crate::file;
+
+/// The hooks of a merge and of the switch after it, in the order in which git runs them.
+pub const MERGE: [&str; 5] = ["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"];
+
+/// Returns which of them a repository has, its own or the user's.
+///
+/// # Errors
+/// As [`Git::run`].
+pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
+    let git = git.clone().with_hooks();
+    let folder = git.text(&["rev-parse", "--path-format=absolute", "--git-path", "hooks"])?;
+    Ok(MERGE.into_iter().filter(|hook| is_program(&Path::new(&folder).join(hook))).collect())
+}
+
+/// Runs the hooks that come before a merge's commit, on an index of its files, and returns the message that they left.
+///
+/// # Errors
+/// As [`Git::run`], where one of them refuses; `E_UNAPPROVED` where nobody trusted them.
+pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
+    let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
+    let git = git.clone().with_hooks().variable("GIT_INDEX_FILE", scratch.path().join("index"));
+    git.run(&["read-tree", tree])?;
+    git.run(&["hook", "run", "--ignore-missing", "pre-merge-commit"])?;
+    let path = scratch.path().join("MERGE_MSG");
+    std::fs::write(&path, format!("{}\n", message.trim_end())).map_err(|error| Error::file("write", &path, error))?;
+    let shown = path.display().to_string();
+    git.run(&["hook", "run", "--ignore-missing", "prepare-commit-msg", "--", &shown, "merge"])?;
+    git.run(&["hook", "run", "--ignore-missing", "commit-msg", "--", &shown])?;
+    file::read_text(&path, file::TEXT).map_err(|error| Error::file("read", &path, error))
+}
+
+/// Runs the hooks that come after a merge; where the work tree was at another commit before, also that of a switch.
+///
+/// # Errors
+/// As [`before`].
+pub fn after(git: &Git<'_>, before: Option<&str>, now: Option<&str>) -> Result<()> {
+    let git = git.clone().with_hooks();
+    git.run(&["hook", "run", "--ignore-missing", "post-merge", "--", "0"])?;
+    match (before, now) {
+        (Some(before), Some(now)) if before != now => {
+            git.run(&["hook", "run", "--ignore-missing", "post-checkout", "--", before, now, "1"]).map(drop)
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
