@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::failure::{ended, failed, subcommand};
 use super::{folder, hooks};
 use crate::approved::{Approved, Kind};
 use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::hex;
 use crate::process::{Environment, Limits, Program};
-use crate::{disk, file, hex};
 
 /// The largest configuration that is read.
 const LARGEST: u64 = 4 << 20;
@@ -205,7 +207,7 @@ impl Named {
     /// Returns the SHA-256 of where the repository is and what it names, in hex.
     pub fn sha256(&self) -> String {
         let settings: Vec<[&str; 2]> = self.settings.iter().map(|setting| [&*setting.key, &*setting.value]).collect();
-        hex::encode(&disk::sha256(json!([self.place, settings]).to_string().as_bytes()))
+        hex::encode(&Sha256::digest(json!([self.place, settings]).to_string()))
     }
 
     /// Whether this user trusted exactly these settings.
@@ -408,7 +410,7 @@ fn embedded(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 /// Returns the settings of a file, as git itself reads it: outside of any repository, where it runs nothing.
 fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
     static KNOWN: Mutex<Option<HashMap<[u8; 32], Vec<Setting>>>> = Mutex::new(None);
-    let digest = disk::sha256(bytes);
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
     let known =
         KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|known| known.get(&digest).cloned());
     if let Some(known) = known {

@@ -171,7 +171,8 @@ fn imports_go_down_only() {
             "disk" => &["clock", "error", "file", "store"],
             "approved" => &["disk", "error", "file"],
             "clock" => &["error"],
-            "git" => &["error", "file", "process", "redact"],
+            // What a repository names is run once the records of this user have it.
+            "git" => &["approved", "error", "file", "process", "redact"],
             // What `content/mod.rs` names for other domains.
             // A key says which tools its clients list.
             "access" => &["op", "store", "error", "clock", "redact", "content::names", "operations", "DOMAINS"],
