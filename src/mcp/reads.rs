@@ -193,6 +193,6 @@ mod tests {
             "Invalid params for prompts/get: `arguments.x` must be a string"
         );
         assert_eq!(parse("prompts/get", r#"{"name":"caf\u00e9"}"#), r#"Prompt { name: "café", arguments: {} }"#);
-        assert_eq!(parse("prompts/list", r#"{"cursor":null}"#), "Prompts { cursor: None }");
+        assert_eq!(parse("prompts/list", r#"{"cursor":null}"#), "Prompts { cursor: None, splits: false }");
     }
 }
