@@ -1,4 +1,4 @@
-//! Writing JSON straight into an output buffer.
+//! Writing JSON straight into an output buffer, and reading it without losing digits.
 
 use base64::Engine;
 use wide::u8x16;
@@ -33,6 +33,78 @@ static ESCAPES: [([u8; 8], usize); 256] = {
     }
     escapes
 };
+
+/// Reads JSON as it is. A number that no 64 bits hold becomes a text of its very digits: rounded it would be another one, and one
+/// that is out of range would make all of the rest unreadable.
+///
+/// # Errors
+/// What serde_json says of a text that is not JSON.
+pub(crate) fn exact(text: &[u8]) -> serde_json::Result<serde_json::Value> {
+    let mut quoted: Vec<u8> = Vec::new();
+    let mut from = 0;
+    for (start, end) in numbers(text) {
+        if !fits(&text[start..end]) {
+            quoted.extend_from_slice(&text[from..start]);
+            quoted.push(b'"');
+            quoted.extend_from_slice(&text[start..end]);
+            quoted.push(b'"');
+            from = end;
+        }
+    }
+    match from {
+        0 => serde_json::from_slice(text),
+        from => {
+            quoted.extend_from_slice(&text[from..]);
+            serde_json::from_slice(&quoted)
+        }
+    }
+}
+
+/// The fewest digits of a whole number that may need more than 64 bits.
+const MANY: usize = 19;
+
+/// Returns where numbers stand that may not fit: long ones, and those with an exponent.
+fn numbers(text: &[u8]) -> Vec<(usize, usize)> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < text.len() {
+        match text[at] {
+            b'"' => {
+                at += 1;
+                while at < text.len() && text[at] != b'"' {
+                    at += if text[at] == b'\\' { 2 } else { 1 };
+                }
+                at += 1;
+            }
+            b'-' | b'0'..=b'9' => {
+                let length = text[at..].iter().take_while(|byte| is_of_number(**byte)).count();
+                let number = &text[at..at + length];
+                if number.len() >= MANY || number.contains(&b'e') || number.contains(&b'E') {
+                    found.push((at, at + length));
+                }
+                at += length;
+            }
+            _ => at += 1,
+        }
+    }
+    found
+}
+
+const fn is_of_number(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
+}
+
+/// Whether a number is one of 64 bits. What is not a number at all is left to the reader of JSON.
+fn fits(number: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(number) else { return true };
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.starts_with('0') && digits.len() > 1 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return true;
+    }
+    match digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok(),
+        false => !text.parse::<f64>().is_ok_and(f64::is_infinite),
+    }
+}
 
 /// Appends `text` as the inside of a JSON string. The bytes are UTF-8 that was checked when it was stored; a piece may
 /// end inside a character, since bytes above 0x7f are copied as they are.
@@ -182,6 +254,26 @@ fn encode(out: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_number_that_does_not_fit_keeps_its_digits() {
+        for (text, expected) in [
+            ("[18446744073709551615, -9223372036854775808]", "[18446744073709551615,-9223372036854775808]"),
+            ("[18446744073709551616]", "[\"18446744073709551616\"]"),
+            ("{\"a\":-12345678901234567890123,\"b\":1}", "{\"a\":\"-12345678901234567890123\",\"b\":1}"),
+            ("[1e999, 1e5, -1E+400]", "[\"1e999\",100000.0,\"-1E+400\"]"),
+            (
+                "\"99999999999999999999 \\\" 99999999999999999999\"",
+                "\"99999999999999999999 \\\" 99999999999999999999\"",
+            ),
+            ("99999999999999999999", "\"99999999999999999999\""),
+        ] {
+            assert_eq!(exact(text.as_bytes()).expect(text).to_string(), expected);
+        }
+        for text in ["", "[1e999", "00000000000000000000", "1e", "[99999999999999999999x]"] {
+            assert!(exact(text.as_bytes()).is_err(), "{text}");
+        }
+    }
 
     proptest! {
         #![proptest_config(crate::seed::config(256))]

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
+use super::api::media::is_json;
 use super::definition::{Input, InputType};
 use super::engine::program::SECRET;
 use super::source::Commands;
-use super::spec::{CommandSpec, Flag, Positional};
+use super::spec::{Body, CommandSpec, Flag, Form, Place, Positional, Style};
 use crate::error::Result;
 
 /// An argument of a command.
@@ -21,6 +22,14 @@ pub struct Argument<'s> {
     pub default: Option<&'s Value>,
     /// The values that it takes, where these are few.
     pub values: &'s [Value],
+    /// The forms that its value may have, where there are several.
+    pub forms: &'s [Form],
+    /// Whether null is a value that it takes.
+    pub nullable: bool,
+    /// Where a request carries it that has no null there, in words.
+    pub no_null: Option<&'static str>,
+    /// Whether a request of HTTP carries it.
+    pub in_request: bool,
     /// What it means.
     pub about: Option<&'s str>,
     /// The command whose answers are values for it.
@@ -33,7 +42,19 @@ pub struct Argument<'s> {
 
 /// Returns the arguments of a command: the placeholders of its path, then the others.
 pub fn all(spec: &CommandSpec) -> impl Iterator<Item = Argument<'_>> {
-    spec.positionals.iter().map(Argument::from).chain(spec.flags.iter().map(Argument::from))
+    let flags = spec.flags.iter().map(|flag| Argument { no_null: no_null(flag, spec.body.as_ref()), ..flag.into() });
+    spec.positionals.iter().map(Argument::from).chain(flags)
+}
+
+/// Returns where a request carries a flag, where that has no null: all but JSON.
+fn no_null(flag: &Flag, body: Option<&Body>) -> Option<&'static str> {
+    match flag.r#in? {
+        _ if flag.style == Some(Style::Json) => None,
+        Place::Query => Some("in the query"),
+        Place::Header => Some("in a header"),
+        Place::Body if body.is_none_or(|body| is_json(&body.content_type)) => None,
+        Place::Body => Some("in a body that is not JSON"),
+    }
 }
 
 /// Returns the argument of this name.
@@ -45,6 +66,47 @@ impl Argument<'_> {
     /// Whether its value is a reference to a secret.
     pub fn is_secret(&self) -> bool {
         self.r#type == SECRET
+    }
+
+    /// Returns why a value is not taken, for a sentence that begins with the argument.
+    pub fn refuses(&self, value: &Value) -> Option<Refused> {
+        if value.is_null() {
+            return self.refuses_null().map(Refused::Type);
+        }
+        let taken = match self.forms.is_empty() {
+            true => fits(self.r#type, value),
+            false => self.forms.iter().any(|form| fits(&form.r#type, value) && lists(&form.r#enum, value)),
+        };
+        if !taken {
+            return Some(Refused::Type(format!("takes {}, not {}", self.takes(), kind_of(value))));
+        }
+        (!lists(self.values, value)).then_some(Refused::Value)
+    }
+
+    /// Returns why null is not taken. Where a request has no null it is not left out either: what was approved is what is sent.
+    fn refuses_null(&self) -> Option<String> {
+        if let Some(place) = self.no_null {
+            return Some(format!("is sent {place}, which has no null; leave it out"));
+        }
+        let takes_any = self.r#type == "any" && self.forms.is_empty() && self.values.is_empty();
+        match self.in_request {
+            _ if self.nullable || takes_any => None,
+            true => Some(format!("takes {}, not null", self.takes())),
+            // mcpkg's own operations, tools and plugins are given null as it is: for most of them it is as if nothing were given.
+            false => self.required.then(|| "has to be given".to_owned()),
+        }
+    }
+
+    /// Returns what it takes, in words: a type, or several with `or` between.
+    pub fn takes(&self) -> String {
+        let one = |form: &Form| match &form.r#enum[..] {
+            [] => form.r#type.clone(),
+            values => values.iter().map(Value::to_string).collect::<Vec<_>>().join(" or "),
+        };
+        match self.forms {
+            [] => self.r#type.to_owned(),
+            forms => forms.iter().map(one).collect::<Vec<_>>().join(" or "),
+        }
     }
 
     /// Returns the input of a workflow that asks for it, with its list as the provider where that needs nothing itself.
@@ -78,6 +140,46 @@ impl Argument<'_> {
     }
 }
 
+/// Why an argument does not take a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It is of another type, or null: why, for a sentence that begins with the argument.
+    Type(String),
+    /// It is not among the values that are listed.
+    Value,
+}
+
+/// Whether a value is of a type of JSON Schema's. Of a type that is not known anything may be.
+pub fn fits(r#type: &str, value: &Value) -> bool {
+    match r#type {
+        "string" | SECRET => value.is_string(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+fn lists(values: &[Value], value: &Value) -> bool {
+    values.is_empty() || values.contains(value)
+}
+
+/// Returns the type of a value, in words.
+pub fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
 impl<'s> From<&'s Positional> for Argument<'s> {
     fn from(argument: &'s Positional) -> Self {
         Self {
@@ -86,6 +188,10 @@ impl<'s> From<&'s Positional> for Argument<'s> {
             required: true,
             default: None,
             values: &[],
+            forms: &[],
+            nullable: false,
+            no_null: Some("in the path"),
+            in_request: true,
             about: argument.help.as_deref(),
             provider: argument.provider.as_deref(),
             accepts: &argument.accepts,
@@ -102,6 +208,10 @@ impl<'s> From<&'s Flag> for Argument<'s> {
             required: flag.required && flag.default.is_none(),
             default: flag.default.as_ref(),
             values: &flag.r#enum,
+            forms: &flag.any_of,
+            nullable: flag.nullable,
+            no_null: None,
+            in_request: flag.r#in.is_some(),
             about: flag.description.as_deref(),
             provider: flag.provider.as_deref(),
             accepts: &flag.accepts,

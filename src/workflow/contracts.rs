@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
+use super::api::naming::resources;
 use super::from_schema::LISTS;
 use super::spec::{CommandSpec, OutputField, ProviderContract, SourceKind};
 use super::words::{snake, stem};
@@ -133,7 +134,7 @@ pub fn resource(spec: &CommandSpec) -> String {
 }
 
 fn segments(path: &str) -> impl DoubleEndedIterator<Item = &str> {
-    path.split('/').filter(|segment| !segment.is_empty())
+    resources(path).split('/').filter(|segment| !segment.is_empty())
 }
 
 fn is_placeholder(segment: &str) -> bool {

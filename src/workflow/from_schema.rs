@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::api::reference::References;
+use super::api::schema::Shape;
 use super::passwords;
-use super::spec::{Flag, OutputContract, OutputField};
+use super::spec::{Flag, Form, OutputContract, OutputField};
 
 /// How deep the paths of fields go.
 const DEPTH: usize = 3;
@@ -11,27 +13,29 @@ const DEPTH: usize = 3;
 /// What lists are called, whatever they hold: where an answer holds several arrays, the first of these is the list.
 pub const LISTS: [&str; 6] = ["items", "results", "data", "values", "entries", "list"];
 
-/// What the type of a value is called where a schema does not say it.
-const ANY: &str = "any";
-
-/// Returns the arguments that the schema of an object names, those that have to be given first.
+/// Returns the arguments that the schema of an object names, those that have to be given first. References within the schema are
+/// followed, and what compositions name counts too.
 pub fn flags(schema: &Map<String, Value>) -> Vec<Flag> {
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let flag = |(name, property): (&String, &Value)| {
-        let text = |key: &str| property[key].as_str().map(str::to_owned);
+    let root = Value::Object(schema.clone());
+    let references = References::new(&root);
+    // One reference that leads nowhere must not take the other arguments with it.
+    let whole = Shape::of(references, &root).unwrap_or_else(|_| Shape::named(&root));
+    let flag = |(name, property): &(&str, &Value)| {
+        let shape = Shape::of(references, property).unwrap_or_default();
+        let items = shape.items.map(|items| Shape::of(references, items).unwrap_or_default());
         Flag {
-            required: required.contains(&name.as_str()),
-            r#enum: property["enum"].as_array().cloned().unwrap_or_default(),
-            default: property.get("default").cloned(),
-            format: text("format"),
-            items: property["items"].is_object().then(|| type_of(&property["items"]).unwrap_or(ANY).to_owned()),
-            description: text("description"),
-            ..Flag::new(name, type_of(property).unwrap_or(ANY))
+            required: whole.required.contains(name),
+            nullable: shape.nullable,
+            r#enum: shape.values.iter().map(|value| (*value).clone()).collect(),
+            any_of: shape.forms.iter().map(Form::of).collect(),
+            default: shape.default.filter(|default| !default.is_null()).cloned(),
+            format: shape.format.map(str::to_owned),
+            items: items.map(|items| items.type_name().to_owned()),
+            description: shape.description.map(str::to_owned),
+            ..Flag::new(*name, shape.type_name())
         }
     };
-    let mut flags: Vec<Flag> = properties.into_iter().flatten().map(flag).collect();
+    let mut flags: Vec<Flag> = whole.properties.iter().map(flag).collect();
     flags.sort_by_key(|flag| !flag.required);
     flags
 }

@@ -209,9 +209,15 @@ pub struct Flag {
     /// Whether it has to be given.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
+    /// Whether null is a value that it takes. In JSON it is sent; elsewhere a request has no null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nullable: bool,
     /// The values that it takes, where these are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub r#enum: Vec<Value>,
+    /// The forms that a value may have, where there are several: one of them has to take it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub any_of: Vec<Form>,
     /// The value that it has where none is given; from the schema's `default` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
@@ -245,7 +251,9 @@ impl Flag {
             style: None,
             r#in: None,
             required: false,
+            nullable: false,
             r#enum: Vec::new(),
+            any_of: Vec::new(),
             default: None,
             format: None,
             items: None,
@@ -255,6 +263,16 @@ impl Flag {
             prefer: None,
         }
     }
+}
+
+/// One of several forms of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Form {
+    /// A type of JSON Schema's.
+    pub r#type: String,
+    /// The values of this type that are taken, where these are few.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub r#enum: Vec<Value>,
 }
 
 /// Where a request carries an argument.
@@ -270,7 +288,8 @@ pub enum Place {
 }
 
 /// How a request writes an argument that is a list or an object. The usual way is a pair for each element in the query and
-/// in a form, text with commas in a header, and the value itself in a body of JSON.
+/// in a form, text with commas in a header, and the value itself in a body of JSON. Of an object it is a pair for each key in the
+/// query, and its JSON in a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
@@ -284,6 +303,8 @@ pub enum Style {
     Deep,
     /// Its JSON as text.
     Json,
+    /// A pair for each element of a list, and for each key of an object.
+    Pairs,
 }
 
 /// A placeholder of the path, which always has to be given.

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::media::Media;
+use super::media::{Media, is_json};
 use super::naming;
 use super::reference::References;
 use super::schema::Shape;
 use super::violation::{Fault, Rule};
-use crate::workflow::spec::{Body, Flag, Place, Positional, Style};
+use crate::workflow::spec::{Body, Flag, Form, Place, Positional, Style};
 
 /// The most characters of a description.
 pub const LONGEST: usize = 1_000;
@@ -82,7 +82,7 @@ pub fn of<'d>(
 /// Returns the parameters of a list.
 fn parameters<'d>(references: References<'d>, list: &'d Value) -> Result<Vec<Parameter<'d>>, Fault<'d>> {
     let mut found: Vec<Parameter<'d>> = Vec::new();
-    for entry in list.as_array().into_iter().flatten() {
+    for entry in references.follow(list)?.as_array().into_iter().flatten() {
         let value = references.follow(entry)?;
         let (Some(name), Some(place)) = (value["name"].as_str(), value["in"].as_str()) else { continue };
         if found.iter().any(|known| (known.name, known.place) == (name, place)) {
@@ -146,18 +146,32 @@ impl Arguments {
     /// Returns how a parameter is written, where that is not the usual way of its place.
     fn style(&mut self, parameter: Parameter<'_>, place: Place) -> Option<Style> {
         let value = parameter.value;
-        let style = value["style"].as_str().unwrap_or(if place == Place::Query { "form" } else { "simple" });
-        let explodes = value["explode"].as_bool().unwrap_or(style == "form");
-        match (place, style) {
-            (Place::Query, "form") => (!explodes).then_some(Style::Comma),
-            // A pair for each element, whatever would stand between them.
-            (Place::Query, "spaceDelimited" | "pipeDelimited") if explodes => None,
-            (Place::Query, "spaceDelimited") => Some(Style::Space),
-            (Place::Query, "pipeDelimited") => Some(Style::Pipe),
-            (Place::Query, "deepObject") => Some(Style::Deep),
-            (Place::Header, "simple") => None,
-            _ => {
-                self.cannot(format!("`{}` is written in the style {style}", parameter.name));
+        let name = value["style"].as_str().unwrap_or(if place == Place::Query { "form" } else { "simple" });
+        let style = match (place, name) {
+            (Place::Header, "simple") => Some(None),
+            (Place::Query, _) => query_style(name, value["explode"].as_bool()),
+            _ => None,
+        };
+        style.unwrap_or_else(|| {
+            self.cannot(format!("`{}` is written in the style {name}", parameter.name));
+            None
+        })
+    }
+
+    /// Returns how a key of a form is written, by its `encoding`: in a style where that names any part of one, else by its media
+    /// type, which of an object is JSON unless it is said.
+    fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
+        let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
+        if !is_styled {
+            return encoding["contentType"].as_str().is_some_and(is_json).then_some(Style::Json);
+        }
+        let style = encoding["style"].as_str().unwrap_or("form");
+        match query_style(style, encoding["explode"].as_bool()) {
+            // Said by the document, an object is a pair for each of its keys.
+            Some(None) => Some(Style::Pairs),
+            Some(style) => style,
+            None => {
+                self.cannot(format!("`{name}` is written in the style {style}"));
                 None
             }
         }
@@ -170,8 +184,13 @@ impl Arguments {
         let required = body["required"] == true;
         let kind = Media::of(name);
         let nothing = &Value::Null;
+        let media = references.follow(media)?;
         let schema = media.get("schema").unwrap_or(nothing);
         let shape = Shape::of(references, schema)?;
+        // A form whose schema has no keys is nothing to send.
+        if kind == Media::Form && shape.properties.is_empty() && is_closed(references.follow(schema)?) {
+            return Ok(());
+        }
         let content_type = if name.contains('*') { kind.stands_for() } else { name.as_str() };
         let (content_type, needs) = (content_type.to_owned(), Vec::new());
         let mut body = Body { content_type, whole: true, required, needs };
@@ -186,12 +205,21 @@ impl Arguments {
                         if is_needed && !required {
                             body.needs.push(name.to_string());
                         }
-                        self.flags.push(flag(name, &of, Place::Body, required && is_needed));
+                        let style = match kind {
+                            Media::Form => self.encoding(name, &media["encoding"][name]),
+                            _ => None,
+                        };
+                        self.flags.push(Flag { style, ..flag(name, &of, Place::Body, required && is_needed) });
                     }
                 }
             }
             Media::Json => self.flags.push(flag(WHOLE, &shape, Place::Body, required)),
-            Media::Form => self.cannot("its body is a form that says no keys".to_owned()),
+            // Its keys are free: they are those of one object.
+            Media::Form => self.flags.push(Flag {
+                r#type: "object".to_owned(),
+                style: Some(Style::Pairs),
+                ..flag(WHOLE, &shape, Place::Body, required)
+            }),
             Media::Text => {
                 self.flags.push(Flag { r#type: "string".to_owned(), ..flag(WHOLE, &shape, Place::Body, required) });
             }
@@ -252,6 +280,27 @@ fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Sha
     Ok((shape.transpose()?.unwrap_or_default(), media.is_some()))
 }
 
+/// Returns how an argument of a query is written in a style, where that is not the usual way; `None` where there is no such style.
+fn query_style(style: &str, explode: Option<bool>) -> Option<Option<Style>> {
+    let explodes = explode.unwrap_or(style == "form");
+    Some(match style {
+        "form" => (!explodes).then_some(Style::Comma),
+        // A pair for each element, whatever would stand between them.
+        "spaceDelimited" | "pipeDelimited" if explodes => None,
+        "spaceDelimited" => Some(Style::Space),
+        "pipeDelimited" => Some(Style::Pipe),
+        "deepObject" => Some(Style::Deep),
+        _ => return None,
+    })
+}
+
+/// Whether a schema names the keys of an object, and no value beside them is meant.
+fn is_closed(schema: &Value) -> bool {
+    schema.get("properties").is_some_and(Value::is_object)
+        && schema.get("additionalProperties").is_none_or(|more| *more == false)
+        && ["allOf", "oneOf", "anyOf"].iter().all(|composed| schema.get(*composed).is_none())
+}
+
 /// Returns a flag by its schema. Its default is the schema's own, and never the first of its values.
 fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
     let items = shape.items.and_then(|items| match &items["type"] {
@@ -265,7 +314,9 @@ fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
         style: None,
         r#in: Some(place),
         required,
+        nullable: shape.nullable,
         r#enum: shape.values.iter().map(|value| (*value).clone()).collect(),
+        any_of: shape.forms.iter().map(Form::of).collect(),
         default: shape.default.filter(|default| !default.is_null()).cloned(),
         format: shape.format.map(str::to_owned),
         items: items.map(str::to_owned),

@@ -4,20 +4,21 @@ use std::time::Instant;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LINK};
+use http::header::{ACCEPT, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, LINK};
 use serde_json::{Map, Value, json};
 use zeroize::Zeroizing;
 
+use super::answer;
 use super::approval;
 use super::arguments::IDEMPOTENCY_KEY;
 use super::catalog::Catalog;
-use super::media::is_json;
 use super::request::request;
 use super::security::Scheme;
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
 use crate::http::{Answer, Failure, Limits, Outgoing, Rules, Url, exchange};
+use crate::json::exact;
 use crate::op::Context;
 use crate::secret::{Reference, Secret};
 use crate::workflow::sealed::Known;
@@ -94,7 +95,7 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     if !answer.status.is_success() {
         return Err(refused(catalog, spec, &answer));
     }
-    let output = output(&answer).map_err(|why| {
+    let output = answer::value(&answer).map_err(|why| {
         let message = format!("'{}' answered what is no JSON: {why}", spec.id);
         Error::new(Code::HttpFailed, message).with_details(details(spec, &answer))
     })?;
@@ -174,21 +175,6 @@ fn sensitive(text: &str, reference: &str) -> Result<HeaderValue> {
     Ok(value)
 }
 
-/// Returns what an answer is: its JSON where it says so, else its text, else its bytes as base64.
-fn output(answer: &Answer) -> Result<Value, serde_json::Error> {
-    let media = answer.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
-    if answer.body.is_empty() {
-        return Ok(Value::Null);
-    }
-    if is_json(media) {
-        return serde_json::from_slice(&answer.body);
-    }
-    Ok(match std::str::from_utf8(&answer.body) {
-        Ok(text) => Value::String(text.to_owned()),
-        Err(_) => Value::String(STANDARD.encode(&answer.body)),
-    })
-}
-
 /// Returns the address that an answer's `Link` names as the next page.
 fn next(answer: &Answer) -> Option<String> {
     let links = answer.headers.get_all(LINK).iter().filter_map(|links| links.to_str().ok());
@@ -243,8 +229,8 @@ fn details(spec: &CommandSpec, answer: &Answer) -> Value {
 
 /// Returns how an answer begins. Where it is JSON, the names of its fields tell which of them are secrets.
 fn excerpt(spec: &CommandSpec, answer: &Answer) -> String {
-    let value = serde_json::from_slice(&answer.body);
-    let value = value.unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&answer.body).into_owned()));
+    let text = answer::text(answer).unwrap_or_else(|| String::from_utf8_lossy(&answer.body));
+    let value = exact(text.as_bytes()).unwrap_or_else(|_| Value::String(text.into_owned()));
     let shown = match Known::default().seal(&value, &spec.output_contract).value {
         Value::String(text) => text,
         Value::Null => String::new(),

@@ -3,8 +3,11 @@
 //! It is read as a plain value and not into types of its own: real documents leave out what the specification requires, and
 //! have what it does not know.
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use super::files::{self, Part};
 use super::places::{self, Format, Parsed};
 use super::violation::{Fault, Rule, Violation, invalid, placed};
 use crate::error::Result;
@@ -27,6 +30,7 @@ pub struct Document {
     text: String,
     format: Format,
     value: Value,
+    files: Vec<Part>,
 }
 
 impl Document {
@@ -37,40 +41,27 @@ impl Document {
     /// that is known.
     pub fn read(from: &str, bytes: Vec<u8>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = error.utf8_error().valid_up_to();
-            let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
-            let (line, column) = places::at(&before, before.len());
-            refused(Violation::of_text(Rule::Syntax, "it is no UTF-8 text", line, column))
-        })?;
-        let text = match text.strip_prefix('\u{feff}') {
-            Some(rest) => rest.to_owned(),
-            None => text,
-        };
-        let format = match text.trim_start().chars().next() {
-            None => return Err(refused(Violation::of_text(Rule::Syntax, "it is empty", 1, 1))),
-            Some('{' | '[') => Format::Json,
-            Some(_) => Format::Yaml,
-        };
-        let most = if format == Format::Json { MOST_JSON } else { MOST_YAML };
-        if text.len() > most {
-            let why = format!("it has {} bytes; {most} are read at most", text.len());
-            return Err(refused(Violation::of_text(Rule::LimitExceeded, why, 0, 0)));
-        }
-        let value = match format {
-            Format::Json => json(&text),
-            Format::Yaml => yaml(&text),
-        };
-        let document = Self { value: value.map_err(refused)?, text, format };
+        let (text, format, value) = parse(bytes).map_err(refused)?;
+        let document = Self { value, text, format, files: Vec::new() };
         match document.version_fault() {
             None => Ok(document),
-            Some(fault) => Err(invalid(from, &placed(document.parsed(), &[(fault, None)]))),
+            Some(fault) => Err(invalid(from, &document.placed(&[(fault, None)]))),
         }
     }
 
-    /// Its text with what it stands for.
-    pub fn parsed(&self) -> Parsed<'_> {
-        Parsed { text: &self.text, format: self.format, value: &self.value }
+    /// Reads the files that it refers to, below the folder of the file that it is.
+    pub fn gather(&mut self, path: &Path) {
+        self.files = files::gather(&mut self.value, path);
+    }
+
+    /// The files that it refers to.
+    pub fn files(&self) -> &[Part] {
+        &self.files
+    }
+
+    /// Returns faults with their places; `operation` says for each what was left out for it.
+    pub fn placed(&self, faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
+        placed(Parsed { text: &self.text, format: self.format, value: &self.value }, &self.files, faults)
     }
 
     /// What it stands for.
@@ -98,6 +89,38 @@ impl Document {
             },
         }
     }
+}
+
+/// Reads JSON or YAML, and returns its text without a byte order mark, its form and what it stands for.
+///
+/// # Errors
+/// Where it is no text, larger than it may be, or neither JSON nor YAML.
+pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+        let (line, column) = places::at(&before, before.len());
+        Violation::of_text(Rule::Syntax, "it is no UTF-8 text", line, column)
+    })?;
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    };
+    let format = match text.trim_start().chars().next() {
+        None => return Err(Violation::of_text(Rule::Syntax, "it is empty", 1, 1)),
+        Some('{' | '[') => Format::Json,
+        Some(_) => Format::Yaml,
+    };
+    let most = if format == Format::Json { MOST_JSON } else { MOST_YAML };
+    if text.len() > most {
+        let why = format!("it has {} bytes; {most} are read at most", text.len());
+        return Err(Violation::of_text(Rule::LimitExceeded, why, 0, 0));
+    }
+    let value = match format {
+        Format::Json => json(&text),
+        Format::Yaml => yaml(&text),
+    };
+    Ok((text, format, value?))
 }
 
 /// Whether a version is `known`, or one of its patches.

@@ -11,7 +11,7 @@ use super::output;
 use super::reference::References;
 use super::security::{self, Scheme};
 use super::servers::{self, Server};
-use super::violation::{Fault, Rule, Violation, invalid, placed};
+use super::violation::{Fault, Rule, Violation, invalid};
 use crate::error::Result;
 use crate::http::Url;
 use crate::workflow::contracts;
@@ -102,7 +102,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
     let mut faults: Vec<(Fault<'_>, Option<String>)> = Vec::new();
     let operations = match operations(references, root, &mut faults) {
         Ok(operations) => operations,
-        Err(fault) => return Err(invalid(&wanted.from, &placed(document.parsed(), &[(fault, None)]))),
+        Err(fault) => return Err(invalid(&wanted.from, &document.placed(&[(fault, None)]))),
     };
     let schemes = security::schemes(references, root);
     let servers = servers::of(root, wanted.url.as_ref());
@@ -113,7 +113,7 @@ pub fn commands(document: &Document, wanted: &Wanted) -> Result<Imported> {
             Err(fault) => faults.push((fault, Some(operation.name()))),
         }
     }
-    let left_out = if faults.is_empty() { Vec::new() } else { placed(document.parsed(), &faults) };
+    let left_out = if faults.is_empty() { Vec::new() } else { document.placed(&faults) };
     if made.is_empty() {
         return Err(invalid(&wanted.from, &left_out));
     }
@@ -143,21 +143,28 @@ fn operations<'d>(
     let Some(paths) = root["paths"].as_object() else {
         return Err(Fault { rule: Rule::PathsMissing, message: "it has no object `paths`".to_owned(), at: root });
     };
-    let mut found = Vec::new();
+    let mut found: Vec<Operation<'d>> = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| path.starts_with('/')) {
-        let item = match references.follow(item) {
-            Ok(item) => item,
+        let shared = match references.follow(item) {
+            Ok(shared) => shared,
             Err(fault) => {
                 faults.push((fault, Some(path.clone())));
                 continue;
             }
         };
-        let Some(keys) = item.as_object() else { continue };
-        for (key, value) in keys.iter().filter(|(key, value)| METHODS.contains(&key.as_str()) && value.is_object()) {
-            found.push(Operation { method: key.to_ascii_uppercase(), path, item, value });
-        }
-        for (key, value) in item["additionalOperations"].as_object().into_iter().flatten() {
-            found.push(Operation { method: key.to_ascii_uppercase(), path, item, value });
+        // Beside a reference a path may have operations of its own.
+        let own = Some(item).filter(|item| !std::ptr::eq(*item, shared));
+        for item in [shared].into_iter().chain(own) {
+            for (key, value) in methods(item) {
+                let method = key.to_ascii_uppercase();
+                if found.iter().rev().take_while(|known| known.path == path).any(|known| known.method == method) {
+                    continue;
+                }
+                match operation(references, value) {
+                    Ok(value) => found.push(Operation { method, path, item, value }),
+                    Err(fault) => faults.push((fault, Some(format!("{method} {path}")))),
+                }
+            }
         }
     }
     let fault = |rule, message: String| Err(Fault { rule, message, at: &root["paths"] });
@@ -169,6 +176,23 @@ fn operations<'d>(
         }
         _ => Ok(found),
     }
+}
+
+/// Returns the methods of a path with what stands below each.
+fn methods(item: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    let known = item.as_object().into_iter().flatten();
+    let known = known.filter(|(key, value)| METHODS.contains(&key.as_str()) && value.is_object());
+    known.chain(item["additionalOperations"].as_object().into_iter().flatten())
+}
+
+/// Returns an operation, or the one that a reference stands for in its place.
+fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Value, Fault<'d>> {
+    let operation = references.follow(value)?;
+    if operation.is_object() || std::ptr::eq(operation, value) {
+        return Ok(operation);
+    }
+    let message = format!("the reference `{}` names no operation", value["$ref"].as_str().unwrap_or_default());
+    Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 
 /// Returns the command of an operation, without its name.

@@ -6,6 +6,7 @@
 //! makes a request of a command and its arguments; [`call`] sends it. Only a person imports: [`fetch`] reads a file or a URL
 //! for operations that no agent has.
 
+mod answer;
 pub mod approval;
 pub mod arguments;
 pub mod call;
@@ -14,6 +15,8 @@ pub mod catalogs;
 pub mod difference;
 pub mod document;
 pub mod fetch;
+pub mod files;
+pub mod forms;
 mod health;
 pub mod import;
 pub mod media;

@@ -99,15 +99,25 @@ fn action(method: &str, path: &str, is_patched: bool) -> String {
     }
 }
 
+/// The formats that paths end in, as `/calls.json` does.
+const FORMATS: [&str; 2] = [".json", ".xml"];
+
+/// Returns a path without what names no resource: a query, a fragment, and the format at its end.
+pub fn resources(path: &str) -> &str {
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let of = |format: &&str| path.strip_suffix(*format).filter(|rest| !rest.ends_with('/'));
+    FORMATS.iter().find_map(of).unwrap_or(path)
+}
+
 /// Whether a path names one of several: its last segment is a placeholder.
 pub fn names_one(path: &str) -> bool {
-    let last = path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let last = resources(path).rsplit('/').next().unwrap_or_default();
     last.contains('{') && kebab(&without_placeholders(last)).is_empty()
 }
 
 /// Returns the segments of a path that are no placeholders and no versions, without the first `shared` of them.
 fn concrete(path: &str, shared: usize) -> Vec<String> {
-    let segments = path.split('/').filter(|segment| !segment.is_empty()).skip(shared);
+    let segments = resources(path).split('/').filter(|segment| !segment.is_empty()).skip(shared);
     let plain = segments.filter(|segment| !is_version(segment)).map(|segment| kebab(&without_placeholders(segment)));
     plain.filter(|segment| !segment.is_empty()).collect()
 }
@@ -237,6 +247,9 @@ mod tests {
             ("POST", "/v1beta1/files/{name}:undelete", "h:files:undelete:create"),
             ("GET", "/", "h:list"),
             ("GET", "/a%20b/c d", "h:a-20b:c-d:list"),
+            ("GET", "/responses/{id}?beta=true", "h:responses:info"),
+            ("GET", "/hash#fragment", "h:hash:list"),
+            ("GET", "/calls.json", "h:calls:list"),
         ] {
             assert_eq!(named(&operations(&[(method, path, "")]), &prefixed("h")), [expected], "{method} {path}");
         }
@@ -292,6 +305,19 @@ mod tests {
         let mut names = named(&turned, &prefixed("h"));
         names.reverse();
         assert_eq!(names, named(&after, &prefixed("h")));
+    }
+
+    #[test]
+    fn a_format_at_the_end_of_a_path_makes_no_other_resource() {
+        let list = operations(&[
+            ("POST", "/Accounts/{Account}/Calls.json", "CreateCall"),
+            ("GET", "/Accounts/{Account}/Calls.json", "ListCall"),
+            ("POST", "/Accounts/{Account}/Calls/{Sid}.json", "UpdateCall"),
+            ("GET", "/Accounts/{Account}/Calls/{Sid}.json", "FetchCall"),
+        ]);
+        let expected =
+            ["accounts:calls:create", "accounts:calls:list", "accounts:calls:update-call", "accounts:calls:info"];
+        assert_eq!(named(&list, &prefixed("h")), expected.map(|name| format!("h:{name}")));
     }
 
     #[test]

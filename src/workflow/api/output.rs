@@ -39,7 +39,7 @@ pub fn described(schema: Map<String, Value>, list: Option<String>) -> OutputCont
 
 /// Returns the schema of the answer of the first status that counts; a status alone has none.
 fn answer_schema<'d>(references: References<'d>, responses: &'d Value) -> Result<Option<&'d Value>, Fault<'d>> {
-    let Some(responses) = responses.as_object() else { return Ok(None) };
+    let Some(responses) = references.follow(responses)?.as_object() else { return Ok(None) };
     let is_success = |status: &&String| status.starts_with('2');
     let status = STATUSES.into_iter().find(|status| responses.contains_key(*status));
     let status = status.or_else(|| responses.keys().find(is_success).map(String::as_str));
@@ -48,7 +48,8 @@ fn answer_schema<'d>(references: References<'d>, responses: &'d Value) -> Result
     };
     let content = response["content"].as_object();
     let media = content.into_iter().flatten().find(|(media, _)| is_json(media));
-    Ok(media.and_then(|(_, media)| media.get("schema")))
+    let media = media.map(|(_, media)| references.follow(media)).transpose()?;
+    Ok(media.and_then(|media| media.get("schema")))
 }
 
 /// Returns where the list stands in an answer: `.` for the answer itself, else the name of a property.

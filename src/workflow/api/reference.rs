@@ -1,8 +1,9 @@
-//! References within a document: `{"$ref": "#/components/..."}`.
+//! References within a document: `{"$ref": "#/components/..."}`. Those to files were made such by [`super::files`].
 
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
+use super::files::KEY;
 use super::violation::{Fault, Rule};
 
 /// How many references may lead to each other, and how deep schemas may be put together of others.
@@ -35,22 +36,30 @@ impl<'d> References<'d> {
                 break;
             }
         }
-        let message = format!("the reference `{}` leads back to itself", text(value));
+        let message = format!("the reference `{}` leads back to itself", shown(text(value)));
         Err(Fault { rule: Rule::RefCycle, message, at: value.get("$ref").unwrap_or(value) })
     }
 
     fn target(&self, reference: &str, holder: &'d Value) -> Result<&'d Value, Fault<'d>> {
         let at = holder.get("$ref").unwrap_or(holder);
         let Some(fragment) = reference.strip_prefix('#') else {
-            let message = format!("the reference `{reference}` leads out of the document");
+            let message =
+                format!("the reference `{reference}` leads out of the document, and to no file below its folder");
             return Err(Fault { rule: Rule::RefExternal, message, at });
         };
         let pointer = percent_decode_str(fragment).decode_utf8_lossy();
         self.root.pointer(&pointer).ok_or_else(|| {
-            let message = format!("the reference `{reference}` names nothing");
+            let message = format!("the reference `{}` names nothing", shown(reference));
             Fault { rule: Rule::RefUnknown, message, at }
         })
     }
+}
+
+/// Returns a reference as its own file has it.
+fn shown(reference: &str) -> &str {
+    let in_file = reference.strip_prefix('#').and_then(|pointer| pointer.strip_prefix('/')?.strip_prefix(KEY));
+    let after = in_file.and_then(|rest| rest[1..].find('/').map(|at| &rest[1 + at..]));
+    if in_file.is_some() { after.unwrap_or_default() } else { reference }
 }
 
 fn text(value: &Value) -> &str {

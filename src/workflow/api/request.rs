@@ -6,10 +6,11 @@ use http::Method;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::media::is_json;
-use super::written::{elements, encoded, pairs, path, text};
+use super::media::{Media, is_json};
+use super::written::{elements, encoded, loses_null, pairs, path, text};
 use crate::error::{Code, Error, Result, nearest};
 use crate::http::{Outgoing, Url};
+use crate::workflow::argument;
 use crate::workflow::spec::{Body, CommandSpec, Flag, Place, Style};
 
 /// Headers that requests have anyway, or that are another's: no argument says them.
@@ -39,10 +40,14 @@ pub fn request(base: &Url, spec: &CommandSpec, arguments: &Map<String, Value>) -
         return Err(Error::new(Code::HttpRefused, format!("The command '{}' cannot be run: {why}", spec.id)));
     };
     check_names(spec, arguments)?;
-    let mut query: Vec<String> = Vec::new();
+    // Documents tell operations of one path apart by what stands behind `#`, which nobody sends; a query is the operation's own.
+    let template = template.split('#').next().unwrap_or_default();
+    let (template, own) = template.split_once('?').map_or((template, None), |(path, own)| (path, Some(own)));
+    let mut query: Vec<String> = own.map(|own| filled(spec, own, arguments)).transpose()?.into_iter().collect();
     let mut headers = HeaderMap::new();
+    check_keys(spec, arguments, Place::Query)?;
     for (flag, value) in given(spec, arguments, Place::Query) {
-        query.extend(pairs(key(flag), value, flag.style));
+        query.extend(pairs(key(flag), value, style_of(flag, value, Place::Query)));
     }
     for (flag, value) in given(spec, arguments, Place::Header) {
         let (name, value) = header(flag, value)?;
@@ -71,22 +76,85 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
             None => error.hint(format!("it takes {}", known.join(", "))),
         });
     }
-    let required = spec.flags.iter().filter(|flag| flag.required).map(|flag| &flag.name);
-    let mut required = spec.positionals.iter().map(|positional| &positional.name).chain(required);
-    match required.find(|name| arguments.get(*name).is_none_or(Value::is_null)) {
-        Some(missing) => Err(invalid(format!("The command '{}' needs the argument '{missing}'", spec.id))),
-        None => Ok(()),
+    for argument in argument::all(spec) {
+        let value = arguments.get(argument.name);
+        let flag = spec.flags.iter().find(|flag| flag.name == argument.name);
+        let is_null = value.is_some_and(|value| value.is_null() && argument.no_null.is_some());
+        if flag.is_none_or(|flag| flag.required) && (value.is_none() || is_null) {
+            return Err(invalid(format!("The command '{}' needs the argument '{}'", spec.id, argument.name)));
+        }
+        let style = |value| flag.and_then(|flag| style_of(flag, value, flag.r#in?));
+        if let (Some(place), true) = (argument.no_null, value.is_some_and(|value| loses_null(value, style(value)))) {
+            let what = if is_null { "is" } else { "holds" };
+            let why = format!("The argument '{}' {what} null, and is sent {place}, which has none", argument.name);
+            return Err(invalid(why).hint("leave it out"));
+        }
     }
+    Ok(())
 }
 
-/// Returns the arguments of a place that were given. Null is as if it were not.
+/// Returns the arguments of a place that were given.
 fn given<'a>(
     spec: &'a CommandSpec,
     arguments: &'a Map<String, Value>,
     place: Place,
 ) -> impl Iterator<Item = (&'a Flag, &'a Value)> {
     let flags = spec.flags.iter().filter(move |flag| flag.r#in == Some(place));
-    flags.filter_map(|flag| Some((flag, arguments.get(&flag.name).filter(|value| !value.is_null())?)))
+    flags.filter_map(|flag| Some((flag, arguments.get(&flag.name)?)))
+}
+
+/// Refuses an object whose keys would be other arguments: where each of them is a pair of its own, and where they stand in brackets.
+fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) -> Result<()> {
+    let mut names: Vec<&str> = spec.flags.iter().filter(|flag| flag.r#in == Some(place)).map(key).collect();
+    for (flag, value) in given(spec, arguments, place) {
+        let Value::Object(fields) = value else { continue };
+        let refused = |name: &str, why: &str| {
+            let name = name.escape_debug();
+            Err(invalid(format!("The argument '{}' cannot be sent with the key '{name}': {why}", flag.name)))
+        };
+        match style_of(flag, value, place) {
+            Some(Style::Deep) => {
+                if let Some(name) = bracketed(value) {
+                    return refused(name, "it holds a bracket, which stands for an object inside");
+                }
+            }
+            None => {
+                let is_of = |one: &str, other: &str| {
+                    one.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
+                };
+                for name in fields.keys() {
+                    if names.iter().any(|other| is_of(name, other) || is_of(other, name)) {
+                        return refused(name, &format!("it would be another argument of '{}'", spec.id));
+                    }
+                }
+                names.extend(fields.keys().map(String::as_str));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Returns the first key of an object, or of one inside, that holds a bracket.
+fn bracketed(value: &Value) -> Option<&str> {
+    match value {
+        Value::Object(fields) => {
+            let own = fields.keys().find(|key| key.contains(['[', ']'])).map(String::as_str);
+            own.or_else(|| fields.values().find_map(bracketed))
+        }
+        Value::Array(values) => values.iter().find_map(bracketed),
+        _ => None,
+    }
+}
+
+/// Returns how a value is written in the query or a form, where that is not a pair for each element and each key. In a form an object
+/// is its JSON, unless the document has it otherwise.
+fn style_of(flag: &Flag, value: &Value, place: Place) -> Option<Style> {
+    match (flag.style, place, value) {
+        (None, Place::Body, Value::Object(_)) => Some(Style::Json),
+        (Some(Style::Pairs), ..) => None,
+        (style, ..) => style,
+    }
 }
 
 /// The name of an argument in the request.
@@ -175,10 +243,14 @@ fn body_of(
         Some((flag, Value::String(text))) if flag.format.as_deref() == Some("byte") => STANDARD
             .decode(text)
             .map_err(|error| invalid(format!("The argument '{}' is no base64: {error}", flag.name))),
+        Some((flag, fields @ Value::Object(_))) if Media::of(&body.content_type) == Media::Form => {
+            Ok(pairs(key(flag), fields, None).join("&").into_bytes())
+        }
         Some((_, value)) => Ok(text(value).into_bytes()),
         None => {
-            let form = given.iter().flat_map(|(flag, value)| pairs(key(flag), value, flag.style));
-            Ok(form.collect::<Vec<_>>().join("&").into_bytes())
+            check_keys(spec, arguments, Place::Body)?;
+            let pairs = |(flag, value): &(&Flag, &Value)| pairs(key(flag), value, style_of(flag, value, Place::Body));
+            Ok(given.iter().flat_map(pairs).collect::<Vec<_>>().join("&").into_bytes())
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::forms::{self, Form};
 use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
 use crate::workflow::passwords;
@@ -20,6 +21,8 @@ pub struct Shape<'d> {
     pub format: Option<&'d str>,
     /// The values it may have, where they are listed.
     pub values: Vec<&'d Value>,
+    /// The forms it may have, where they are several and at least one takes more than listed values.
+    pub forms: Vec<Form<'d>>,
     /// Its `default`.
     pub default: Option<&'d Value>,
     /// What it means.
@@ -34,8 +37,6 @@ pub struct Shape<'d> {
     pub read_only: bool,
     /// What its values are, as `x-mcpkg-tags` says.
     pub tags: Vec<&'d str>,
-    /// Whether several types were named.
-    mixed: bool,
     /// The schemas that it was put together of.
     parts: usize,
 }
@@ -47,11 +48,23 @@ impl<'d> Shape<'d> {
     /// A fault of a reference.
     pub fn of(references: References<'d>, schema: &'d Value) -> Result<Self, Fault<'d>> {
         let mut shape = Self::default();
-        shape.take(references, schema, true, 0)?;
-        if shape.kind.is_none() && !shape.mixed {
-            shape.kind = shape.guessed();
+        let mut forms = shape.take(references, schema, true, 0)?;
+        if let [only] = &mut forms[..] {
+            shape.kind = only.kind;
+            shape.values = std::mem::take(&mut only.values);
+        } else if forms.iter().all(|form| !form.values.is_empty()) {
+            shape.values = forms.into_iter().flat_map(|form| form.values).collect();
+        } else {
+            shape.forms = forms;
         }
         Ok(shape)
+    }
+
+    /// Returns what a schema says itself of an object, whatever it refers to.
+    pub fn named(schema: &'d Value) -> Self {
+        let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_NODES);
+        let properties = properties.map(|(name, property)| (name.as_str(), property)).collect();
+        Self { kind: Some("object"), properties, required: texts(&schema["required"]).collect(), ..Self::default() }
     }
 
     /// The type in an answer: `any` where none is known.
@@ -59,14 +72,14 @@ impl<'d> Shape<'d> {
         self.kind.unwrap_or("any")
     }
 
-    /// Adds what a schema says; what it requires counts only where it always holds.
+    /// Adds what a schema says, and returns the forms that it takes; what it requires counts only where it always holds.
     fn take(
         &mut self,
         references: References<'d>,
         schema: &'d Value,
         holds: bool,
         depth: usize,
-    ) -> Result<(), Fault<'d>> {
+    ) -> Result<Vec<Form<'d>>, Fault<'d>> {
         if depth > DEPTH {
             let message = "a schema is put together of itself".to_owned();
             return Err(Fault { rule: Rule::RefCycle, message, at: schema });
@@ -84,18 +97,10 @@ impl<'d> Shape<'d> {
         self.default = self.default.or_else(|| schema.get("default"));
         let is_hidden = schema["writeOnly"] == true || schema["x-secret"] == true;
         self.format = self.format.or(is_hidden.then_some(passwords::FORMAT)).or_else(|| schema["format"].as_str());
-        self.nullable |= schema["nullable"] == true;
         self.read_only |= schema["readOnly"] == true;
         self.tags.extend(texts(&schema["x-mcpkg-tags"]));
-        match &schema["type"] {
-            Value::String(kind) => self.take_kind(kind),
-            Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).for_each(|kind| self.take_kind(kind)),
-            _ => {}
-        }
-        if let Some(values) = schema["enum"].as_array() {
-            self.values.extend(values.iter().filter(|value| !value.is_null()));
-        }
-        self.values.extend(schema.get("const"));
+        let (mut forms, nullable) = forms::own(schema);
+        self.nullable |= nullable;
         self.items = self.items.or_else(|| schema.get("items").filter(|items| items.is_object()));
         for (name, property) in schema["properties"].as_object().into_iter().flatten().take(MOST_NODES + 1) {
             if !self.properties.iter().any(|(known, _)| known == name) {
@@ -105,43 +110,18 @@ impl<'d> Shape<'d> {
         if holds {
             self.required.extend(texts(&schema["required"]));
         }
-        for (composed, holds) in [("allOf", holds), ("oneOf", false), ("anyOf", false)] {
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            let part = self.take(references, part, holds, depth + 1)?;
+            forms = forms::both(forms, part);
+        }
+        for composed in ["oneOf", "anyOf"] {
+            let mut either = Vec::new();
             for part in schema[composed].as_array().into_iter().flatten() {
-                self.take(references, part, holds, depth + 1)?;
+                either.extend(self.take(references, part, false, depth + 1)?);
             }
+            forms = forms::both(forms, forms::merged(either));
         }
-        Ok(())
-    }
-
-    fn take_kind(&mut self, kind: &'d str) {
-        match self.kind {
-            _ if kind == "null" => self.nullable = true,
-            None if !self.mixed => self.kind = Some(kind),
-            // A whole number is a number.
-            Some("number") if kind == "integer" => {}
-            Some("integer") if kind == "number" => self.kind = Some(kind),
-            Some(known) if known != kind => (self.kind, self.mixed) = (None, true),
-            _ => {}
-        }
-    }
-
-    /// Returns the type that a schema has in mind which does not say it.
-    fn guessed(&self) -> Option<&'d str> {
-        let of = |value: &&Value| match value {
-            Value::String(_) => "string",
-            Value::Bool(_) => "boolean",
-            Value::Number(number) if number.is_f64() => "number",
-            Value::Number(_) => "integer",
-            Value::Array(_) => "array",
-            _ => "object",
-        };
-        match self.values.first().map(of) {
-            Some(kind) if self.values.iter().all(|value| of(value) == kind) => Some(kind),
-            Some(_) => None,
-            None if !self.properties.is_empty() => Some("object"),
-            None if self.items.is_some() => Some("array"),
-            None => None,
-        }
+        Ok(forms::guessed(forms, schema))
     }
 }
 

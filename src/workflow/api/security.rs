@@ -61,16 +61,9 @@ impl Scheme {
 }
 
 /// Returns the schemes of a document; a broken reference among them counts as one that is not supported.
-pub fn schemes(references: References<'_>, root: &Value) -> BTreeMap<String, Scheme> {
+pub fn schemes<'d>(references: References<'d>, root: &'d Value) -> BTreeMap<String, Scheme> {
     let list = root["components"]["securitySchemes"].as_object();
-    let one = |(name, value): (&String, &Value)| {
-        let scheme = match value.get("$ref").and_then(Value::as_str).and_then(|at| root.pointer(at.strip_prefix('#')?))
-        {
-            Some(target) => Scheme::of(references.follow(target).unwrap_or(target)),
-            None => Scheme::of(value),
-        };
-        (name.clone(), scheme)
-    };
+    let one = |(name, value): (&String, &Value)| (name.clone(), Scheme::of(references.follow(value).unwrap_or(value)));
     list.into_iter().flatten().map(one).collect()
 }
 

@@ -1,8 +1,11 @@
 //! What is wrong in a document: every rule that it breaks, each with its place.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::files::{KEY, Part};
 use super::places::{self, Parsed};
 use crate::error::{Code, Error};
 
@@ -22,7 +25,7 @@ pub enum Rule {
     LimitExceeded,
     /// A `$ref` names nothing in the document.
     RefUnknown,
-    /// A `$ref` names another document.
+    /// A `$ref` names another document, which is no file below the folder of this one.
     RefExternal,
     /// References lead back to themselves.
     RefCycle,
@@ -53,6 +56,8 @@ pub struct Fault<'d> {
 /// Something wrong, with its place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
+    /// The file below the document's folder; `None` for the document itself.
+    pub file: Option<String>,
     /// The line, from 1; 0 where there is no such thing.
     pub line: usize,
     /// The column in code points, from 1.
@@ -70,7 +75,7 @@ pub struct Violation {
 impl Violation {
     /// Returns a violation at a place of a text that could not be read.
     pub fn of_text(rule: Rule, message: impl Into<String>, line: usize, column: usize) -> Self {
-        Self { line, column, rule, message: message.into(), path: String::new(), operation: None }
+        Self { file: None, line, column, rule, message: message.into(), path: String::new(), operation: None }
     }
 
     /// Returns it as data.
@@ -80,6 +85,9 @@ impl Violation {
             data["line"] = json!(self.line);
             data["column"] = json!(self.column);
         }
+        if let Some(file) = &self.file {
+            data["file"] = json!(file);
+        }
         if let Some(operation) = &self.operation {
             data["operation"] = json!(operation);
         }
@@ -88,29 +96,52 @@ impl Violation {
 
     /// Returns it as a line for people.
     pub fn line(&self) -> String {
-        let place = if self.line > 0 { format!("{}:{}: ", self.line, self.column) } else { String::new() };
+        let file = self.file.as_ref().map(|file| format!("{file}:")).unwrap_or_default();
+        let place = if self.line > 0 { format!("{file}{}:{}: ", self.line, self.column) } else { String::new() };
         let left_out = self.operation.as_ref().map(|operation| format!("; {operation} is left out"));
         format!("{place}{}: {}{}", self.rule.word(), self.message, left_out.unwrap_or_default())
     }
 }
 
-/// Returns faults with their places, by these; `operation` says for each what was left out for it.
-pub fn placed(parsed: Parsed<'_>, faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
-    let pointers: Vec<String> =
-        faults.iter().map(|(fault, _)| places::pointer(parsed.value, fault.at).unwrap_or_default()).collect();
-    let found = places::find(parsed, &pointers);
+/// Returns faults with their places in a document and its files; `operation` says for each what was left out for it.
+pub fn placed(parsed: Parsed<'_>, files: &[Part], faults: &[(Fault<'_>, Option<String>)]) -> Vec<Violation> {
+    let at = |fault: &Fault<'_>| in_file(places::pointer(parsed.value, fault.at).unwrap_or_default(), files);
+    let at: Vec<(Option<usize>, String)> = faults.iter().map(|(fault, _)| at(fault)).collect();
+    let of_file = |file: Option<usize>| {
+        let pointers: Vec<String> = at.iter().filter(|(of, _)| *of == file).map(|(_, path)| path.clone()).collect();
+        let text = file.and_then(|n| files.get(n)).map_or(parsed, |part| Parsed {
+            text: &part.text,
+            format: part.format,
+            value: parsed.value,
+        });
+        places::find(text, &pointers)
+    };
+    let named: BTreeSet<Option<usize>> = at.iter().map(|(file, _)| *file).collect();
+    let found: BTreeMap<Option<usize>, _> = named.into_iter().map(|file| (file, of_file(file))).collect();
     let mut violations: Vec<Violation> = faults
         .iter()
-        .zip(pointers)
-        .map(|((fault, operation), path)| {
-            let (line, column) = found.get(&path).copied().unwrap_or_default();
+        .zip(&at)
+        .map(|((fault, operation), (of, path))| {
+            let (line, column) = found.get(of).and_then(|found| found.get(path)).copied().unwrap_or_default();
             let (rule, message, operation) = (fault.rule, fault.message.clone(), operation.clone());
-            Violation { line, column, rule, message, path, operation }
+            let file = of.and_then(|n| files.get(n)).map(|part| part.name.clone());
+            Violation { file, line, column, rule, message, path: path.clone(), operation }
         })
         .collect();
     violations.sort();
     violations.dedup();
     violations
+}
+
+/// Returns which of a document's files a JSON pointer leads into, with the pointer from there.
+fn in_file(pointer: String, files: &[Part]) -> (Option<usize>, String) {
+    let inside = pointer.strip_prefix(&format!("/{KEY}/")).filter(|_| !files.is_empty());
+    let Some(inside) = inside else { return (None, pointer) };
+    let (number, rest) = inside.split_once('/').map_or((inside, String::new()), |(n, rest)| (n, format!("/{rest}")));
+    match number.parse::<usize>() {
+        Ok(number) => (Some(number), rest),
+        Err(_) => (None, pointer),
+    }
 }
 
 /// The violations that one error names, at most.

@@ -36,6 +36,18 @@ pub fn path(text: &str) -> String {
     utf8_percent_encode(text, NO_PATH).to_string()
 }
 
+/// Whether a value holds null where it is written without one: its JSON has it, and so have the elements that are JSON.
+pub fn loses_null(value: &Value, style: Option<Style>) -> bool {
+    let goes_on = |value: &Value| style == Some(Style::Deep) && loses_null(value, style);
+    match value {
+        _ if style == Some(Style::Json) => false,
+        Value::Null => true,
+        Value::Array(values) => values.iter().any(|value| value.is_null() || goes_on(value)),
+        Value::Object(fields) => fields.values().any(|value| value.is_null() || goes_on(value)),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
 /// Returns a value as text: numbers and booleans as JSON has them, nothing for null, compact JSON for the rest.
 pub fn text(value: &Value) -> String {
     match value {
@@ -68,9 +80,13 @@ pub fn pairs(name: &str, value: &Value, style: Option<Style>) -> Vec<String> {
         (Some(Style::Comma), _) => joined(","),
         (Some(Style::Space), _) => joined("%20"),
         (Some(Style::Pipe), _) => joined("%7C"),
-        (None, Value::Array(values)) => values.iter().map(|value| pair(name, &encoded(&text(value)))).collect(),
-        (None, Value::Object(fields)) => fields.iter().map(|(key, value)| pair(key, &encoded(&text(value)))).collect(),
-        (None, single) => vec![pair(name, &encoded(&text(single)))],
+        (None | Some(Style::Pairs), Value::Array(values)) => {
+            values.iter().map(|value| pair(name, &encoded(&text(value)))).collect()
+        }
+        (None | Some(Style::Pairs), Value::Object(fields)) => {
+            fields.iter().map(|(key, value)| pair(key, &encoded(&text(value)))).collect()
+        }
+        (None | Some(Style::Pairs), single) => vec![pair(name, &encoded(&text(single)))],
     }
 }
 
@@ -79,7 +95,11 @@ fn deep(name: &str, value: &Value) -> Vec<String> {
         Value::Object(fields) => {
             fields.iter().flat_map(|(key, value)| deep(&format!("{name}[{key}]"), value)).collect()
         }
-        Value::Array(values) => values.iter().flat_map(|value| deep(name, value)).collect(),
+        // Servers take repeated names for one value, and elements of several keys for one element: brackets keep them apart.
+        Value::Array(values) if values.iter().any(|value| value.is_object() || value.is_array()) => {
+            values.iter().enumerate().flat_map(|(n, value)| deep(&format!("{name}[{n}]"), value)).collect()
+        }
+        Value::Array(values) => values.iter().flat_map(|value| deep(&format!("{name}[]"), value)).collect(),
         single => vec![format!("{}={}", encoded(name), encoded(&text(single)))],
     }
 }
@@ -111,7 +131,13 @@ mod tests {
             (Some(Style::Space), list.clone(), &["c=blue%20black%2C%20x"]),
             (Some(Style::Pipe), list.clone(), &["c=blue%7Cblack%2C%20x"]),
             (Some(Style::Deep), object.clone(), &["c%5BR%5D=100", "c%5BG%5D=true"]),
-            (Some(Style::Deep), json!({ "a": { "b": [1, 2] } }), &["c%5Ba%5D%5Bb%5D=1", "c%5Ba%5D%5Bb%5D=2"]),
+            (
+                Some(Style::Deep),
+                json!({ "a": { "b": [1, 2] } }),
+                &["c%5Ba%5D%5Bb%5D%5B%5D=1", "c%5Ba%5D%5Bb%5D%5B%5D=2"],
+            ),
+            (Some(Style::Deep), json!([{ "p": 1, "q": 2 }]), &["c%5B0%5D%5Bp%5D=1", "c%5B0%5D%5Bq%5D=2"]),
+            (Some(Style::Pairs), json!({ "a": 1 }), &["a=1"]),
             (Some(Style::Json), object, &["c=%7B%22R%22%3A100%2C%22G%22%3Atrue%7D"]),
         ] {
             assert_eq!(pairs("c", &value, style), expected, "{style:?} {value}");

@@ -4,9 +4,10 @@ use serde_json::Value;
 
 use super::book::Book;
 use super::known::Known;
-use super::shape::{a, kind_of};
+use super::shape::a;
 use super::templates::{Slot, Use};
 use crate::error::nearest;
+use crate::workflow::argument::{self, Argument, Refused, fits, kind_of};
 use crate::workflow::binding::Contracts;
 use crate::workflow::definition::{InputType, Mode};
 use crate::workflow::expression::{Expression, Node, Root, Template};
@@ -68,7 +69,7 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
     let with = format!("/steps/{index}/with");
     for (arg, value) in &step.with {
         let pointer = below(&with, arg);
-        let Some(wanted) = type_of(spec, arg) else {
+        let Some(argument) = argument::named(spec, arg) else {
             let near = nearest(arg, names(spec));
             let found = book.at_key(Kind::UnknownWithKey, &pointer, format!("{} has no argument `{arg}`", spec.id));
             found.hint = near.map(|near| format!("did you mean `{near}`?")).or_else(|| taken(spec));
@@ -77,13 +78,23 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
         if value.as_str().is_some_and(Template::may_be) {
             continue;
         }
-        if !fits(wanted, value) {
-            let message = format!("`{arg}` of {} has to be {}, and is {}", spec.id, a(wanted), a(kind_of(value)));
-            book.at(Kind::LiteralTypeMismatch, &pointer, message);
-            continue;
+        match argument.refuses(value) {
+            None => {}
+            Some(Refused::Type(_)) if !value.is_null() => {
+                let message =
+                    format!("`{arg}` of {} has to be {}, and is {}", spec.id, a(&argument.takes()), a(kind_of(value)));
+                book.at(Kind::LiteralTypeMismatch, &pointer, message);
+                continue;
+            }
+            Some(Refused::Type(why)) => {
+                let message = format!("`{arg}` of {} is null, and it {why}", spec.id);
+                book.at(Kind::LiteralTypeMismatch, &pointer, message);
+                continue;
+            }
+            Some(Refused::Value) => not_listed(book, spec, &argument, value, &pointer),
         }
         if let Some(flag) = spec.flags.iter().find(|flag| flag.name == *arg) {
-            of_flag(book, spec, flag, value, &pointer);
+            elements(book, spec, flag, value, &pointer);
         }
     }
     if step.body.is_some() && spec.body.is_none() {
@@ -96,14 +107,16 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
     }
 }
 
-fn of_flag(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value, pointer: &str) {
-    if !flag.r#enum.is_empty() && !flag.r#enum.contains(value) {
-        let words: Vec<String> = flag.r#enum.iter().map(shown).collect();
-        let message = format!("`{}` of {} is none of {}", flag.name, spec.id, words.join(", "));
-        let near = value.as_str().and_then(|text| nearest(text, words.iter().map(String::as_str)));
-        let found = book.at(Kind::EnumViolation, pointer, message);
-        found.hint = near.map(|near| format!("did you mean `{near}`?"));
-    }
+fn not_listed(book: &mut Book<'_>, spec: &CommandSpec, argument: &Argument<'_>, value: &Value, pointer: &str) {
+    let words: Vec<String> = argument.values.iter().map(shown).collect();
+    let message = format!("`{}` of {} is none of {}", argument.name, spec.id, words.join(", "));
+    let near = value.as_str().and_then(|text| nearest(text, words.iter().map(String::as_str)));
+    let found = book.at(Kind::EnumViolation, pointer, message);
+    found.hint = near.map(|near| format!("did you mean `{near}`?"));
+}
+
+/// Checks the elements of a list.
+fn elements(book: &mut Book<'_>, spec: &CommandSpec, flag: &Flag, value: &Value, pointer: &str) {
     let (Some(items), Value::Array(values)) = (&flag.items, value) else { return };
     for (index, value) in values.iter().enumerate() {
         if !value.as_str().is_some_and(Template::may_be) && !fits(items, value) {
@@ -159,20 +172,6 @@ fn taken(spec: &CommandSpec) -> Option<String> {
 fn type_of<'s>(spec: &'s CommandSpec, arg: &str) -> Option<&'s str> {
     let positional = spec.positionals.iter().find(|known| known.name == arg).map(|known| &*known.r#type);
     positional.or_else(|| spec.flags.iter().find(|known| known.name == arg).map(|known| &*known.r#type))
-}
-
-/// Whether a literal is of a type. Of a type that nobody knows anything may be.
-fn fits(wanted: &str, value: &Value) -> bool {
-    match wanted {
-        "string" | "secret" => value.is_string(),
-        "integer" => value.is_i64() || value.is_u64(),
-        "number" => value.is_number(),
-        "boolean" => value.is_boolean(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        "null" => value.is_null(),
-        _ => true,
-    }
 }
 
 /// Whether a value of one type can be of another.

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::book::Book;
 use crate::error::nearest;
+use crate::workflow::argument::kind_of;
 use crate::workflow::finding::Kind;
 use crate::workflow::yaml::places::below;
 
@@ -256,21 +257,10 @@ fn blank(schema: &Value) -> Value {
 pub(super) fn a(types: &str) -> String {
     let one = |name: &str| match name {
         "null" | "any" => name.to_owned(),
+        // A value that is written out.
+        name if !name.starts_with(|c: char| c.is_ascii_alphabetic()) => name.to_owned(),
         name if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {name}"),
         name => format!("a {name}"),
     };
     types.split(" or ").map(one).collect::<Vec<_>>().join(" or ")
-}
-
-/// Returns what a value is, in words.
-pub(super) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_f64() => "number",
-        Value::Number(_) => "integer",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

@@ -190,7 +190,14 @@ impl Inference<'_> {
             .map_err(|error| Error::internal("a step cannot be made").with_source(error))?;
         for (name, value) in &call.with {
             let argument = argument::named(spec, name);
-            if value.is_null() || argument.is_some_and(|argument| argument.default == Some(value)) {
+            if value.is_null() {
+                // What the command was given is what the workflow gives it, where null says more than nothing.
+                if argument.is_some_and(|argument| argument.nullable && argument.no_null.is_none()) {
+                    step.with.insert(name.clone(), Value::Null);
+                }
+                continue;
+            }
+            if argument.is_some_and(|argument| argument.default == Some(value)) {
                 continue;
             }
             let value = self.value(at, argument.as_ref(), name, value)?;

@@ -5,6 +5,7 @@ use super::runtime::Limits;
 use super::tool::{self, Listing, MOST};
 use crate::clock::Clock;
 use crate::error::{Code, Error, Result};
+use crate::redact::redact;
 use crate::store::Store;
 use crate::store::events::{self, NewEvent};
 use crate::store::plugins;
@@ -14,8 +15,11 @@ use crate::store::plugins;
 /// # Errors
 /// See [`Broken`].
 pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> {
-    let tools = connection.tools(MOST + 1, limits)?;
-    tool::listed(tools).map_err(|error| Broken::Odd(error.message().to_owned()))
+    let listed = connection.tools(MOST + 1, limits)?;
+    let mut listing = tool::listed(listed.tools).map_err(|error| Broken::Odd(error.message().to_owned()))?;
+    // What a server says of a tool may repeat a secret.
+    listing.left_out.extend(listed.left_out.iter().map(|line| redact(line)));
+    Ok(listing)
 }
 
 /// Where what is known of a plugin is kept, by whoever learns it.

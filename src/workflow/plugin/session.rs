@@ -12,6 +12,7 @@ use super::listing::{self, Keeping};
 use super::model::Plugin;
 use super::runtime::{Cut, Limits, runtime};
 use crate::error::{Code, Error, Result};
+use crate::json::exact;
 use crate::redact::redact;
 use crate::store::plugins;
 use crate::workflow::running::{Answered, Failed};
@@ -277,7 +278,7 @@ fn output(result: &CallToolResult) -> Value {
         return data.clone();
     }
     match text(result) {
-        Some(text) => match serde_json::from_str(&text) {
+        Some(text) => match exact(text.as_bytes()) {
             Ok(value @ (Value::Object(_) | Value::Array(_))) => value,
             _ => Value::String(text),
         },
@@ -314,6 +315,8 @@ mod tests {
         assert_eq!(answer(json!({ "content": [text("{\"b\":1}")] })), json!({ "b": 1 }));
         assert_eq!(answer(json!({ "content": [text("a"), text("7")] })), json!("a\n7"));
         assert_eq!(answer(json!({ "content": [text("7")] })), json!("7"));
+        let large = "{\"b\":123456789012345678901234567890}";
+        assert_eq!(answer(json!({ "content": [text(large)] })), json!({ "b": "123456789012345678901234567890" }));
         assert_eq!(answer(json!({ "content": [] })), Value::Null);
         let image = json!({ "type": "image", "data": "AA==", "mimeType": "image/png" });
         assert_eq!(answer(json!({ "content": [image] }))[0]["type"], "image");

@@ -5,8 +5,10 @@ use std::str::FromStr;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Code, Error, Result, nearest};
+use crate::json;
 use crate::op::Context;
 use crate::secret::Reference;
+use crate::workflow::argument::{self, Argument, Refused};
 use crate::workflow::engine::program::SECRET;
 use crate::workflow::spec::CommandSpec;
 
@@ -28,32 +30,41 @@ impl FromStr for Typed {
     }
 }
 
-/// An argument that a command takes.
-struct Taken<'a> {
-    r#type: &'a str,
-    values: &'a [Value],
-}
-
-/// Returns typed arguments by name: each is read as JSON where the command takes no text there.
+/// Returns typed arguments by name: each is read as JSON where the command takes no text there. Where it takes text or something
+/// else, it is what the command takes of the two, JSON first.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where one is given twice, or is no JSON.
+/// `E_INVALID_ARGUMENT` where one is given twice, or is not JSON.
 pub fn read(spec: &CommandSpec, typed: &[Typed]) -> Result<Map<String, Value>> {
     let mut with = Map::new();
     for Typed { name, value } in typed {
-        let is_text = taken(spec, name).is_none_or(|taken| matches!(taken.r#type, "string" | "any" | SECRET));
-        let value = match is_text {
-            true => Value::String(value.clone()),
-            false => serde_json::from_str(value).map_err(|_| {
-                let r#type = taken(spec, name).map_or("any", |taken| taken.r#type);
-                wrong(name, &format!("'{}' is no {}", value.escape_debug(), r#type))
-            })?,
+        let value = match argument::named(spec, name) {
+            Some(argument) => read_one(&argument, value)?,
+            None => Value::String(value.clone()),
         };
         if with.insert(name.clone(), value).is_some() {
             return Err(wrong(name, "it is given twice"));
         }
     }
     Ok(with)
+}
+
+fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
+    let text = || Value::String(typed.to_owned());
+    match argument.r#type {
+        SECRET => Ok(text()),
+        // The text `null` is written as JSON has it.
+        "string" if argument.nullable && matches!(typed, "null" | "\"null\"") => {
+            Ok(if typed == "null" { Value::Null } else { "null".into() })
+        }
+        "string" => Ok(text()),
+        "any" => Ok(match json::exact(typed.as_bytes()) {
+            Ok(value) if argument.refuses(&value).is_none() || argument.refuses(&text()).is_some() => value,
+            _ => text(),
+        }),
+        r#type => json::exact(typed.as_bytes())
+            .map_err(|_| wrong(argument.name, &format!("'{}' is not JSON, and it takes {type}", typed.escape_debug()))),
+    }
 }
 
 /// Checks arguments against what a command takes.
@@ -63,18 +74,22 @@ pub fn read(spec: &CommandSpec, typed: &[Typed]) -> Result<Map<String, Value>> {
 /// there are; `E_TERMINAL_REQUIRED` where an agent gives a secret.
 pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -> Result<()> {
     for (name, value) in with {
-        let Some(taken) = taken(spec, name) else { return Err(unknown(spec, name)) };
-        if taken.r#type == SECRET {
+        let Some(argument) = argument::named(spec, name) else { return Err(unknown(spec, name)) };
+        if argument.is_secret() {
             check_secret(context, name, value)?;
-        } else if !fits(taken.r#type, value) {
-            return Err(wrong(name, &format!("it takes {}, and not {}", taken.r#type, kind(value))));
-        } else if !taken.values.is_empty() && !taken.values.contains(value) {
-            let known: Vec<String> = taken.values.iter().map(Value::to_string).collect();
-            return Err(wrong(name, &format!("{value} is none of {}", known.join(", "))));
+            continue;
+        }
+        match argument.refuses(value) {
+            None => {}
+            Some(Refused::Type(why)) => return Err(wrong(name, &format!("it {why}"))),
+            Some(Refused::Value) => {
+                let known: Vec<String> = argument.values.iter().map(Value::to_string).collect();
+                return Err(wrong(name, &format!("{value} is not one of {}", known.join(", "))));
+            }
         }
     }
     let placeholders = spec.positionals.iter().map(|positional| positional.name.as_str());
-    let is_given = |name: &str| with.get(name).is_some_and(|value| !value.is_null());
+    let is_given = |name: &str| with.contains_key(name);
     let required = spec.needed(is_given).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| !is_given(name)) {
         Some(name) => Err(wrong(name, "it has to be given")
@@ -95,39 +110,6 @@ pub fn check_secret(context: &Context, name: &str, value: &Value) -> Result<()> 
     }
     let reference = value.as_str().ok_or_else(|| wrong(name, "a secret is given by where it is kept"))?;
     reference.parse::<Reference>().map(drop)
-}
-
-fn taken<'a>(spec: &'a CommandSpec, name: &str) -> Option<Taken<'a>> {
-    if let Some(positional) = spec.positionals.iter().find(|positional| positional.name == name) {
-        return Some(Taken { r#type: &positional.r#type, values: &[] });
-    }
-    let flag = spec.flags.iter().find(|flag| flag.name == name)?;
-    Some(Taken { r#type: &flag.r#type, values: &flag.r#enum })
-}
-
-/// Whether a value is of a type of JSON Schema's. Null stands for none where an argument may be left out.
-fn fits(r#type: &str, value: &Value) -> bool {
-    match (r#type, value) {
-        (_, Value::Null) => true,
-        ("string", value) => value.is_string(),
-        ("integer", value) => value.is_i64() || value.is_u64(),
-        ("number", value) => value.is_number(),
-        ("boolean", value) => value.is_boolean(),
-        ("array", value) => value.is_array(),
-        ("object", value) => value.is_object(),
-        _ => true,
-    }
-}
-
-const fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
-    }
 }
 
 fn unknown(spec: &CommandSpec, name: &str) -> Error {
@@ -199,9 +181,9 @@ mod tests {
         for (with, why) in [
             (json!({}), "Argument 'name': it has to be given"),
             (json!({ "name": "a", "nam": 1 }), "Argument 'nam': apps:create takes no such argument"),
-            (json!({ "name": 3 }), "Argument 'name': it takes string, and not a number"),
-            (json!({ "name": "a", "region": "mars" }), "Argument 'region': \"mars\" is none of \"us\", \"eu\""),
-            (json!({ "name": "a", "size": 1.5 }), "Argument 'size': it takes integer, and not a number"),
+            (json!({ "name": 3 }), "Argument 'name': it takes string, not integer"),
+            (json!({ "name": "a", "region": "mars" }), "Argument 'region': \"mars\" is not one of \"us\", \"eu\""),
+            (json!({ "name": "a", "size": 1.5 }), "Argument 'size': it takes integer, not number"),
             (json!({ "name": "a", "key": "hunter2" }), "A secret is given by where it is kept, not by its value"),
         ] {
             assert_eq!(checked(with), Err(why.to_owned()));

@@ -1,9 +1,12 @@
 //! Catalogs: the documents in tests/fixtures/api, imported and asked.
 
+mod approved;
 mod defects;
 mod hostile;
 mod imports;
 mod network;
+mod published;
+mod references;
 mod refresh;
 mod requests;
 mod shell;

@@ -61,7 +61,6 @@ fn arguments_go_where_the_document_says() {
             "GET /apps?labels=a%7Cb%20c&states=up&states=down",
         ),
         ("apps:list", json!({ "filter": { "owner": "Ada & co" } }), "GET /apps?filter%5Bowner%5D=Ada%20%26%20co"),
-        ("apps:list", json!({ "region": null }), "GET /apps"),
         ("apps:info", json!({ "app_id": "a/b c%2f?#é" }), "GET /apps/a%2Fb%20c%252f%3F%23%C3%A9"),
         ("apps:info", json!({ "app_id": 7 }), "GET /apps/7"),
         (
@@ -140,6 +139,7 @@ fn what_cannot_be_sent_is_refused_and_named() {
     for (id, arguments, code, says) in [
         ("apps:info", json!({}), Code::InvalidArgument, "needs the argument 'app_id'"),
         ("apps:info", json!({ "app_id": null }), Code::InvalidArgument, "needs the argument 'app_id'"),
+        ("apps:list", json!({ "region": null }), Code::InvalidArgument, "'region' is null, and is sent in the query"),
         ("apps:info", json!({ "app_id": "" }), Code::InvalidArgument, "'app_id' is empty"),
         ("apps:info", json!({ "app_id": [] }), Code::InvalidArgument, "'app_id' is empty"),
         ("apps:info", json!({ "app_id": "." }), Code::InvalidArgument, "'app_id' is '.'"),

@@ -3,6 +3,7 @@
 mod called;
 mod changes;
 mod faults;
+mod listed;
 mod network;
 mod shell;
 

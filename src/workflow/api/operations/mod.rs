@@ -64,8 +64,17 @@ struct Read {
 impl Read {
     fn from(context: &Context, place: Place, reach: Reach) -> Result<Self> {
         let bytes = place.read(context, reach)?;
-        let sha256 = Sha256::digest(&bytes).into();
-        let document = Document::read(&place.text(), bytes)?;
+        let mut sha256 = Sha256::new_with_prefix(&bytes);
+        let mut document = Document::read(&place.text(), bytes)?;
+        if let Place::File(path) = &place {
+            document.gather(path);
+        }
+        for part in document.files() {
+            sha256.update(&part.name);
+            sha256.update([0]);
+            sha256.update(&part.text);
+        }
+        let sha256 = sha256.finalize().into();
         context.unless_cancelled()?;
         Ok(Self { place, document, sha256 })
     }

@@ -5,8 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleClient;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, PaginatedRequestParams, Tool};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientRequest, CustomResult, JsonObject, ListToolsRequest,
+    PaginatedRequestParams, ServerResult, Tool,
+};
 use rmcp::service::{Peer, ServiceError};
+use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +23,9 @@ use crate::workflow::plugin::runtime::{Limits, within};
 
 /// How long an answer is still read that was written before the end.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// The most characters that are shown of the name of a tool that is left out.
+const LONGEST_NAME: usize = 128;
 
 /// A connection to a plugin.
 pub struct Connection {
@@ -36,23 +43,70 @@ pub struct Connection {
     pub(super) era: Era,
 }
 
+/// What a plugin lists.
+#[derive(Debug, Default)]
+pub struct Listed {
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// Why some are left out, a line each.
+    pub left_out: Vec<String>,
+}
+
+impl Listed {
+    /// Adds a tool as it was listed. One without a schema of its arguments takes none.
+    fn add(&mut self, mut tool: Value) {
+        let name = tool["name"].as_str().unwrap_or_default().escape_debug().take(LONGEST_NAME).collect::<String>();
+        if let Some(fields) = tool.as_object_mut().filter(|fields| fields.get("inputSchema").is_none_or(Value::is_null))
+        {
+            fields.insert("inputSchema".to_owned(), json!({ "type": "object" }));
+        }
+        match serde_json::from_value(tool) {
+            Ok(tool) => self.tools.push(tool),
+            Err(error) => self.left_out.push(format!("'{name}': it is not described as a tool is: {error}")),
+        }
+    }
+}
+
 impl Connection {
-    /// Returns all tools that it lists, up to so many.
+    /// Returns all tools that it lists, up to so many, and why some of them are left out.
     ///
     /// # Errors
     /// See [`Broken`].
-    pub fn tools(&self, most: usize, limits: &Limits) -> Result<Vec<Tool>, Broken> {
+    pub fn tools(&self, most: usize, limits: &Limits) -> Result<Listed, Broken> {
         self.heard.take_tools_changed();
-        let mut tools = Vec::new();
+        let mut listed = Listed::default();
         let mut cursor: Option<String> = None;
         loop {
             let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
-            let page = self.ask(limits, self.peer.list_tools(Some(page)))?;
-            tools.extend(page.tools);
-            match page.next_cursor {
-                Some(next) if tools.len() < most && Some(&next) != cursor.as_ref() => cursor = Some(next),
-                _ => return Ok(tools),
+            let next = self.ask(limits, self.page(page, &mut listed))?;
+            match next {
+                Some(next) if listed.tools.len() < most && Some(&next) != cursor.as_ref() => cursor = Some(next),
+                _ => return Ok(listed),
             }
+        }
+    }
+
+    /// Adds the tools of a page, and returns where the next one begins. One tool that is not as it has to be makes the whole page
+    /// unreadable for rmcp: then each is read by itself.
+    async fn page(&self, page: PaginatedRequestParams, listed: &mut Listed) -> Result<Option<String>, ServiceError> {
+        match self.peer.list_tools(Some(page.clone())).await {
+            Ok(page) => {
+                listed.tools.extend(page.tools);
+                return Ok(page.next_cursor);
+            }
+            Err(ServiceError::UnexpectedResponse) => {}
+            Err(error) => return Err(error),
+        }
+        let method = Default::default();
+        let request = ListToolsRequest { method, params: Some(page), extensions: Default::default() };
+        match self.peer.send_request(ClientRequest::ListToolsRequest(request)).await? {
+            ServerResult::CustomResult(CustomResult(mut page)) if page["tools"].is_array() => {
+                for tool in page["tools"].as_array_mut().into_iter().flatten() {
+                    listed.add(tool.take());
+                }
+                Ok(page["nextCursor"].as_str().map(str::to_owned))
+            }
+            _ => Err(ServiceError::UnexpectedResponse),
         }
     }
 
