@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::answer::{Answer, VERSION, data, is_short, one};
+use super::argument::Argument;
 use super::commands::reachable;
 use super::completions::IDS;
 use super::kept::Kept;
@@ -138,9 +139,10 @@ fn people(spec: &CommandSpec, detail: Detail) -> Body {
         placeholders.map(|one| row(&one.name, &one.r#type, true, one.provider.as_ref(), one.help.as_ref()));
     let flags = spec.flags.iter();
     let flags = flags.map(|one| {
+        let null = if one.nullable { " or null" } else { "" };
         row(
             &one.name,
-            &one.r#type,
+            &(Argument::from(one).takes() + null),
             one.required,
             one.provider.as_ref(),
             about(&one.r#enum, one.description.as_ref()).as_ref(),

@@ -203,6 +203,9 @@ pub struct Flag {
     /// How the request writes it, where that is not the usual way of its place. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub style: Option<Style>,
+    /// The media type of its part, where the body has several parts and the document says it. HTTP only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<String>,
     /// Where the request carries it. HTTP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#in: Option<Place>,
@@ -249,6 +252,7 @@ impl Flag {
             r#type: r#type.into(),
             key: None,
             style: None,
+            media: None,
             r#in: None,
             required: false,
             nullable: false,

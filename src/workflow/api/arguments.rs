@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use super::media::{Media, is_json};
 use super::naming;
 use super::reference::References;
 use super::schema::Shape;
@@ -11,9 +10,6 @@ use crate::workflow::spec::{Body, Flag, Form, Place, Positional, Style};
 
 /// The most characters of a description.
 pub const LONGEST: usize = 1_000;
-
-/// The argument that is all of a body, where it has no keys.
-pub const WHOLE: &str = "body";
 
 /// Headers that are no parameters, whatever a document says: requests have them anyway.
 const NO_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
@@ -158,83 +154,7 @@ impl Arguments {
         })
     }
 
-    /// Returns how a key of a form is written, by its `encoding`: in a style where that names any part of one, else by its media
-    /// type, which of an object is JSON unless it is said.
-    fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
-        let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
-        if !is_styled {
-            return encoding["contentType"].as_str().is_some_and(is_json).then_some(Style::Json);
-        }
-        let style = encoding["style"].as_str().unwrap_or("form");
-        match query_style(style, encoding["explode"].as_bool()) {
-            // Said by the document, an object is a pair for each of its keys.
-            Some(None) => Some(Style::Pairs),
-            Some(style) => style,
-            None => {
-                self.cannot(format!("`{name}` is written in the style {style}"));
-                None
-            }
-        }
-    }
-
-    fn take_body<'d>(&mut self, references: References<'d>, body: &'d Value) -> Result<(), Fault<'d>> {
-        let content = body["content"].as_object();
-        let best = content.into_iter().flatten().min_by_key(|(media, _)| Media::of(media));
-        let Some((name, media)) = best else { return Ok(()) };
-        let required = body["required"] == true;
-        let kind = Media::of(name);
-        let nothing = &Value::Null;
-        let media = references.follow(media)?;
-        let schema = media.get("schema").unwrap_or(nothing);
-        let shape = Shape::of(references, schema)?;
-        // A form whose schema has no keys is nothing to send.
-        if kind == Media::Form && shape.properties.is_empty() && is_closed(references.follow(schema)?) {
-            return Ok(());
-        }
-        let content_type = if name.contains('*') { kind.stands_for() } else { name.as_str() };
-        let (content_type, needs) = (content_type.to_owned(), Vec::new());
-        let mut body = Body { content_type, whole: true, required, needs };
-        match kind {
-            Media::Multipart => self.cannot("its body is multipart".to_owned()),
-            Media::Json | Media::Form if !shape.properties.is_empty() => {
-                body.whole = false;
-                for (name, property) in &shape.properties {
-                    let of = Shape::of(references, property)?;
-                    if !of.read_only {
-                        let is_needed = shape.required.contains(name);
-                        if is_needed && !required {
-                            body.needs.push(name.to_string());
-                        }
-                        let style = match kind {
-                            Media::Form => self.encoding(name, &media["encoding"][name]),
-                            _ => None,
-                        };
-                        self.flags.push(Flag { style, ..flag(name, &of, Place::Body, required && is_needed) });
-                    }
-                }
-            }
-            Media::Json => self.flags.push(flag(WHOLE, &shape, Place::Body, required)),
-            // Its keys are free: they are those of one object.
-            Media::Form => self.flags.push(Flag {
-                r#type: "object".to_owned(),
-                style: Some(Style::Pairs),
-                ..flag(WHOLE, &shape, Place::Body, required)
-            }),
-            Media::Text => {
-                self.flags.push(Flag { r#type: "string".to_owned(), ..flag(WHOLE, &shape, Place::Body, required) });
-            }
-            Media::Bytes => {
-                let description = Some("Bytes, as base64".to_owned());
-                let (kind, format) = ("string".to_owned(), Some("byte".to_owned()));
-                let whole = flag(WHOLE, &Shape::default(), Place::Body, required);
-                self.flags.push(Flag { r#type: kind, format, description, ..whole });
-            }
-        }
-        self.body = Some(body);
-        Ok(())
-    }
-
-    fn cannot(&mut self, why: String) {
+    pub(super) fn cannot(&mut self, why: String) {
         self.why_not.get_or_insert(why);
     }
 
@@ -281,7 +201,7 @@ fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Sha
 }
 
 /// Returns how an argument of a query is written in a style, where that is not the usual way; `None` where there is no such style.
-fn query_style(style: &str, explode: Option<bool>) -> Option<Option<Style>> {
+pub(super) fn query_style(style: &str, explode: Option<bool>) -> Option<Option<Style>> {
     let explodes = explode.unwrap_or(style == "form");
     Some(match style {
         "form" => (!explodes).then_some(Style::Comma),
@@ -294,15 +214,8 @@ fn query_style(style: &str, explode: Option<bool>) -> Option<Option<Style>> {
     })
 }
 
-/// Whether a schema names the keys of an object, and no value beside them is meant.
-fn is_closed(schema: &Value) -> bool {
-    schema.get("properties").is_some_and(Value::is_object)
-        && schema.get("additionalProperties").is_none_or(|more| *more == false)
-        && ["allOf", "oneOf", "anyOf"].iter().all(|composed| schema.get(*composed).is_none())
-}
-
 /// Returns a flag by its schema. Its default is the schema's own, and never the first of its values.
-fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
+pub(super) fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
     let items = shape.items.and_then(|items| match &items["type"] {
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
         kind => kind.as_str(),
@@ -312,6 +225,7 @@ fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) -> Flag {
         r#type: shape.type_name().to_owned(),
         key: None,
         style: None,
+        media: None,
         r#in: Some(place),
         required,
         nullable: shape.nullable,
@@ -410,7 +324,12 @@ mod tests {
             ("/", parameter("cookie", "form"), "`p` is sent in a cookie"),
             ("/{p}", parameter("path", "label"), "`p` is written in the style label"),
             ("/{p}", parameter("path", "matrix"), "`p` is written in the style matrix"),
-            ("/", json!({ "requestBody": { "content": { "multipart/form-data": {} } } }), "its body is multipart"),
+            ("/", json!({ "requestBody": { "content": { "multipart/mixed": {} } } }), "its body is multipart/mixed"),
+            (
+                "/",
+                json!({ "requestBody": { "content": { "multipart/form-data": {} } } }),
+                "its body is a form of several parts that names none",
+            ),
         ] {
             assert_eq!(made(path, &operation).why_not.as_deref(), Some(why));
         }

@@ -103,19 +103,18 @@ pub fn call(context: &Context, call: Call<'_>) -> Result<Answered> {
     Ok(Answered { status, output, bytes, sha256, attempts: answer.attempts, next: next(&answer) })
 }
 
-/// Adds the secrets of a catalog to a request, where that goes to the catalog's own origin.
+/// Adds the secrets of a catalog to a request: those that are kept for the origin that it goes to.
 fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing: &mut Outgoing) -> Result<()> {
-    if !catalog.is_own(&outgoing.url) {
-        return Ok(());
-    }
     let resolve = |reference: &str| reference.parse::<Reference>()?.resolve(&context.cancelled);
-    for (name, reference) in &catalog.headers {
+    let headers = catalog.headers.iter().filter(|_| catalog.is_own(&outgoing.url)).collect::<Vec<_>>();
+    for (name, reference) in headers {
         let header = HeaderName::from_bytes(name.as_bytes());
         let header = header.map_err(|_| Error::new(Code::InvalidArgument, format!("'{name}' is no header's name")))?;
         outgoing.headers.insert(header, sensitive(resolve(reference)?.expose(), reference)?);
     }
     for scheme in &spec.auth {
-        let (Some(kind), Some(reference)) = (catalog.schemes.get(scheme), catalog.auth.get(scheme)) else { continue };
+        let kept = catalog.kept_for(&outgoing.url, scheme);
+        let (Some(kind), Some(reference)) = (catalog.schemes.get(scheme), kept) else { continue };
         let secret = resolve(reference)?;
         match kind {
             Scheme::Bearer => {
@@ -139,20 +138,20 @@ fn authorized(context: &Context, catalog: &Catalog, spec: &CommandSpec, outgoing
     Ok(())
 }
 
-/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command: it goes to the catalog's own
-/// origin, or is not read.
+/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command: it goes to the origin that it
+/// is kept for, or is not read.
 ///
 /// # Errors
 /// `E_UNAPPROVED` where this user never imported the catalog here, `E_SECRET_MISSING` where nothing is kept by this name or nothing is
 /// there, `E_HTTP_REFUSED` where another origin serves the command, `E_CANCELLED`.
 pub fn argument(context: &Context, catalog: &Catalog, spec: &CommandSpec, name: &str) -> Result<Secret> {
     approval::check(context, catalog)?;
-    let is_own = spec.base_url.as_deref().and_then(Url::parse).is_some_and(|base| catalog.is_own(&base));
-    if !is_own {
+    let base = spec.base_url.as_deref().and_then(Url::parse);
+    let Some(base) = base.filter(|base| catalog.is_own(base) || catalog.allows(base)) else {
         let why = format!("The secret '{name}' of '{}' is for another host than '{}'", catalog.name, spec.id);
         return Err(Error::new(Code::HttpRefused, why));
-    }
-    let kept = catalog.auth.get(name).filter(|_| spec.auth.iter().any(|known| known == name));
+    };
+    let kept = catalog.kept_for(&base, name).filter(|_| spec.auth.iter().any(|known| known == name));
     let reference = kept.ok_or_else(|| {
         let why = format!("The catalog '{}' keeps nothing for the secret '{name}'", catalog.name);
         Error::new(Code::SecretMissing, why)
@@ -190,7 +189,9 @@ fn next(answer: &Answer) -> Option<String> {
 fn refused(catalog: &Catalog, spec: &CommandSpec, answer: &Answer) -> Error {
     let message = format!("'{}' answered {}", spec.id, answer.status);
     let error = Error::new(Code::HttpFailed, message).with_details(details(spec, answer));
-    let lacking = spec.auth.iter().find(|scheme| !catalog.auth.contains_key(*scheme));
+    let base = spec.base_url.as_deref().and_then(Url::parse);
+    let is_kept = |scheme: &String| base.as_ref().is_some_and(|base| catalog.kept_for(base, scheme).is_some());
+    let lacking = spec.auth.iter().find(|scheme| !is_kept(scheme));
     match (answer.status.as_u16(), lacking) {
         (401 | 403, Some(scheme)) if catalog.headers.is_empty() => error.hint(format!(
             "it takes '{scheme}', of which no secret is known: `mcpkg catalog set {} --auth {scheme}=env:NAME`",

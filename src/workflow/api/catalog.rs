@@ -153,12 +153,40 @@ impl Catalog {
         if let Some(base_url) = &self.base_url {
             data["base_url"] = json!(base_url);
         }
+        let elsewhere = |(name, reference): (&String, &String)| {
+            let (scheme, origin) = name.split_once('@').filter(|_| self.elsewhere(name).is_some())?;
+            Some(json!({ "origin": origin, "scheme": scheme, "secret": reference }))
+        };
+        let origins: Vec<Value> = self.auth.iter().filter_map(elsewhere).collect();
+        if !origins.is_empty() {
+            data["origins"] = json!(origins);
+        }
         data
     }
 
     /// Whether an address is of the origin that its secrets are for.
     pub fn is_own(&self, url: &Url) -> bool {
         self.base_url.as_deref().and_then(Url::parse).is_some_and(|base| base.has_origin_of(url))
+    }
+
+    /// Whether a person allowed requests to the origin of an address that is not the catalog's own.
+    pub fn allows(&self, url: &Url) -> bool {
+        self.auth.keys().any(|name| self.elsewhere(name).is_some_and(|(_, origin)| origin.has_origin_of(url)))
+    }
+
+    /// Returns where the secret of a scheme is kept for requests to an address: each origin has its own.
+    pub fn kept_for(&self, url: &Url, scheme: &str) -> Option<&String> {
+        if self.is_own(url) {
+            return self.auth.get(scheme);
+        }
+        let is_for = |name: &str| self.elsewhere(name).is_some_and(|(of, at)| of == scheme && at.has_origin_of(url));
+        self.auth.iter().find(|(name, _)| is_for(name)).map(|(_, reference)| reference)
+    }
+
+    /// Returns the scheme and the origin of `SCHEME@ORIGIN`.
+    fn elsewhere<'n>(&self, name: &'n str) -> Option<(&'n str, Url)> {
+        let (scheme, origin) = name.split_once('@').filter(|_| !self.schemes.contains_key(name))?;
+        Some((scheme, Url::parse(origin)?))
     }
 
     /// The addresses that its requests may go to.
@@ -172,9 +200,13 @@ impl Catalog {
     /// `E_INVALID_ARGUMENT` for a scheme that is not there, or that no request can satisfy.
     pub fn set_auth(&mut self, given: Vec<(String, String)>) -> Result<()> {
         for (name, reference) in given {
-            match self.schemes.get(&name) {
+            let (scheme, name) = match name.split_once('@').filter(|_| !self.schemes.contains_key(&name)) {
+                Some((scheme, origin)) => (scheme.to_owned(), format!("{scheme}@{}", other_origin(origin)?)),
+                None => (name.clone(), name),
+            };
+            match self.schemes.get(&scheme) {
                 Some(Scheme::Unsupported { why }) => {
-                    let message = format!("No request can carry what the scheme '{name}' takes: {why}");
+                    let message = format!("No request can carry what the scheme '{scheme}' takes: {why}");
                     return Err(Error::new(Code::InvalidArgument, message));
                 }
                 None => {
@@ -184,8 +216,8 @@ impl Catalog {
                         _ => format!("it names {}", known.join(", ")),
                     };
                     let error =
-                        Error::new(Code::InvalidArgument, format!("The document names no security scheme '{name}'"));
-                    return Err(error.suggest(&name, known, otherwise));
+                        Error::new(Code::InvalidArgument, format!("The document names no security scheme '{scheme}'"));
+                    return Err(error.suggest(&scheme, known, otherwise));
                 }
                 Some(_) => change(&mut self.auth, name, reference),
             }
@@ -222,16 +254,28 @@ impl Catalog {
 
     /// Whether a command can be run, as the document has it.
     pub fn runs(&self, spec: &CommandSpec) -> bool {
-        spec.runnable && !matches!(self.served(spec), Some([own, base]) if !own.has_origin_of(&base))
+        spec.runnable && !matches!(self.served(spec), Some([own, base]) if self.is_beyond(&own, &base))
     }
 
-    /// Says where a command is asked. One that the document has served elsewhere than the catalog is not run: its secrets are
-    /// for their own origin alone.
+    /// Whether a command's address is of another origin than the catalog's, which nobody allowed.
+    fn is_beyond(&self, own: &Url, base: &Url) -> bool {
+        !own.has_origin_of(base) && !self.allows(own)
+    }
+
+    /// Says where a command is asked. One that the document has served elsewhere than the catalog is not run unless a person
+    /// allowed that: secrets are for their own origin alone.
     fn complete(&self, spec: &mut CommandSpec) {
         match self.served(spec) {
-            Some([own, base]) if !own.has_origin_of(&base) => {
+            Some([own, base]) if self.is_beyond(&own, &base) => {
                 spec.runnable = false;
-                let why = format!("it is served by {}, and the catalog by {}", own.host(), base.host());
+                let mut why = format!("it is served by {}, and the catalog by {}", own.host(), base.host());
+                if let Some(scheme) = spec.auth.first() {
+                    let at = origin(&own);
+                    why += &format!(
+                        ": a person allows that with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
+                        self.name
+                    );
+                }
                 spec.why_not.get_or_insert(why);
             }
             Some(_) => {}
@@ -323,6 +367,23 @@ pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<
         Ok((name.to_owned(), reference.to_string()))
     };
     arguments.iter().map(one).collect()
+}
+
+/// Returns an origin as it is stored.
+fn other_origin(text: &str) -> Result<String> {
+    let url = Url::parse(text).filter(Url::is_private);
+    url.map(|url| origin(&url)).ok_or_else(|| {
+        Error::new(Code::InvalidArgument, format!("`{}` is not an origin that an API is asked at", text.escape_debug()))
+            .hint("such as --auth SCHEME@https://upload.example.com=env:UPLOAD_TOKEN")
+    })
+}
+
+/// Returns the origin of an address: scheme, host and port.
+fn origin(url: &Url) -> String {
+    let text = url.as_str();
+    let begins = text.find("://").map_or(0, |at| at + 3);
+    let ends = text[begins..].find(['/', '?', '#']).map_or(text.len(), |at| begins + at);
+    text[..ends].to_owned()
 }
 
 fn change(references: &mut BTreeMap<String, String>, name: String, reference: String) {

@@ -6,6 +6,7 @@ use super::call::{self, Call};
 use super::catalog::Catalog;
 use crate::error::{Code, Error, Result};
 use crate::hex;
+use crate::http::Url;
 use crate::op::Context;
 use crate::secret::Secret;
 use crate::store::blobs::stored_json;
@@ -140,8 +141,14 @@ pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn has_secrets(context: &Context, id: &str) -> Result<bool> {
     let Some((catalog, spec)) = find(context, id)? else { return Ok(true) };
-    let is_kept = |name: &String| catalog.auth.contains_key(name);
-    Ok(!catalog.headers.is_empty() || spec.auth.is_empty() || spec.auth.iter().any(is_kept))
+    let Some(base) = spec.base_url.as_deref().and_then(Url::parse) else {
+        return Ok(!catalog.headers.is_empty()
+            || spec.auth.is_empty()
+            || spec.auth.iter().any(|name| catalog.auth.contains_key(name)));
+    };
+    let is_kept = |name: &String| catalog.kept_for(&base, name).is_some();
+    let has_headers = !catalog.headers.is_empty() && catalog.is_own(&base);
+    Ok(has_headers || spec.auth.is_empty() || spec.auth.iter().any(is_kept))
 }
 
 /// Returns the command of an id with its catalog, as [`super::call::call`] takes them.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::files::{self, Part};
 use super::places::{self, Format, Parsed};
+use super::swagger;
 use super::violation::{Fault, Rule, Violation, invalid, placed};
 use crate::error::Result;
 
@@ -31,27 +32,30 @@ pub struct Document {
     format: Format,
     value: Value,
     files: Vec<Part>,
+    /// The version of OpenAPI or Swagger that it is written in.
+    version: String,
 }
 
 impl Document {
-    /// Reads a document; `from` is what messages call it.
+    /// Reads a document; `from` is what messages call it. Of one at a path the files are read that it refers to below its folder.
     ///
     /// # Errors
     /// `E_CATALOG_INVALID` where it is no text, larger than it may be, neither JSON nor YAML, or no description of a version
     /// that is known.
-    pub fn read(from: &str, bytes: Vec<u8>) -> Result<Self> {
+    pub fn read(from: &str, bytes: Vec<u8>, path: Option<&Path>) -> Result<Self> {
         let refused = |violation: Violation| invalid(from, &[violation]);
         let (text, format, value) = parse(bytes).map_err(refused)?;
-        let document = Self { value, text, format, files: Vec::new() };
-        match document.version_fault() {
-            None => Ok(document),
-            Some(fault) => Err(invalid(from, &document.placed(&[(fault, None)]))),
+        let mut document = Self { version: written_in(&value), value, text, format, files: Vec::new() };
+        if let Some(fault) = document.version_fault() {
+            return Err(invalid(from, &document.placed(&[(fault, None)])));
         }
-    }
-
-    /// Reads the files that it refers to, below the folder of the file that it is.
-    pub fn gather(&mut self, path: &Path) {
-        self.files = files::gather(&mut self.value, path);
+        if let Some(path) = path {
+            document.files = files::gather(&mut document.value, path);
+        }
+        if document.value.get("swagger").is_some() {
+            document.value = swagger::converted(&document.value);
+        }
+        Ok(document)
     }
 
     /// The files that it refers to.
@@ -69,9 +73,9 @@ impl Document {
         &self.value
     }
 
-    /// The version of OpenAPI that it is written in, such as `3.1.0`.
+    /// The version of OpenAPI that it is written in, such as `3.1.0`; `2.0` is that of Swagger.
     pub fn openapi(&self) -> String {
-        version(&self.value["openapi"]).unwrap_or_default()
+        self.version.clone()
     }
 
     /// Returns what its version breaks.
@@ -79,7 +83,10 @@ impl Document {
         let fault = |message: String, at| Some(Fault { rule: Rule::OpenapiVersion, message, at });
         let root = &self.value;
         if let Some(swagger) = root.get("swagger") {
-            return fault(format!("it is Swagger {}", version(swagger).unwrap_or_default()), swagger);
+            return match version(swagger).as_deref() {
+                Some("2.0") => None,
+                other => fault(format!("it is Swagger {}", other.unwrap_or_default()), swagger),
+            };
         }
         match root.get("openapi") {
             None => fault("it does not say `openapi: 3.x`".to_owned(), root),
@@ -121,6 +128,11 @@ pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
         Format::Yaml => yaml(&text),
     };
     Ok((text, format, value?))
+}
+
+/// Returns the version that a document says it is written in.
+fn written_in(root: &Value) -> String {
+    root.get("swagger").or(root.get("openapi")).and_then(version).unwrap_or_default()
 }
 
 /// Whether a version is `known`, or one of its patches.
@@ -177,7 +189,7 @@ mod tests {
     use crate::error::Code;
 
     fn refused(bytes: &[u8]) -> String {
-        let error = Document::read("x", bytes.to_vec()).expect_err("refused");
+        let error = Document::read("x", bytes.to_vec(), None).expect_err("refused");
         assert_eq!(error.code(), Code::CatalogInvalid);
         error.message().to_owned()
     }
@@ -192,7 +204,7 @@ mod tests {
             (b"openapi: 3.0.0\n\tx: [", "1:10: syntax: it is no YAML: while scanning a plain scalar, found a tab"),
             (b"[]", "1:1: openapi_version: it does not say"),
             (b"hello", "openapi_version"),
-            (b"{\"swagger\": \"2.0\"}", "1:13: openapi_version: it is Swagger 2.0"),
+            (b"{\"swagger\": \"1.2\"}", "1:13: openapi_version: it is Swagger 1.2"),
             (b"openapi: 4.0.0\npaths: {}\n", "1:10: openapi_version: it is OpenAPI 4.0.0"),
             (b"openapi: 3.10.0\n", "it is OpenAPI 3.10.0"),
             (b"a: &a [x, x]\nb: *missing\n", "syntax"),
@@ -219,9 +231,9 @@ mod tests {
     fn each_known_version_is_read_in_both_forms() {
         for version in ["3.0.0", "3.0.4", "3.1.1", "3.2.0"] {
             for text in [format!("{{\"openapi\": \"{version}\"}}"), format!("\u{feff}openapi: {version}\n")] {
-                assert_eq!(Document::read("x", text.into_bytes()).expect("a document").openapi(), version);
+                assert_eq!(Document::read("x", text.into_bytes(), None).expect("a document").openapi(), version);
             }
         }
-        assert_eq!(Document::read("x", b"openapi: 3.1\n".to_vec()).expect("a document").openapi(), "3.1");
+        assert_eq!(Document::read("x", b"openapi: 3.1\n".to_vec(), None).expect("a document").openapi(), "3.1");
     }
 }

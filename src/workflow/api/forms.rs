@@ -25,7 +25,7 @@ impl spec::Form {
 
 /// Returns the forms that a schema names itself, and whether it names null. Of nothing but null there is no form.
 pub fn own(schema: &Value) -> (Vec<Form<'_>>, bool) {
-    let mut nullable = schema["nullable"] == true;
+    let mut nullable = schema["nullable"] == true || schema["x-nullable"] == true;
     let mut forms = vec![Form::default()];
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],

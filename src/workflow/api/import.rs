@@ -21,7 +21,7 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Hashed, Idempotency, Pla
 pub const MOST_OPERATIONS: usize = 20_000;
 
 /// The methods that a path may have.
-const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
+pub(super) const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// The most characters of a summary.
 const SUMMARY: usize = 160;

@@ -17,7 +17,7 @@ pub enum Media {
     Text,
     /// Bytes of any other type.
     Bytes,
-    /// Several parts, which no request is made of.
+    /// Several parts, with files among them.
     Multipart,
 }
 

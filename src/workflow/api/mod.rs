@@ -1,4 +1,4 @@
-//! Catalogs: descriptions of APIs (OpenAPI 3.0, 3.1, 3.2) whose operations become commands.
+//! Catalogs: descriptions of APIs (OpenAPI 3.0, 3.1, 3.2; Swagger 2.0, [converted](swagger)) whose operations become commands.
 //!
 //! A [`document`] is read as it is; its [references](reference) are followed, its [schemas](schema) put together, and each
 //! operation becomes a command ([`import`]) with a [name](naming) for good, [arguments] and an [output]. A [`catalog`] keeps
@@ -9,6 +9,7 @@
 mod answer;
 pub mod approval;
 pub mod arguments;
+mod body;
 pub mod call;
 pub mod catalog;
 pub mod catalogs;
@@ -20,6 +21,7 @@ pub mod forms;
 mod health;
 pub mod import;
 pub mod media;
+mod multipart;
 pub mod naming;
 mod oatty;
 mod operations;
@@ -31,6 +33,7 @@ pub mod request;
 pub mod schema;
 pub mod security;
 pub mod servers;
+mod swagger;
 pub mod violation;
 mod written;
 

@@ -7,6 +7,7 @@ use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use super::media::{Media, is_json};
+use super::multipart;
 use super::written::{elements, encoded, loses_null, pairs, path, text};
 use crate::error::{Code, Error, Result, nearest};
 use crate::http::{Outgoing, Url};
@@ -228,9 +229,17 @@ fn body_of(
     if given.is_empty() && (!body.required || body.whole) {
         return Ok(Vec::new());
     }
-    let content_type = HeaderValue::from_str(&body.content_type)
-        .map_err(|_| Error::new(Code::HttpRefused, format!("The body of '{}' is of no known type", spec.id)))?;
-    headers.insert(CONTENT_TYPE, content_type);
+    let content_type = |media: &str| {
+        HeaderValue::from_str(media)
+            .map_err(|_| Error::new(Code::HttpRefused, format!("The body of '{}' is of no known type", spec.id)))
+    };
+    if Media::of(&body.content_type) == Media::Multipart {
+        let parts: Vec<(&Flag, &str, &Value)> = given.iter().map(|(flag, value)| (*flag, key(flag), *value)).collect();
+        let (bytes, media) = multipart::body(&parts, &body.content_type)?;
+        headers.insert(CONTENT_TYPE, content_type(&media)?);
+        return Ok(bytes);
+    }
+    headers.insert(CONTENT_TYPE, content_type(&body.content_type)?);
     let whole = given.first().filter(|_| body.whole);
     if is_json(&body.content_type) {
         let value = match whole {

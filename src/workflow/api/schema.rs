@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::forms::{self, Form};
+use super::media::Media;
+use super::multipart::BINARY;
 use super::reference::{DEPTH, References};
 use super::violation::{Fault, Rule};
 use crate::workflow::passwords;
@@ -35,6 +37,8 @@ pub struct Shape<'d> {
     pub items: Option<&'d Value>,
     /// Whether a caller never sends it.
     pub read_only: bool,
+    /// The media type of what a text stands for.
+    pub content: Option<&'d str>,
     /// What its values are, as `x-mcpkg-tags` says.
     pub tags: Vec<&'d str>,
     /// The schemas that it was put together of.
@@ -65,6 +69,12 @@ impl<'d> Shape<'d> {
         let properties = schema["properties"].as_object().into_iter().flatten().take(MOST_NODES);
         let properties = properties.map(|(name, property)| (name.as_str(), property)).collect();
         Self { kind: Some("object"), properties, required: texts(&schema["required"]).collect(), ..Self::default() }
+    }
+
+    /// Whether it is a file: bytes, which no text holds.
+    pub fn is_file(&self) -> bool {
+        let is_bytes = self.content.is_some_and(|media| Media::of(media) == Media::Bytes);
+        self.kind.is_none_or(|kind| kind == "string") && (self.format == Some(BINARY) || is_bytes)
     }
 
     /// The type in an answer: `any` where none is known.
@@ -98,6 +108,7 @@ impl<'d> Shape<'d> {
         let is_hidden = schema["writeOnly"] == true || schema["x-secret"] == true;
         self.format = self.format.or(is_hidden.then_some(passwords::FORMAT)).or_else(|| schema["format"].as_str());
         self.read_only |= schema["readOnly"] == true;
+        self.content = self.content.or_else(|| schema["contentMediaType"].as_str());
         self.tags.extend(texts(&schema["x-mcpkg-tags"]));
         let (mut forms, nullable) = forms::own(schema);
         self.nullable |= nullable;

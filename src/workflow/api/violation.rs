@@ -15,7 +15,7 @@ use crate::error::{Code, Error};
 pub enum Rule {
     /// It is no text of the form that it seems to have.
     Syntax,
-    /// It is of another version than 3.0, 3.1 and 3.2.
+    /// It is of another version than OpenAPI 3.0, 3.1 and 3.2 and Swagger 2.0.
     OpenapiVersion,
     /// It has no object `paths`.
     PathsMissing,
@@ -157,8 +157,7 @@ pub fn invalid(from: &str, violations: &[Violation]) -> Error {
     let list: Vec<Value> = violations.iter().take(NAMED).map(Violation::data).collect();
     let error = Error::new(Code::CatalogInvalid, what).with_details(json!({ "violations": list }));
     match violations.iter().any(|violation| violation.rule == Rule::OpenapiVersion) {
-        true => error
-            .hint("OpenAPI 3.0, 3.1 and 3.2 are read; a converter such as swagger2openapi makes one of Swagger 2.0"),
+        true => error.hint("OpenAPI 3.0, 3.1 and 3.2 and Swagger 2.0 are read"),
         false => error,
     }
 }

@@ -26,7 +26,8 @@ pub struct Run {
     /// Its id
     #[arg(value_name = "ID", add = IDS)]
     id: String,
-    /// One argument; it is read as JSON where the command takes no text there, and as a reference where it takes a secret
+    /// One argument: text where the command takes text, JSON where it takes something else (tried first where it takes both), and a
+    /// reference where it takes a secret
     #[arg(short, long, value_name = "NAME=VALUE")]
     #[serde(skip)]
     arg: Vec<Typed>,

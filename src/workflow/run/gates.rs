@@ -10,6 +10,7 @@ use crate::consent::nonce::{self, Held};
 use crate::consent::request::{self, Consent, Need};
 use crate::consent::widened;
 use crate::error::{Code, Error, Result};
+use crate::http::Url;
 use crate::op::{Confirmation, Context, Identity};
 use crate::store::projects;
 use crate::store::runs::Kind;
@@ -113,7 +114,11 @@ fn consented_reads(context: &Context, plan: &Plan) -> Result<Option<Consent>> {
         if step.spec.source != SourceKind::Catalogs || step.spec.effect != CommandEffect::Read {
             return Ok(None);
         }
-        let Some((found, _)) = catalogs::find(context, &step.spec.id)? else { return Ok(None) };
+        let Some((found, spec)) = catalogs::find(context, &step.spec.id)? else { return Ok(None) };
+        // The consent is to what the catalog's own origin answers, and not to another one that is allowed later.
+        if !spec.base_url.as_deref().and_then(Url::parse).is_some_and(|url| found.is_own(&url)) {
+            return Ok(None);
+        }
         match &catalog {
             Some((name, _)) if *name != found.name => return Ok(None),
             _ => catalog = Some((found.name, found.base_url)),

@@ -2,6 +2,7 @@
 
 mod approved;
 mod defects;
+mod further;
 mod hostile;
 mod imports;
 mod network;
@@ -37,7 +38,7 @@ fn hosting() -> Value {
 
 /// Makes commands of a document.
 fn imported(text: impl Into<Vec<u8>>, prefix: &str) -> mcpkg::error::Result<Imported> {
-    let document = Document::read("document", text.into())?;
+    let document = Document::read("document", text.into(), None)?;
     let (prefix, fallback) = (prefix.to_owned(), "hosting".to_owned());
     commands(&document, &Wanted { from: "document".to_owned(), prefix, fallback, ..Wanted::default() })
 }

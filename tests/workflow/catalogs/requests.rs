@@ -161,7 +161,6 @@ fn what_cannot_be_sent_is_refused_and_named() {
             Code::InvalidArgument,
             "'body' is no base64",
         ),
-        ("apps:slug:create", json!({ "app_id": "a" }), Code::HttpRefused, "its body is multipart"),
         ("stacks:info", json!({ "stack_id": "a" }), Code::HttpRefused, "`id` is written in the style label"),
         (
             "pipelines:promotions:info",

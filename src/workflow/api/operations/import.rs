@@ -20,7 +20,7 @@ use crate::workflow::api::violation::Violation;
 /// Import an API
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Import {
-    /// File, or URL (https, or http on this machine), of an OpenAPI 3.0, 3.1 or 3.2 document in JSON or YAML
+    /// File, or URL (https, or http on this machine), of an OpenAPI 3.0, 3.1 or 3.2 or a Swagger 2.0 document in JSON or YAML
     #[arg(value_name = "FILE|URL", required_unless_present = "from_oatty")]
     #[serde(default)]
     document: Option<String>,
@@ -45,7 +45,8 @@ pub struct Import {
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, with where its secret is kept: SCHEME=env:VARIABLE, file:PATH or command:ARGV
+    /// Security scheme of the document, with where its secret is kept: SCHEME=env:VARIABLE, file:PATH or command:ARGV; SCHEME@ORIGIN
+    /// allows another origin that commands are served by, with a secret of its own
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
@@ -62,7 +63,7 @@ impl Operation for Import {
     const ABOUT: &'static str = "Import the description of an API, whose operations become commands";
     const HELP: &'static str = "An operation that breaks a rule is left out and named with its line; the rest is imported. \
         Secrets are never stored: what is kept is where they are. They are read when a command is run, and go to the origin \
-        of the API alone. The document itself is fetched without them, and not kept: `mcpkg catalog refresh` reads it again. \
+        of the API alone; another origin has those that are given for it. The document itself is fetched without them, and not kept: `mcpkg catalog refresh` reads it again. \
         With --from-oatty each catalog that is switched on there is read again from where it was imported; what was mended or left is \
         noted, and a value that stands in the file or in the system's keychain is not taken over.";
     const EXAMPLES: &'static [&'static str] = &[

@@ -65,10 +65,8 @@ impl Read {
     fn from(context: &Context, place: Place, reach: Reach) -> Result<Self> {
         let bytes = place.read(context, reach)?;
         let mut sha256 = Sha256::new_with_prefix(&bytes);
-        let mut document = Document::read(&place.text(), bytes)?;
-        if let Place::File(path) = &place {
-            document.gather(path);
-        }
+        let path = if let Place::File(path) = &place { Some(path.as_path()) } else { None };
+        let document = Document::read(&place.text(), bytes, path)?;
         for part in document.files() {
             sha256.update(&part.name);
             sha256.update([0]);

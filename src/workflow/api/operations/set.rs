@@ -27,7 +27,8 @@ pub struct Set {
     #[arg(long, value_name = "NAME=REF")]
     #[serde(default)]
     header: Vec<String>,
-    /// Security scheme of the document, with where its secret is kept; SCHEME= takes it away
+    /// Security scheme of the document, with where its secret is kept; SCHEME@ORIGIN allows another origin that commands are served
+    /// by, with a secret of its own; SCHEME= takes it away
     #[arg(long, value_name = "SCHEME=REF")]
     #[serde(default)]
     auth: Vec<String>,
@@ -56,7 +57,8 @@ impl Operation for Set {
     const ABOUT: &'static str =
         "Say where an API is served, where its secrets are kept, and how far its answers are waited for";
     const HELP: &'static str = "Secrets are never stored: what is kept is where they are, such as env:API_TOKEN, file:~/.config/token or \
-        command:pass show token. They go to the origin of the API alone.";
+        command:pass show token. They go to the origin of the API alone: --auth SCHEME@https://upload.example.com=REF lets the commands \
+        be run that the document has served there, and what is kept for that origin goes there alone.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg catalog set hosting --auth token=env:HOSTING_TOKEN",
         "mcpkg catalog set hosting --base-url https://eu.hosting.example.com/v1 --timeout 120",

@@ -1,0 +1,134 @@
+//! The body of a request as arguments: its keys, its parts, or all of it.
+
+use serde_json::Value;
+
+use super::arguments::{Arguments, flag, query_style};
+use super::media::{Media, is_json};
+use super::multipart::BINARY;
+use super::reference::References;
+use super::schema::Shape;
+use super::violation::Fault;
+use crate::workflow::spec::{Body, Flag, Form, Place, Style};
+
+/// The argument that is all of a body, where it has no keys.
+pub const WHOLE: &str = "body";
+
+impl Arguments {
+    /// Takes a body in its best form.
+    ///
+    /// # Errors
+    /// A fault of a reference.
+    pub(super) fn take_body<'d>(&mut self, references: References<'d>, body: &'d Value) -> Result<(), Fault<'d>> {
+        let content = body["content"].as_object();
+        let best = content.into_iter().flatten().min_by_key(|(media, _)| Media::of(media));
+        let Some((name, media)) = best else { return Ok(()) };
+        let required = body["required"] == true;
+        let kind = Media::of(name);
+        let nothing = &Value::Null;
+        let media = references.follow(media)?;
+        let schema = media.get("schema").unwrap_or(nothing);
+        let shape = Shape::of(references, schema)?;
+        // A form whose schema has no keys is nothing to send.
+        if kind == Media::Form && shape.properties.is_empty() && is_closed(references.follow(schema)?) {
+            return Ok(());
+        }
+        let content_type = if name.contains('*') { kind.stands_for() } else { name.as_str() };
+        let (content_type, needs) = (content_type.to_owned(), Vec::new());
+        let mut body = Body { content_type, whole: true, required, needs };
+        match kind {
+            Media::Multipart if is_not_form(name) => self.cannot(format!("its body is {name}")),
+            Media::Multipart if shape.properties.is_empty() => {
+                self.cannot("its body is a form of several parts that names none".to_owned());
+            }
+            Media::Json | Media::Form | Media::Multipart if !shape.properties.is_empty() => {
+                body.whole = false;
+                for (name, property) in &shape.properties {
+                    let of = Shape::of(references, property)?;
+                    if !of.read_only {
+                        let is_needed = shape.required.contains(name);
+                        if is_needed && !required {
+                            body.needs.push(name.to_string());
+                        }
+                        let encoding = &media["encoding"][*name];
+                        let flag = flag(name, &of, Place::Body, required && is_needed);
+                        let flag = match kind {
+                            Media::Form => Flag { style: self.encoding(name, encoding), ..flag },
+                            Media::Multipart => part(references, flag, &of, encoding)?,
+                            _ => flag,
+                        };
+                        self.flags.push(flag);
+                    }
+                }
+            }
+            Media::Multipart => {}
+            Media::Json => self.flags.push(flag(WHOLE, &shape, Place::Body, required)),
+            // Its keys are free: they are those of one object.
+            Media::Form => self.flags.push(Flag {
+                r#type: "object".to_owned(),
+                style: Some(Style::Pairs),
+                ..flag(WHOLE, &shape, Place::Body, required)
+            }),
+            Media::Text => {
+                self.flags.push(Flag { r#type: "string".to_owned(), ..flag(WHOLE, &shape, Place::Body, required) });
+            }
+            Media::Bytes => {
+                let description = Some("Bytes, as base64".to_owned());
+                let (kind, format) = ("string".to_owned(), Some("byte".to_owned()));
+                let whole = flag(WHOLE, &Shape::default(), Place::Body, required);
+                self.flags.push(Flag { r#type: kind, format, description, ..whole });
+            }
+        }
+        self.body = Some(body);
+        Ok(())
+    }
+
+    /// Returns how a key of a form is written, by its `encoding`: in a style where that names any part of one, else by its media
+    /// type, which of an object is JSON unless it is said.
+    fn encoding(&mut self, name: &str, encoding: &Value) -> Option<Style> {
+        let is_styled = ["style", "explode", "allowReserved"].iter().any(|key| encoding.get(*key).is_some());
+        if !is_styled {
+            return encoding["contentType"].as_str().is_some_and(is_json).then_some(Style::Json);
+        }
+        let style = encoding["style"].as_str().unwrap_or("form");
+        match query_style(style, encoding["explode"].as_bool()) {
+            // Said by the document, an object is a pair for each of its keys.
+            Some(None) => Some(Style::Pairs),
+            Some(style) => style,
+            None => {
+                self.cannot(format!("`{name}` is written in the style {style}"));
+                None
+            }
+        }
+    }
+}
+
+/// Whether a media type of several parts is no form.
+fn is_not_form(media: &str) -> bool {
+    !media.to_ascii_lowercase().starts_with("multipart/form-data")
+}
+
+/// Returns an argument as a part of a body. A file is given as base64, or as an object with its name.
+fn part<'d>(references: References<'d>, flag: Flag, shape: &Shape<'d>, encoding: &Value) -> Result<Flag, Fault<'d>> {
+    let said = encoding["contentType"].as_str().and_then(|media| media.split(',').next()).map(str::trim);
+    let said = said.filter(|media| !media.contains('*'));
+    let element = shape.items.map(|items| Shape::of(references, items)).transpose()?;
+    let is_file = element.as_ref().unwrap_or(shape).is_file();
+    if !is_file {
+        let style = said.is_some_and(is_json).then_some(Style::Json);
+        return Ok(Flag { style, media: said.map(str::to_owned), ..flag });
+    }
+    let form = |kind: &str| Form { r#type: kind.to_owned(), r#enum: Vec::new() };
+    let any_of = if element.is_none() { vec![form("string"), form("object")] } else { Vec::new() };
+    let r#type = if element.is_none() { "any".to_owned() } else { flag.r#type.clone() };
+    let how = "Bytes as base64, or an object of `data` with a `name` and a `type`";
+    let description = flag.description.as_deref().map_or_else(|| how.to_owned(), |said| format!("{said}. {how}"));
+    let (format, items) = (Some(BINARY.to_owned()), element.map(|_| "any".to_owned()));
+    Ok(Flag { r#type, any_of, format, items, media: said.map(str::to_owned), description: Some(description), ..flag })
+}
+
+/// Whether a schema names the keys of an object, and no value beside them is meant.
+fn is_closed(schema: &Value) -> bool {
+    schema.get("properties").is_some_and(Value::is_object)
+        && schema.get("additionalProperties").is_none_or(|more| *more == false)
+        && ["allOf", "oneOf", "anyOf"].iter().all(|composed| schema.get(*composed).is_none())
+}
