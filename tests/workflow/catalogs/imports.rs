@@ -44,7 +44,7 @@ fn each_operation_has_its_name() {
     hosting:apps:logs:create = POST /apps/{id}/logs
     hosting:apps:logs:list = GET /apps/{id}/logs
     hosting:apps:replace = PUT /apps/{id}
-    hosting:apps:slug:create = POST /apps/{id}/slug (its body is multipart)
+    hosting:apps:slug:create = POST /apps/{id}/slug
     hosting:apps:slug:update = PUT /apps/{id}/slug
     hosting:apps:update = PATCH /apps/{id}
     hosting:databases:create = POST /databases

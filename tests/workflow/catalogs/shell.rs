@@ -71,8 +71,8 @@ fn a_catalog_is_shown_a_fact_a_line_with_each_reason_in_full() {
     for line in [
         "server: https://eu.hosting.example.com/api/v1  by region",
         "scheme: token  bearer token",
-        "hosting:apps:slug:create\twrite\tnot run\tPOST /apps/{id}/slug",
-        "hosting:apps:slug:create cannot be run: its body is multipart",
+        "hosting:stacks:info\tread\tnot run\tGET /stacks/{id}",
+        "hosting:stacks:info cannot be run: `id` is written in the style label",
     ] {
         assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
     }
