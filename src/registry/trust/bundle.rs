@@ -6,7 +6,7 @@ use super::identity::Identity;
 use super::sigstore::{self, Root};
 use super::statement::{self, Statement};
 use super::verdict::Form;
-use super::{dsse, ssh};
+use super::{dsse, ssh, unique_keys};
 
 /// Bytes of the longest attestation.
 pub const LONGEST: usize = 1 << 20;
@@ -30,6 +30,11 @@ impl Bundle {
     /// place of who signed.
     pub fn read(text: &str, root: &Root) -> Self {
         let mut bundle = Self::read_whole(text, root);
+        if bundle.form != Form::Unknown
+            && let Err(why) = unique_keys::check(text.as_bytes())
+        {
+            bundle = Self::unreadable(bundle.form, why);
+        }
         bundle.statement = bundle.statement.map_err(shortened);
         bundle.signers = bundle.signers.into_iter().map(|signer| signer.map_err(shortened)).collect();
         bundle
@@ -108,6 +113,18 @@ mod tests {
             assert_eq!(bundle.form, form);
             assert_eq!(bundle.signers.len(), 1);
             assert_eq!(bundle.signers[0].is_ok(), form == Form::Dsse);
+        }
+    }
+
+    #[test]
+    fn a_bundle_with_a_key_twice_counts_for_nobody() {
+        let key = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+        let text = dsse::sign(b"{}", &key).expect("signed");
+        for twice in
+            [text.replacen('{', "{\"payload\":\"e30=\",", 1), text.replacen('{', "{\"other\":{\"a\":1,\"a\":2},", 1)]
+        {
+            let bundle = Bundle::read(&twice, &Root::Embedded);
+            assert!(bundle.form == Form::Dsse && bundle.signers.iter().all(Result::is_err), "{twice} {bundle:?}");
         }
     }
 

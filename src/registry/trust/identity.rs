@@ -66,9 +66,9 @@ impl FromStr for Identity {
         let digest = fingerprint.strip_prefix("SHA256:").and_then(|digest| STANDARD_NO_PAD.decode(digest).ok());
         match digest {
             Some(digest) if digest.len() == 32 => Ok(Self(format!("{ED25519}{fingerprint}"))),
-            _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is no identity", text.escape_debug())).hint(
-                "an identity is `ed25519:SHA256:FINGERPRINT`, as `mcpkg tool key show` and `ssh-keygen -l` print it",
-            )),
+            _ => Err(Error::new(Code::InvalidArgument, format!("'{}' is not an identity", text.escape_debug()))
+                .hint(sigstore::forms!())
+                .hint("`mcpkg tool key show` and `ssh-keygen -l` print the fingerprint of a key")),
         }
     }
 }

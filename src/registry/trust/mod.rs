@@ -19,6 +19,7 @@ pub mod ssh;
 pub mod statement;
 pub mod subject;
 pub mod target;
+mod unique_keys;
 pub mod verdict;
 pub mod weigh;
 

@@ -1,6 +1,7 @@
 //! Patterns over names of tools: the one function that says which tools something is narrowed to.
 
 use crate::error::{Code, Error, Result};
+use crate::registry::package::Name;
 
 /// Bytes of the longest pattern.
 const LONGEST: usize = 255;
@@ -35,12 +36,26 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
 pub fn check(pattern: &str) -> Result<()> {
-    let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_-/*@".contains(c);
-    if !pattern.is_empty() && pattern.len() <= LONGEST && pattern.chars().all(fits) {
+    check_by(pattern, |_| true)
+}
+
+/// Refuses what no published tool's name could match. Only these are signed.
+///
+/// # Errors
+/// `E_INVALID_ARGUMENT`.
+pub fn check_published(pattern: &str) -> Result<()> {
+    check_by(pattern, Name::is_publishable)
+}
+
+fn check_by(pattern: &str, takes: impl Fn(&Name) -> bool) -> Result<()> {
+    // If any characters make a name of a pattern, one of these does.
+    let is_name = |star: &&str| Name::parse(&pattern.replace('*', star)).is_ok_and(|name| takes(&name));
+    if pattern.len() <= LONGEST && ["", "a", "a/a"].iter().any(is_name) {
         return Ok(());
     }
-    let message = format!("'{}' is no pattern of tools' names", pattern.escape_debug());
-    Err(Error::new(Code::InvalidArgument, message).hint("a pattern is a name such as `alice/weather`, or `alice/*`"))
+    let message = format!("'{}' matches no tool's name", pattern.escape_debug());
+    Err(Error::new(Code::InvalidArgument, message)
+        .hint("write a name such as `alice/weather`, or a pattern such as `alice/*`"))
 }
 
 #[cfg(test)]
@@ -81,8 +96,15 @@ mod tests {
     #[test]
     fn a_pattern_has_the_characters_of_names() {
         assert!(["*", "alice/*", "@org/a_b-c/1"].iter().all(|pattern| check(pattern).is_ok()));
-        for pattern in ["", "Alice/*", "a b", "a\0", "é/*", &"a".repeat(256)] {
+        for pattern in ["*/*", "*a", "@*/b", "*@a/b", "a/b*", "**", "enact*"] {
+            assert!(check(pattern).and(check_published(pattern)).is_ok(), "{pattern}");
+        }
+        for pattern in
+            ["", "Alice/*", "a b", "a\0", "é/*", &"a".repeat(256), "/weather", "alice/", "a//*", "a/@b", "enact/*"]
+        {
             assert_eq!(check(pattern).expect_err(pattern).code(), Code::InvalidArgument);
         }
+        // A folder's tool may have a name of one segment, and a published one never has.
+        assert!(check("weather").is_ok() && check_published("weather").is_err());
     }
 }

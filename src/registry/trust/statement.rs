@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::identity::Identity;
 use super::subject::Subject;
+use super::unique_keys;
 use super::verdict::Part;
 use crate::clock::{Millis, rfc3339};
 use crate::error::{Code, Error, Result};
@@ -229,6 +230,7 @@ struct WrittenAudit {
 pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     let odd = |error: serde_json::Error| format!("its statement is malformed: {error}");
     let written: Written = serde_json::from_slice(bytes).map_err(odd)?;
+    unique_keys::check(bytes).map_err(|why| format!("its statement is malformed: {why}"))?;
     if written.kind != STATEMENT {
         return Err(format!("its statement is of the type '{}'", written.kind.escape_debug()));
     }
@@ -267,6 +269,11 @@ impl Statement {
     /// Returns what it has to do with an archive, by its subjects.
     pub fn about(&self, subject: &Subject) -> About {
         let (reference, digest) = (subject.reference(), subject.digest());
+        // Provenance names files by their path where they were built, so that only their digest says what it is about.
+        let is_provenance = self.tool.is_none();
+        if is_provenance && self.subjects.iter().any(|(_, sha256)| sha256.as_deref() == Some(&digest)) {
+            return About::This;
+        }
         let mut about = About::OtherTool;
         for (_, sha256) in self.subjects.iter().filter(|(name, _)| *name == reference) {
             match sha256.as_deref() {
@@ -385,6 +392,25 @@ mod tests {
     }
 
     #[test]
+    fn provenance_names_files_and_is_about_the_archive_of_its_digest() {
+        let provenance = |name: &str, sha256: String| {
+            let mut provenance = made();
+            provenance["predicateType"] = json!(PROVENANCE);
+            provenance["predicate"] = json!({ "buildDefinition": {} });
+            provenance["subject"] = json!([
+                { "name": "checksums.txt", "digest": { "sha256": "01".repeat(32) } },
+                { "name": name, "digest": { "sha256": sha256 } },
+            ]);
+            about(&provenance)
+        };
+        let (this, other) = (subject().digest(), "cd".repeat(32));
+        assert_eq!(provenance("weather-1.2.0.tar.gz", this.clone()), About::This);
+        assert_eq!(provenance("dist/weather.tar.gz", this), About::This);
+        assert_eq!(provenance("weather-1.2.0.tar.gz", other.clone()), About::OtherTool);
+        assert_eq!(provenance("alice/weather@1.2.0", other), About::OtherArchive);
+    }
+
+    #[test]
     fn what_is_no_statement_says_why() {
         let without = |key: &str| {
             let mut statement = made();
@@ -416,6 +442,8 @@ mod tests {
         let twice = made().to_string().replacen("\"predicateType\"", "\"_type\":\"x\",\"predicateType\"", 1);
         assert!(read(twice.as_bytes()).is_err());
         let twice = made().to_string().replacen("\"sha256\"", "\"sha256\":\"x\",\"sha256\"", 1);
+        assert!(read(twice.as_bytes()).is_err());
+        let twice = made().to_string().replacen("\"version\"", "\"more\":1,\"more\":1,\"version\"", 1);
         assert!(read(twice.as_bytes()).is_err());
     }
 

@@ -6,7 +6,7 @@ use super::bundle::Bundle;
 use super::identity::Identity;
 use super::pattern;
 use super::policy::Policy;
-use super::sigstore::Root;
+use super::sigstore::{self, Root};
 use super::statement::{About, Outcome, Said, Statement};
 use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
@@ -114,7 +114,7 @@ impl Rules {
     /// Why, for people.
     pub fn trust_in(&self, identity: &Identity, name: &str, part: Part) -> Result<(), String> {
         let mut why = "you do not trust who signed".to_owned();
-        for row in self.trusted.iter().filter(|row| row.identity == identity.as_str()) {
+        for row in self.trusted.iter().filter(|row| sigstore::covers(&row.identity, identity.as_str())) {
             let in_part = match row.part {
                 TrustedPart::Both => true,
                 TrustedPart::Publisher => part == Part::Publisher,

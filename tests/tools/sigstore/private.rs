@@ -40,7 +40,9 @@ fn a_workflow_is_named_by_its_file_and_its_reference() {
     let identity = "github-workflow:alice/kit/.github/workflows/release.yml@refs/heads/main";
     assert_eq!(signer(&bundle), identity);
     assert_eq!(weigh(&bundle, identity).status, Status::Verified);
-    for other in ["main2", "main/", "*"] {
+    assert_eq!(weigh(&bundle, &identity.replace("alice/kit", "Alice/KIT")).status, Status::Verified);
+    assert_eq!(weigh(&bundle, &identity.replace("main", "*")).status, Status::Verified);
+    for other in ["main2", "main/", "M*"] {
         let other = identity.replace("main", other);
         assert_eq!(weigh(&bundle, &other).status, Status::Unverified, "{other}");
     }
@@ -48,6 +50,65 @@ fn a_workflow_is_named_by_its_file_and_its_reference() {
     assert!(refused(&bundle).contains("called by the repository 'eve/kit'"), "{bundle:?}");
     let bundle = authority.read(&authority.bundle(&Order { repository: None, ..order }));
     assert!(refused(&bundle).contains("does not say for which repository"), "{bundle:?}");
+}
+
+/// What a release by tag has: the workflow ran for the tag, and its provenance names the archive's file.
+#[test]
+fn provenance_of_a_release_counts_by_its_workflow_and_a_pattern_of_tags() {
+    let authority = Authority::new();
+    let provenance = |sha256: &str| {
+        json!({
+            "_type": "https://in-toto.io/Statement/v1",
+            "subject": [{ "name": "weather-1.0.0.tar.gz", "digest": { "sha256": sha256 } }],
+            "predicateType": "https://slsa.dev/provenance/v1",
+            "predicate": { "buildDefinition": { "buildType": "https://actions.github.io/buildtypes/workflow/v1" } },
+        })
+        .to_string()
+    };
+    let bundle = |sha256: &str| {
+        let text = provenance(sha256);
+        let order = Order {
+            names: &[Name::Uri("https://github.com/Alice/kit/.github/workflows/release.yml@refs/tags/v1.0.0")],
+            issuer: WORKFLOWS,
+            repository: Some("alice/kit"),
+            ..Order::by_alice(&text)
+        };
+        authority.read(&authority.bundle(&order))
+    };
+    let (this, tags) =
+        (bundle(&subject().digest()), "github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/*");
+    let verdict = weigh(&this, tags);
+    assert_eq!(
+        (verdict.status, verdict.attestations[0].part),
+        (Status::Verified, Some(Part::Publisher)),
+        "{verdict:?}"
+    );
+    assert_eq!(weigh(&this, &tags.replace("tags", "heads")).status, Status::Unverified);
+    assert_eq!(weigh(&bundle(&"cd".repeat(32)), tags).status, Status::Unverified);
+}
+
+#[test]
+fn a_certificate_for_several_names_counts_for_nobody() {
+    let authority = Authority::new();
+    let made = made();
+    for names in [
+        &[Name::Mail("alice@example.com"), Name::Mail("eve@example.com")][..],
+        &[Name::Mail("alice@example.com"), Name::Uri("https://example.com/eve")],
+        &[Name::Uri("https://example.com/eve"), Name::Mail("alice@example.com")],
+    ] {
+        let bundle = authority.read(&authority.bundle(&Order { names, issuer: GOOGLE, ..Order::by_alice(&made) }));
+        assert_eq!(refused(&bundle), "its certificate is for more than one name");
+        assert_eq!(weigh(&bundle, "google:alice@example.com").status, Status::Unverified);
+    }
+}
+
+#[test]
+fn a_bundle_with_a_key_twice_counts_for_nobody() {
+    let authority = Authority::new();
+    let text = authority.bundle(&Order::by_alice(&made())).to_string();
+    assert_eq!(signer(&Bundle::read(&text, &authority.root())), "github:alice");
+    let twice = text.replacen("\"payload\":", "\"payload\":\"e30=\",\"payload\":", 1);
+    assert!(refused(&Bundle::read(&twice, &authority.root())).contains("twice"));
 }
 
 /// Certificates that a regular expression over their text would take for alice's.

@@ -14,6 +14,7 @@ use crate::op::{Changes, Context, Effect, Faces, Names, NoOutput, Operation, Rea
 use crate::registry::GROUP;
 use crate::registry::trust::identity::Identity;
 use crate::registry::trust::records::Record;
+use crate::registry::trust::sigstore::forms;
 use crate::registry::trust::{keys, pattern};
 use crate::store::tools::trust::{self, TrustedPart, TrustedRow};
 
@@ -35,7 +36,7 @@ fn either() -> String {
 /// Trust somebody
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub struct Add {
-    /// Whom: `ed25519:SHA256:FINGERPRINT`, or a file with their public key
+    /// Whom to trust: an identity, or a file with a public key
     identity: String,
     /// What to call them
     #[arg(id = "as", long = "as", value_name = "NAME")]
@@ -56,9 +57,11 @@ impl Operation for Add {
     const CLI: &'static [&'static str] = &["tool", "trust", "add"];
     const TITLE: &'static str = "Trust somebody";
     const ABOUT: &'static str = "Have somebody's signatures count from now on";
-    const HELP: &'static str = "It needs a terminal, which shows the identity and asks: there is no --yes for it. Compare the \
-        fingerprint with what they say of it themselves. It counts on this machine, for this user: a database that goes to \
-        somebody else takes no trust along.";
+    const HELP: &'static str = concat!(
+        forms!(),
+        " mcpkg shows it at a terminal and asks; there is no --yes. Compare a fingerprint with the one that its owner publishes. \
+         You trust it on this machine only: nobody who gets your database trusts it too."
+    );
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg tool trust add alice.pub --as alice --for 'alice/*' --kind publisher",
         "mcpkg tool trust add ed25519:SHA256:z/fSv0Z0RZS+Lccbc6ZoOWwt/fbj1VFJGSBKQbo4icE --kind auditor",
@@ -75,7 +78,7 @@ impl Operation for Add {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let identity = identity(&self.identity)?;
-        pattern::check(&self.pattern)?;
+        pattern::check_published(&self.pattern)?;
         let part = part(&self.kind)?;
         let label = self.label.filter(|label| !label.is_empty());
         if label.as_ref().is_some_and(|label| label.chars().count() > 64 || label.chars().any(char::is_control)) {

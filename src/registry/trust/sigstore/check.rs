@@ -7,6 +7,10 @@ use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot}
 use sigstore_verify::types::intoto::Digest;
 use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, HashAlgorithm, SignatureContent, Statement};
 use sigstore_verify::{VerificationPolicy, VerificationResult, Verifier};
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+use x509_cert::der::oid::AssociatedOid;
+use x509_cert::ext::pkix::SubjectAltName;
 
 use super::crypto::Ring;
 use super::name::of_certificate;
@@ -59,6 +63,11 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
     if !is_whole(&checked) {
         return Err(fails("a part of it was not checked".to_owned()));
     }
+    // A certificate for several names, of which one may be trusted, does not say who signed.
+    let names = bundle.signing_certificate().and_then(|certificate| names(certificate.as_bytes()));
+    if names.is_none_or(|names| names > 1) {
+        return Err("its certificate is for more than one name".to_owned());
+    }
     match (checked.identity(), checked.issuer(), checked.certificate()) {
         (Some(name), Some(issuer), Some(certificate)) => of_certificate(name, issuer, &certificate.ci_claims),
         _ => Err("its certificate does not say whose it is".to_owned()),
@@ -66,6 +75,14 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
 }
 
 /// Whether the certificate, its log and the log of the signature were checked, and the time is known.
+/// Returns how many names a certificate has, of all kinds. The library shows the first address or URI, whichever else there are.
+fn names(certificate: &[u8]) -> Option<usize> {
+    let certificate = Certificate::from_der(certificate).ok()?;
+    let extensions = certificate.tbs_certificate.extensions.unwrap_or_default();
+    let names = extensions.iter().filter(|extension| extension.extn_id == SubjectAltName::OID);
+    names.map(|names| Some(SubjectAltName::from_der(names.extn_value.as_bytes()).ok()?.0.len())).sum()
+}
+
 fn is_whole(checked: &VerificationResult) -> bool {
     checked.certificate_verified()
         && checked.sct_verified()

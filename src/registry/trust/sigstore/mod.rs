@@ -18,11 +18,32 @@ mod name;
 mod without;
 
 #[cfg(feature = "sigstore")]
-pub use self::{authorities::described, check::read, name::name};
+pub use self::{
+    authorities::described,
+    check::read,
+    name::{covers, name},
+};
 pub use held::Held;
 pub use root::{Authority, Described, Replaced, Root};
 #[cfg(not(feature = "sigstore"))]
-pub use without::{described, name, read};
+pub use without::{covers, described, name, read};
+
+/// The forms of identities that this build checks, for help and hints.
+#[cfg(feature = "sigstore")]
+macro_rules! forms {
+    () => {
+        "An identity is `ed25519:SHA256:FINGERPRINT` (a key), `github:USER`, `github:MAIL`, `google:MAIL`, `microsoft:MAIL` or \
+         `github-workflow:OWNER/REPO/.github/workflows/FILE.yml@REFERENCE`, where REFERENCE is refs/heads/BRANCH, refs/tags/TAG or a \
+         pattern such as refs/tags/*."
+    };
+}
+#[cfg(not(feature = "sigstore"))]
+macro_rules! forms {
+    () => {
+        "An identity is `ed25519:SHA256:FINGERPRINT` (a key)."
+    };
+}
+pub(crate) use forms;
 
 /// Whether this mcpkg checks bundles of Sigstore's.
 pub const fn is_checked() -> bool {

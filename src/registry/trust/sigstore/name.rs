@@ -7,6 +7,7 @@ use sigstore_verify::SubjectAltName;
 use sigstore_verify::crypto::FulcioCiClaims;
 
 use crate::error::{Code, Error, Result};
+use crate::registry::trust::pattern;
 
 /// Providers that people sign in with, and the issuer that each is in a certificate.
 const PROVIDERS: [(&str, &str); 3] = [
@@ -29,6 +30,12 @@ const AT_GITHUB: &str = "https://github.com/";
 /// The domain of the addresses that GitHub itself gives to its users: they hold the user's name.
 const NO_REPLY: &str = "users.noreply.github.com";
 
+/// The folder that GitHub runs workflows from.
+const WORKFLOW_FOLDER: [&str; 2] = [".github", "workflows"];
+
+/// The beginnings of the references that a workflow runs for. Every certificate names a reference in full.
+const REFERENCES: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/pull/"];
+
 /// Bytes of the longest name.
 const LONGEST: usize = 512;
 
@@ -40,8 +47,10 @@ pub fn name(text: &str) -> Result<Option<String>> {
     let Some((kind, rest)) = text.split_once(':') else { return Ok(None) };
     let (name, form) = match kind {
         WORKFLOW => (
-            workflow(rest).map(|_| text.to_owned()),
-            "`github-workflow:OWNER/REPO/PATH@REF`, such as github-workflow:alice/kit/.github/workflows/release.yml@refs/heads/main",
+            workflow_pattern(rest).then(|| text.to_owned()),
+            "`github-workflow:OWNER/REPO/.github/workflows/FILE.yml@REFERENCE`, where REFERENCE is refs/heads/BRANCH or \
+             refs/tags/TAG and may contain `*`, as in \
+             github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/*",
         ),
         GITHUB => (person(kind, rest), "`github:USER`, or `github:MAIL`"),
         _ if PROVIDERS.iter().any(|(provider, _)| *provider == kind) => {
@@ -51,8 +60,8 @@ pub fn name(text: &str) -> Result<Option<String>> {
     };
     match name {
         Some(name) => Ok(Some(name)),
-        None => Err(Error::new(Code::InvalidArgument, format!("'{}' is no identity", text.escape_debug()))
-            .hint(format!("such an identity is {form}"))
+        None => Err(Error::new(Code::InvalidArgument, format!("'{}' matches no identity", text.escape_debug()))
+            .hint(format!("write {form}"))
             .hint("`mcpkg tool verify TOOL` shows who signed a tool, as identities are written")),
     }
 }
@@ -77,7 +86,7 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
             let repository = workflow(rest).ok_or_else(odd)?;
             // The SAN of a workflow that others call names its own repository, whoever called it.
             match called_by(claims) {
-                Some(caller) if caller == repository => Ok(format!("{WORKFLOW}:{rest}")),
+                Some(caller) if caller.eq_ignore_ascii_case(repository) => Ok(format!("{WORKFLOW}:{rest}")),
                 Some(caller) => Err(format!(
                     "its certificate is for the workflow '{}', called by the repository '{}': that it is called says nothing of who calls it",
                     rest.escape_debug(),
@@ -88,6 +97,22 @@ pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &Fulcio
         }
         _ => Err(odd()),
     }
+}
+
+/// Returns whether an identity that a user trusts covers the identity of a signer. A workflow's reference may be a pattern, and GitHub
+/// does not tell upper and lower case apart in owners and repositories. Everything else is compared to the letter.
+pub fn covers(trusted: &str, signer: &str) -> bool {
+    let parts = |text: &'_ str| -> Option<(usize, usize)> {
+        let rest = text.strip_prefix(WORKFLOW)?.strip_prefix(':')?;
+        let before = text.len() - rest.len();
+        Some((before + workflow(rest)?.len(), before + rest.find('@')?))
+    };
+    let (Some((repository, at)), Some((signers_repository, signers_at))) = (parts(trusted), parts(signer)) else {
+        return trusted == signer;
+    };
+    trusted[..repository].eq_ignore_ascii_case(&signer[..signers_repository])
+        && trusted[repository..at] == signer[signers_repository..signers_at]
+        && pattern::matches(&trusted[at..], &signer[signers_at..])
 }
 
 /// Returns the repository that a workflow ran for, as `OWNER/REPO`.
@@ -135,6 +160,32 @@ fn workflow(rest: &str) -> Option<&str> {
         && rest.len() <= LONGEST
         && rest.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     is_sound.then(|| &path[..segments[0].len() + 1 + segments[1].len()])
+}
+
+/// Whether a certificate could name a workflow that fits `OWNER/REPO/PATH@REFERENCE`, whose reference may contain `*` for any characters.
+fn workflow_pattern(rest: &str) -> bool {
+    let Some((repository, (path, reference))) = workflow(rest).zip(rest.split_once('@')) else { return false };
+    let segments: Vec<&str> = path[repository.len() + 1..].split('/').collect();
+    let is_file = match segments[..] {
+        [github, workflows, file] => {
+            [github, workflows] == WORKFLOW_FOLDER
+                && [".yml", ".yaml"].iter().any(|ending| file.strip_suffix(ending).is_some_and(|name| !name.is_empty()))
+        }
+        _ => false,
+    };
+    let name = REFERENCES.iter().find_map(|beginning| reference.strip_prefix(beginning));
+    is_file && !path.contains('*') && name.is_some_and(is_reference)
+}
+
+/// Whether a text, with `*` in it for any characters, can be the rest of a reference by git's own rules.
+fn is_reference(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with('/')
+        && !name.ends_with(['/', '.'])
+        && !["..", "//", "/.", "@{", ".lock/"].iter().any(|odd| name.contains(odd))
+        && !name.starts_with('.')
+        && !name.ends_with(".lock")
+        && !name.contains([' ', '~', '^', ':', '?', '[', '\\'])
 }
 
 fn is_user(text: &str) -> bool {
@@ -215,8 +266,52 @@ mod tests {
             "github-workflow:alice/../ci.yml@main",
             "github-workflow:al ice/kit/ci.yml@main",
             "github-workflow:alice/k?t/ci.yml@main",
+            // Certificates name a workflow's file below `.github/workflows` and the reference in full.
+            "github-workflow:alice/kit/.github/workflows/release.yml@main",
+            "github-workflow:alice/kit/.github/workflows/release.yml@v1.*",
+            "github-workflow:alice/kit/.github/workflows/release.yml@*",
+            "github-workflow:alice/kit/.github/workflows/release.yml@refs/*",
+            "github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/",
+            "github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/a..b",
+            "github-workflow:alice/kit/.github/workflows/release.yml@refs/tags/a:b",
+            "github-workflow:alice/kit/.github/workflows/release@refs/tags/*",
+            "github-workflow:alice/kit/.github/workflows/.yml@refs/tags/*",
+            "github-workflow:alice/kit/.github/workflows/more/release.yml@refs/tags/*",
+            "github-workflow:alice/kit/workflows/release.yml@refs/tags/*",
+            "github-workflow:alice/kit/.github/workflows/*.yml@refs/tags/*",
+            "github-workflow:alice/*/.github/workflows/release.yml@refs/tags/*",
         ] {
-            assert_eq!(name(text).expect_err(text).code(), Code::InvalidArgument);
+            assert_eq!(name(text).expect_err(text).code(), Code::InvalidArgument, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_trusted_workflow_covers_its_references_and_either_case_of_its_repository() {
+        let workflow = |rest: &str| format!("github-workflow:{rest}");
+        let file = ".github/workflows/release.yml";
+        for (trusted, signer, expected) in [
+            ("alice/kit/F@refs/tags/*", "alice/kit/F@refs/tags/v1.2.0", true),
+            ("alice/kit/F@refs/tags/*", "Alice/Kit/F@refs/tags/a/b", true),
+            ("Alice/kit/F@refs/tags/v1.*", "alice/KIT/F@refs/tags/v1.9", true),
+            ("alice/kit/F@refs/heads/main", "ALICE/kit/F@refs/heads/main", true),
+            ("alice/kit/F@refs/heads/main", "alice/kit/F@refs/heads/Main", false),
+            ("alice/kit/F@refs/heads/main", "alice/kit/F@refs/heads/main2", false),
+            ("alice/kit/F@refs/tags/*", "alice/kit/F@refs/heads/v1.2.0", false),
+            ("alice/kit/F@refs/tags/v1.*", "alice/kit/F@refs/tags/v2.0", false),
+            ("alice/kit/F@refs/tags/*", "alice/kit2/F@refs/tags/v1", false),
+            ("alice/kit/F@refs/tags/*", "alicek/it/F@refs/tags/v1", false),
+            ("alice/kit/F@refs/tags/*", "alice/kit/.github/workflows/Release.yml@refs/tags/v1", false),
+        ] {
+            let [trusted, signer] = [trusted, signer].map(|text| workflow(&text.replace('F', file)));
+            assert_eq!(covers(&trusted, &signer), expected, "{trusted} {signer}");
+            assert_eq!(name(&trusted).expect("a pattern"), Some(trusted));
+        }
+        // A star is a pattern in a workflow's reference alone.
+        assert!(covers("github:alice", "github:alice"));
+        for trusted in
+            ["github:*", "*", "google:alice", "github:Alice", &workflow("alice/kit/.github/workflows/release.yml@*")]
+        {
+            assert!(!covers(trusted, "github:alice"), "{trusted}");
         }
     }
 

@@ -7,6 +7,11 @@ use serde_json::Value;
 use super::{Described, Held, Root};
 use crate::error::{Code, Error, Result};
 
+/// Returns whether an identity that a user trusts covers the identity of a signer: here all are fingerprints of keys.
+pub fn covers(trusted: &str, signer: &str) -> bool {
+    trusted == signer
+}
+
 /// Kinds of identities that only Sigstore's certificates carry.
 const KINDS: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "microsoft"];
 
