@@ -1,36 +1,37 @@
 //! A limit on what each asker has running at once: an asker waits for itself, and other askers are not held up.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::asker::Asker;
 
-/// Permits for each asker that has one or waits for one.
-pub(super) struct AskerLimit {
+/// Permits for each asker that has one or waits for one. `K` may tell more apart than the asker, such as the tool.
+pub(super) struct AskerLimit<K = Asker> {
     permits: usize,
-    askers: Mutex<HashMap<Asker, Arc<Semaphore>>>,
+    askers: Mutex<HashMap<K, Arc<Semaphore>>>,
 }
 
-impl AskerLimit {
+impl<K: Clone + Eq + Hash> AskerLimit<K> {
     /// Returns a limit of so many at once for each asker.
     pub(super) fn new(permits: usize) -> Self {
         Self { permits, askers: Mutex::default() }
     }
 
     /// Waits until the asker has fewer running than it may; the next one may run when the permit is dropped.
-    pub(super) async fn take(&self, asker: &Asker) -> Option<OwnedSemaphorePermit> {
+    pub(super) async fn take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         let permits = self.permits(asker);
         permits.acquire_owned().await.ok()
     }
 
     /// Returns a permit where the asker has fewer running than it may.
-    pub(super) fn try_take(&self, asker: &Asker) -> Option<OwnedSemaphorePermit> {
+    pub(super) fn try_take(&self, asker: &K) -> Option<OwnedSemaphorePermit> {
         self.permits(asker).try_acquire_owned().ok()
     }
 
-    fn permits(&self, asker: &Asker) -> Arc<Semaphore> {
+    fn permits(&self, asker: &K) -> Arc<Semaphore> {
         let mut askers = self.askers.lock().unwrap_or_else(PoisonError::into_inner);
         // A semaphore that is held here alone has no permit out and no waiter.
         askers.retain(|_, permits| Arc::strong_count(permits) > 1);

@@ -15,38 +15,52 @@ use crate::error::Error;
 /// Limit on the threads of long calls of a server. They mostly wait for other hosts.
 const MAX_CALLS: usize = 32;
 
-/// Limit on those of one asker; its further long calls wait, and hold up nothing while they do.
-const MAX_FOR_ASKER: usize = 8;
+/// Limit on those of one asker.
+const MAX_FOR_ASKER: usize = 24;
+
+/// Limit on those of one asker to one tool. Its further calls of the tool wait, and its calls of other tools do not wait for them: the
+/// status of a gate is answered while many tests of models run.
+const MAX_FOR_TOOL: usize = 8;
 
 /// The threads of long calls.
 pub(super) struct LongCalls {
     all: Arc<Semaphore>,
     askers: AskerLimit,
+    tools: AskerLimit<(Asker, String)>,
 }
 
 /// The right to a thread.
 pub(super) struct Permit {
+    _tool: OwnedSemaphorePermit,
     _asker: OwnedSemaphorePermit,
     _all: OwnedSemaphorePermit,
 }
 
 impl Default for LongCalls {
     fn default() -> Self {
-        Self { all: Arc::new(Semaphore::new(MAX_CALLS)), askers: AskerLimit::new(MAX_FOR_ASKER) }
+        Self {
+            all: Arc::new(Semaphore::new(MAX_CALLS)),
+            askers: AskerLimit::new(MAX_FOR_ASKER),
+            tools: AskerLimit::new(MAX_FOR_TOOL),
+        }
     }
 }
 
 impl LongCalls {
-    /// Returns the right to a thread where one is free.
-    pub(super) fn try_take(&self, asker: &Asker) -> Option<Permit> {
-        let asker = self.askers.try_take(asker)?;
-        Some(Permit { _asker: asker, _all: Arc::clone(&self.all).try_acquire_owned().ok()? })
+    /// Returns the right to a thread for a call of a tool, where one is free.
+    pub(super) fn try_take(&self, asker: &Asker, tool: &str) -> Option<Permit> {
+        let of_tool = self.tools.try_take(&(asker.clone(), tool.to_owned()))?;
+        let of_asker = self.askers.try_take(asker)?;
+        let all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(Permit { _tool: of_tool, _asker: of_asker, _all: all })
     }
 
-    /// Waits for the right to a thread.
-    pub(super) async fn take(&self, asker: &Asker) -> Option<Permit> {
-        let asker = self.askers.take(asker).await?;
-        Some(Permit { _asker: asker, _all: Arc::clone(&self.all).acquire_owned().await.ok()? })
+    /// Waits for the right to a thread for a call of a tool. A call that waits for others of its tool holds nothing meanwhile.
+    pub(super) async fn take(&self, asker: &Asker, tool: &str) -> Option<Permit> {
+        let of_tool = self.tools.take(&(asker.clone(), tool.to_owned())).await?;
+        let of_asker = self.askers.take(asker).await?;
+        let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
+        Some(Permit { _tool: of_tool, _asker: of_asker, _all: all })
     }
 }
 
@@ -67,5 +81,25 @@ pub(super) fn run<T: 'static>(
     });
     if let Err(error) = started {
         not_started(Err(error_data(&error)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn a_call_waits_for_those_of_its_tool_and_not_for_those_of_others() {
+        let (calls, asker) = (LongCalls::default(), Asker::named("a"));
+        let running: Vec<Permit> = (0..MAX_FOR_TOOL).filter_map(|_| calls.try_take(&asker, "test")).collect();
+        assert_eq!(running.len(), MAX_FOR_TOOL);
+        let waiting = calls.take(&asker, "test");
+        assert!(waiting.now_or_never().is_none());
+        assert!(calls.try_take(&asker, "status").is_some());
+        assert!(calls.try_take(&Asker::named("b"), "test").is_some());
+        drop(running);
+        assert!(calls.take(&asker, "test").now_or_never().flatten().is_some());
     }
 }

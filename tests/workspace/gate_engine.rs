@@ -64,10 +64,36 @@ fn longs(name: &str, values: &[i64]) -> Vec<u8> {
 
 /// A model of these nodes, which takes `x` and gives `y`.
 fn model(nodes: &[Vec<u8>], weights: &[Vec<u8>], x: &[u64], y: &[u64]) -> Vec<u8> {
-    let nodes = nodes.iter().flat_map(|node| part(1, node)).collect::<Vec<_>>();
-    let weights = weights.iter().flat_map(|weight| part(5, weight)).collect::<Vec<_>>();
-    let graph = [nodes, part(2, b"test"), weights, part(11, &port("x", x)), part(12, &port("y", y))].concat();
-    [varint(1, 8), part(7, &graph), part(8, &varint(2, 13))].concat()
+    model_with(nodes, weights, &[port("x", x)], &[port("y", y)], 13)
+}
+
+/// A model of these nodes, of a version of ONNX's operators.
+fn model_with(nodes: &[Vec<u8>], weights: &[Vec<u8>], takes: &[Vec<u8>], gives: &[Vec<u8>], version: u64) -> Vec<u8> {
+    let all = |number, parts: &[Vec<u8>]| parts.iter().flat_map(|one| part(number, one)).collect::<Vec<_>>();
+    let graph = [all(1, nodes), part(2, b"test"), all(5, weights), all(11, takes), all(12, gives)].concat();
+    [varint(1, 8), part(7, &graph), part(8, &varint(2, version))].concat()
+}
+
+/// An input of whole numbers.
+fn longs_port(name: &str, shape: &[u64]) -> Vec<u8> {
+    let dims: Vec<u8> = shape.iter().flat_map(|length| part(1, &varint(1, *length))).collect();
+    let tensor = [varint(1, 7), part(2, &dims)].concat();
+    [part(1, name.as_bytes()), part(2, &part(1, &tensor))].concat()
+}
+
+/// An attribute with a text.
+fn text_attribute(name: &str, text: &str) -> Vec<u8> {
+    let attribute = [part(1, name.as_bytes()), part(4, text.as_bytes()), vec![0xa0, 1, 3]].concat();
+    part(5, &attribute)
+}
+
+/// Registers a model and runs it.
+#[track_caller]
+fn ran(shop: &Shop, name: &str, model: &[u8], input: &str) -> Value {
+    let file = shop.scratch.file(&format!("work/shop/{name}.onnx"), model).display().to_string();
+    shop.ok(&["gate", "models", "add", &file]);
+    shop.scratch.file("work/shop/input.json", input);
+    shop.data(&["gate", "test", name, "input.json"])
 }
 
 /// Registers a model, runs it, and returns the error.
@@ -88,7 +114,6 @@ fn models_of_onnx_give_what_is_expected() {
     assert_eq!((&tested["expected_match"], &tested["differs"]), (&json!(true), &json!([])), "{tested}");
     assert_eq!(tested["engine"], "tract-onnx 0.23.9");
     assert!(tested["latency_ms"].is_number() && tested["load_ms"].is_number(), "{tested}");
-    let y = |data: Value| json!({ "y": { "dtype": "float32", "shape": [1, 2], "data": data, "truncated": false } });
     shop.scratch.file("work/shop/flat.json", "[0.1, -1]");
     shop.scratch
         .file("work/shop/whole.json", r#"{"x": {"dtype": "float32", "shape": [1, 2], "data": [-0.5, "Infinity"]}}"#);
@@ -104,7 +129,8 @@ fn models_of_onnx_give_what_is_expected() {
     for (input, data) in
         [("flat.json", json!([0.1, 0.0])), ("whole.json", json!([0.0, "Infinity"])), ("x.npy", json!([1.5, 0.0]))]
     {
-        assert_eq!(shop.data(&["gate", "test", "relu", input])["output"], y(data), "{input}");
+        let output = &shop.data(&["gate", "test", "relu", input])["output"]["y"];
+        assert_eq!((&output["data"], &output["shape"]), (&data, &json!([1, 2])), "{input}");
     }
     shop.ok(&["gate", "routes", "set", "relu", "/v1/relu"]);
     let pb = format!("{}/relu/input_0.pb", fixtures());
@@ -121,7 +147,16 @@ fn models_of_onnx_give_what_is_expected() {
     let ran = shop.run(&["--json", "gate", "test", "relu", "wrong"]);
     let tested: Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!((ran.status, &tested["expected_match"]), (1, &json!(false)), "{ran}");
-    assert!(tested["differs"][0].as_str().is_some_and(|differs| differs.starts_with("`y`: element ")), "{tested}");
+    assert!(
+        tested["differs"][0]
+            .as_str()
+            .is_some_and(|differs| differs.starts_with("`y`: 2 of 2 elements differ; element 0 is ")),
+        "{tested}"
+    );
+    let near = shop.run(&["--json", "gate", "test", "relu", "wrong", "--rtol", "0", "--atol", "100"]);
+    assert!(near.status == 0 && near.stdout.contains("\"expected_match\": true"), "{near}");
+    let wrong = shop.run(&["gate", "test", "relu", "wrong", "--atol=-1"]);
+    assert!(wrong.status == 2 && wrong.stderr.contains("not a number from 0"), "{wrong}");
 }
 
 #[test]
@@ -139,7 +174,13 @@ fn squeezenet_gives_what_is_expected() {
     let tested = shop.data(&["gate", "test", "squeezenet", "data"]);
     assert_eq!((&tested["expected_match"], &tested["differs"]), (&json!(true), &json!([])));
     let output = &tested["output"]["softmaxout_1"];
-    assert_eq!((&output["shape"], &output["truncated"]), (&json!([1, 1000, 1, 1]), &json!(false)));
+    assert_eq!((&output["shape"], &output["truncated"]), (&json!([1, 1000, 1, 1]), &json!(true)));
+    assert_eq!(output["data"].as_array().map(Vec::len), Some(32));
+    assert_eq!((&output["min"], &output["max"], &output["argmax"]), (&json!(0.001), &json!(0.001), &json!(0)));
+    shop.ok(&["gate", "test", "squeezenet", "data", "--output", "all.json"]);
+    let all = std::fs::read(shop.scratch.path().join("work/shop/all.json")).expect("the outputs");
+    let all: Value = serde_json::from_slice(&all).expect("JSON");
+    assert_eq!(all["softmaxout_1"]["data"].as_array().map(Vec::len), Some(1000));
 }
 
 #[test]
@@ -171,6 +212,155 @@ fn operators_that_the_engine_does_not_have_are_named() {
     let error = stopped(&shop, "teleport", &unknown, "[1, 2]");
     assert_eq!(error["details"]["kind"], "unsupported_operator", "{error}");
     assert!(error["message"].as_str().is_some_and(|message| message.contains("Teleport")), "{error}");
+}
+
+/// Each of these would run, and give something else than ONNX says.
+#[test]
+fn what_the_engine_would_get_wrong_is_refused_by_name() {
+    let shop = shop();
+    let (x, y) = (port("x", &[1, 2]), port("y", &[1, 2]));
+    let relu = node("Relu", &["x"], "y");
+    let one =
+        |node: Vec<u8>, version| model_with(&[node], &[], std::slice::from_ref(&x), std::slice::from_ref(&y), version);
+    let of_domain = |operator: &str, domain: &str| [node(operator, &["x"], "y"), part(7, domain.as_bytes())].concat();
+    let reverse =
+        |operator: &str| [node(operator, &["x", "w", "r"], "y"), text_attribute("direction", "reverse")].concat();
+    let alpha = [part(1, b"alpha"), vec![0x15], 2.0_f32.to_le_bytes().to_vec(), vec![0xa0, 1, 1]].concat();
+    let swish = [node("Swish", &["x"], "y"), part(5, &alpha)].concat();
+    let crd = [node("SpaceToDepth", &["x"], "y"), text_attribute("mode", "CRD")].concat();
+    // A function of the model's own by the name of an operator.
+    let function = part(2, &[part(1, b"Relu"), part(10, b"")].concat());
+    let function = [&[0xca, 0x01][..], &function[1..]].concat();
+    for (n, (model, named)) in [
+        (one(of_domain("Neg", "com.evil"), 13), "com.evil:Neg"),
+        (one(of_domain("Neg", "ai.onnx.ml"), 13), "ai.onnx.ml:Neg"),
+        (one(of_domain("Normalizer", ""), 13), "Normalizer"),
+        (one(reverse("RNN"), 14), "RNN with direction \"reverse\""),
+        (one(reverse("GRU"), 14), "GRU with direction \"reverse\""),
+        (one(reverse("LSTM"), 14), "LSTM with direction \"reverse\""),
+        (one(relu.clone(), 29), "version 29"),
+        (one(relu.clone(), 99), "version 99"),
+        (one(relu.clone(), 1 << 31), "version 2147483648"),
+        (one(swish, 24), "Swish with another alpha than 1"),
+        (one(crd, 28), "SpaceToDepth with mode \"CRD\""),
+        (one(node("BitShift", &["x", "counts"], "y"), 28), "BitShift with shifts"),
+        ([one(relu.clone(), 13), function].concat(), "Relu, which the model defines itself"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let error = stopped(&shop, &format!("m{n}"), &model, "[-1, 2]");
+        assert_eq!(error["details"]["kind"], "unsupported_operator", "{named}: {error}");
+        assert!(error["message"].as_str().is_some_and(|message| message.contains(named)), "{named}: {error}");
+    }
+    assert_eq!(ran(&shop, "relu28", &one(relu, 28), "[-1, 2]")["output"]["y"]["data"], json!([0.0, 2.0]));
+}
+
+#[test]
+fn models_run_whose_shapes_hang_on_values_or_were_written_down_for_others() {
+    let shop = shop();
+    // The shape is an input, so that the engine can only work the output's out from its value.
+    let reshape = node("Reshape", &["x", "shape"], "y");
+    let takes = [port("x", &[2, 3]), longs_port("shape", &[2])];
+    let model = model_with(&[reshape], &[], &takes, &[port("y", &[3, 2])], 13);
+    let input = r#"{"x": [[1, 2, 3], [4, 5, 6]], "shape": [3, 2]}"#;
+    assert_eq!(ran(&shop, "reshape", &model, input)["output"]["y"]["shape"], json!([3, 2]));
+    // `value_info` claims another shape for a value inside of the graph.
+    let nodes = [node("Relu", &["x"], "t"), node("Neg", &["t"], "y")];
+    let (any, claimed) = (part(11, &port("x", &[])), part(13, &port("t", &[7, 7])));
+    let graph = [nodes.map(|node| part(1, &node)).concat(), any, part(12, &port("y", &[])), claimed].concat();
+    let open = |graph: &[u8]| [varint(1, 8), part(7, graph), part(8, &varint(2, 13))].concat();
+    let input = r#"{"x": {"dtype": "float32", "shape": [], "data": [-3]}}"#;
+    assert_eq!(ran(&shop, "claimed", &open(&graph), input)["output"]["y"]["data"][0].as_f64().map(f64::abs), Some(0.0));
+    // A model that takes nothing.
+    let constant =
+        model_with(&[node("Shape", &["w"], "y")], &[longs("w", &[5, 6, 7])], &[], &[longs_port("y", &[1])], 13);
+    assert_eq!(ran(&shop, "constant", &constant, "{}")["output"]["y"]["data"], json!([3]));
+    // A dimension is a whole number.
+    let shape = model_with(&[node("Shape", &["x"], "y")], &[], &[port("x", &[2, 3])], &[longs_port("y", &[2])], 13);
+    let output = &ran(&shop, "shape", &shape, "[[1, 2, 3], [4, 5, 6]]")["output"]["y"];
+    assert_eq!((&output["dtype"], &output["data"]), (&json!("int64"), &json!([2, 3])));
+}
+
+#[test]
+fn the_largest_of_nothing_but_infinities_is_one() {
+    let shop = shop();
+    let no_axes = |operator: &str| model(&[node(operator, &["x"], "y")], &[], &[1, 2], &[1, 1]);
+    let least = r#"{"x": {"dtype": "float32", "shape": [1, 2], "data": ["-Infinity", "-Infinity"]}}"#;
+    assert_eq!(ran(&shop, "max", &no_axes("ReduceMax"), least)["output"]["y"]["data"], json!(["-Infinity"]));
+    let most = least.replace('-', "");
+    assert_eq!(ran(&shop, "min", &no_axes("ReduceMin"), &most)["output"]["y"]["data"], json!(["Infinity"]));
+    assert_eq!(ran(&shop, "largest", &no_axes("ReduceMax"), "[2, -3]")["output"]["y"]["data"], json!([2.0]));
+}
+
+#[test]
+fn what_an_input_is_called_wrongly_is_told_with_the_nearest_name() {
+    let shop = with_relu();
+    shop.scratch.file("work/shop/input.json", r#"{"X1": [1, 2]}"#);
+    let (error, _) = shop.refused(&["gate", "test", "relu", "input.json"]);
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("takes no `X1`; ")), "{error}");
+}
+
+/// An answer to an agent is small, however much a model gives.
+#[test]
+fn a_large_output_is_an_answer_of_a_few_kilobytes() {
+    let shop = shop();
+    let expanding =
+        model(&[node("Expand", &["x", "shape"], "y")], &[longs("shape", &[1000, 1000])], &[1, 1], &[1000, 1000]);
+    let file = shop.scratch.file("work/shop/wide.onnx", &expanding).display().to_string();
+    shop.ok(&["gate", "models", "add", &file]);
+    shop.scratch.file("work/shop/input.json", "[1.5]");
+    let mut client = shop.client(&["--as", "smctl"]);
+    let call = json!({ "name": "smctl_gate_test", "arguments": { "model": "wide", "input": "input.json" } });
+    let answer = client.result("tools/call", call);
+    assert!(answer.to_string().len() < 4 << 10, "{} bytes", answer.to_string().len());
+    let y = &answer["structuredContent"]["output"]["y"];
+    assert_eq!((&y["shape"], &y["mean"], &y["argmax"]), (&json!([1000, 1000]), &json!(1.5), &json!(0)), "{answer}");
+    client.finish();
+}
+
+/// Tests that run, and the status that is answered meanwhile.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_status_waits_for_no_test_and_workers_end_with_their_server() {
+    let shop = shop();
+    shop.ok(&["gate", "models", "add", &shop.scratch.file("work/shop/endless.onnx", endless()).display().to_string()]);
+    shop.scratch.file("work/shop/input.json", "[1]");
+    let mut client = shop.client(&["--as", "smctl"]);
+    for _ in 0..24 {
+        client.post(
+            "tools/call",
+            json!({ "name": "smctl_gate_test", "arguments": { "model": "endless", "input": "input.json" } }),
+        );
+    }
+    let begun = Instant::now();
+    for tool in ["smctl_gate_status", "smctl_gate_models_list"] {
+        client.result("tools/call", json!({ "name": tool, "arguments": {} }));
+    }
+    // A test takes 30 seconds until it is stopped.
+    assert!(begun.elapsed() < Duration::from_secs(25), "{:?}", begun.elapsed());
+    let pid = client.pid().to_string();
+    let workers = || {
+        let all = std::fs::read_dir("/proc").expect("processes").flatten().map(|entry| entry.path());
+        all.filter(|path| {
+            std::fs::read_to_string(path.join("stat")).is_ok_and(|stat| {
+                let is_worker = stat.contains("(mcpkg-gate-work") && !stat.contains(") Z ");
+                is_worker && stat.rsplit(") ").next().is_some_and(|rest| rest.split(' ').nth(1) == Some(&pid))
+            })
+        })
+        .collect::<Vec<_>>()
+    };
+    let running = workers();
+    assert!(!running.is_empty());
+    client.kill();
+    let until = Instant::now() + Duration::from_secs(20);
+    while running.iter().any(|worker| {
+        std::fs::read_to_string(worker.join("stat"))
+            .is_ok_and(|stat| stat.contains("(mcpkg-gate-work") && !stat.contains(") Z "))
+    }) {
+        assert!(Instant::now() < until, "a worker outlived its server");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
@@ -230,16 +420,19 @@ fn a_worker_opens_no_file_and_limits_itself_before_it_reads() {
 #[test]
 fn x43_a_model_that_never_ends_is_stopped() {
     let shop = shop();
-    // Products of 3000 x 3000 numbers, one after the other: minutes of them.
+    let begun = Instant::now();
+    let error = stopped(&shop, "endless", &endless(), "[1]");
+    assert_eq!(error["details"]["kind"], "time_limit", "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(90));
+}
+
+/// A model of products of 3000 x 3000 numbers, one after the other: minutes of them.
+fn endless() -> Vec<u8> {
     const PRODUCTS: usize = 4000;
     let output = |n: usize| if n == PRODUCTS { "y".to_owned() } else { format!("t{n}") };
     let widened = node("Expand", &["x", "shape"], "t0");
     let product = |n: usize| node("MatMul", &[&output(n - 1), "t0"], &output(n));
     let nodes: Vec<Vec<u8>> = std::iter::once(widened).chain((1..=PRODUCTS).map(product)).collect();
     let shape = longs("shape", &[3000, 3000]);
-    let endless = model(&nodes, &[shape], &[1, 1], &[3000, 3000]);
-    let begun = Instant::now();
-    let error = stopped(&shop, "endless", &endless, "[1]");
-    assert_eq!(error["details"]["kind"], "time_limit", "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(90));
+    model(&nodes, &[shape], &[1, 1], &[3000, 3000])
 }

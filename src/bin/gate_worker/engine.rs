@@ -4,18 +4,25 @@ use std::collections::BTreeSet;
 use std::io::{self, ErrorKind, Read};
 use std::time::Instant;
 
+use super::{extremum, supported};
 use mcpkg::workspace::gate_engine::{Dtype, Given, Stopped, Tensor};
-use tract_onnx::prelude::*;
+use tract_onnx::prelude::{Tensor as EngineTensor, *};
 use tract_onnx::tract_core::ops::Op;
+use tract_onnx::tract_core::ops::konst::Const;
 use tract_onnx::tract_core::ops::unimpl::UnimplementedOp;
 
 /// Runs a model, which it reads, on tensors with the names of its inputs, and returns those of its outputs, whose names are these.
 ///
 /// # Errors
-/// Why it was not run to its end: an operator that the engine does not have, or what else the engine says.
+/// Why it did not run to its end: an operator that the engine does not have or gets wrong, or what else the engine reports.
 pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[String]) -> Result<Given, Stopped> {
     let begun = Instant::now();
-    let mut model = tract_onnx::onnx().model_for_read(model).map_err(|error| failed("load", &error))?;
+    // Shapes that a file claims for values inside of its graph hold for the inputs that it was exported with, which need not be these.
+    let engine = tract_onnx::onnx().with_ignore_value_info(true);
+    let proto = engine.proto_model_for_read(model).map_err(|error| failed("load", &error))?;
+    supported::check(&proto, &inputs)?;
+    let model = engine.model_for_proto_model(&proto).map_err(|error| failed("load", &error))?;
+    drop(proto);
     // The name is `Unimplemented(OPERATOR)`.
     let unknown = model.nodes().iter().filter_map(|node| Some(node.op_as::<UnimplementedOp>()?.name()));
     let unknown: BTreeSet<String> =
@@ -25,24 +32,52 @@ pub fn run(model: &mut dyn Read, inputs: Vec<(String, Tensor)>, outputs: &[Strin
         return Err(Stopped::new("unsupported_operator", format!("the engine does not have the operator {all}")));
     }
     let places = model.input_outlets().map_err(|error| failed("load", &error))?.to_vec();
-    let names: Vec<String> = places.iter().map(|place| model.node(place.node).name.clone()).collect();
-    let mut given = tvec![];
-    for (at, name) in names.iter().enumerate() {
+    let mut given = Vec::new();
+    for place in places {
+        let name = &model.node(place.node).name;
         let found = inputs.iter().find(|(known, _)| known == name);
         let (_, tensor) = found.ok_or_else(|| Stopped::new("engine", format!("nothing is given for `{name}`")))?;
-        let value = taken(tensor).map_err(|error| failed("take the input", &error))?;
-        let fact = InferenceFact::dt_shape(value.datum_type(), value.shape());
-        model.set_input_fact(at, fact).map_err(|error| failed("take the input", &error))?;
-        given.push(value.into_tvalue());
+        given.push((place, taken(tensor).map_err(|error| failed("take the input", &error))?));
     }
-    let model =
-        model.into_optimized().and_then(|model| model.into_runnable()).map_err(|error| failed("prepare", &error))?;
-    let (load, begun) = (begun.elapsed(), Instant::now());
-    let results = model.run(given).map_err(|error| failed("run", &error))?;
-    let run = begun.elapsed();
-    let named = outputs.iter().zip(results.iter()).map(|(name, value)| Ok((name.clone(), shown(value)?)));
-    let outputs: Result<Vec<_>, Stopped> = named.collect();
-    Ok(Given { outputs: outputs?, load, run })
+    drop(inputs);
+    // The shapes of some models depend on the values of whole numbers among their inputs, and the engine takes parameters of some operators
+    // as constants alone. So these inputs become constants where it cannot run the model otherwise. Not at once, since it runs everything
+    // that depends on constants alone while it prepares the model, and the time of the run would say nothing.
+    let is_whole = |tensor: &EngineTensor| tensor.datum_type().is_integer();
+    let is_parameter = |tensor: &EngineTensor| is_whole(tensor) || tensor.rank() < 2;
+    let attempt = |is_constant: &dyn Fn(&EngineTensor) -> bool| {
+        let (model, given) = prepare(model.clone(), &given, is_constant).map_err(|error| failed("prepare", &error))?;
+        let (load, begun) = (begun.elapsed(), Instant::now());
+        let results = model.run(given).map_err(|error| failed("run", &error))?;
+        let run = begun.elapsed();
+        let named = outputs.iter().zip(results.iter()).map(|(name, value)| Ok((name.clone(), shown(value)?)));
+        Ok(Given { outputs: named.collect::<Result<_, Stopped>>()?, load, run })
+    };
+    attempt(&|_| false)
+        .or_else(|first: Stopped| attempt(&is_whole).or_else(|_| attempt(&is_parameter)).map_err(|_| first))
+}
+
+/// Prepares a model to run on tensors, and returns it with the ones that it still takes: those that are not made constants of it.
+fn prepare(
+    mut model: InferenceModel,
+    given: &[(OutletId, EngineTensor)],
+    is_constant: impl Fn(&EngineTensor) -> bool,
+) -> TractResult<(Arc<RunnableModel<TypedFact, Box<dyn TypedOp>>>, TVec<TValue>)> {
+    let (mut places, mut inputs) = (Vec::new(), tvec![]);
+    for (place, tensor) in given {
+        if is_constant(tensor) {
+            model.set_outlet_fact(*place, InferenceFact::from(tensor.clone()))?;
+            model.node_mut(place.node).op = Box::new(Const::new(tensor.clone().into_arc_tensor())?);
+        } else {
+            model.set_outlet_fact(*place, InferenceFact::dt_shape(tensor.datum_type(), tensor.shape()))?;
+            places.push(*place);
+            inputs.push(tensor.clone().into_tvalue());
+        }
+    }
+    model.set_input_outlets(&places)?;
+    let mut model = model.into_typed()?;
+    extremum::replace(&mut model)?;
+    Ok((model.into_optimized()?.into_runnable()?, inputs))
 }
 
 fn failed(verb: &str, error: &TractError) -> Stopped {
@@ -60,7 +95,7 @@ fn failed(verb: &str, error: &TractError) -> Stopped {
 }
 
 /// Returns a tensor as the engine has it.
-fn taken(tensor: &Tensor) -> TractResult<tract_onnx::prelude::Tensor> {
+fn taken(tensor: &Tensor) -> TractResult<EngineTensor> {
     let shape: Vec<usize> = tensor.shape.iter().map(|length| usize::try_from(*length)).collect::<Result<_, _>>()?;
     macro_rules! of {
         ($number:ty) => {{
@@ -69,10 +104,11 @@ fn taken(tensor: &Tensor) -> TractResult<tract_onnx::prelude::Tensor> {
                 .bytes
                 .chunks_exact(size)
                 .map(|bytes| <$number>::from_le_bytes(bytes.try_into().unwrap_or_default()));
-            tract_onnx::prelude::Tensor::from_shape(&shape, &numbers.collect::<Vec<_>>())
+            EngineTensor::from_shape(&shape, &numbers.collect::<Vec<_>>())
         }};
     }
     match tensor.dtype {
+        Dtype::Float16 => of!(f16),
         Dtype::Float32 => of!(f32),
         Dtype::Float64 => of!(f64),
         Dtype::Int8 => of!(i8),
@@ -85,12 +121,12 @@ fn taken(tensor: &Tensor) -> TractResult<tract_onnx::prelude::Tensor> {
         Dtype::Uint64 => of!(u64),
         Dtype::Bool => {
             let all: Vec<bool> = tensor.bytes.iter().map(|byte| *byte != 0).collect();
-            tract_onnx::prelude::Tensor::from_shape(&shape, &all)
+            EngineTensor::from_shape(&shape, &all)
         }
     }
 }
 
-/// Returns a tensor of the engine's.
+/// Returns a tensor of the engine's as the gate has it.
 fn shown(value: &TValue) -> Result<Tensor, Stopped> {
     let shape: Vec<u64> = value.shape().iter().map(|length| *length as u64).collect();
     macro_rules! of {
@@ -101,6 +137,7 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
         }};
     }
     let (dtype, bytes) = match value.datum_type() {
+        DatumType::F16 => of!(Float16, f16),
         DatumType::F32 => of!(Float32, f32),
         DatumType::F64 => of!(Float64, f64),
         DatumType::I8 => of!(Int8, i8),
@@ -115,7 +152,19 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
             let view = value.to_plain_array_view::<bool>().map_err(|error| failed("give the output of", &error))?;
             (Dtype::Bool, view.iter().map(|is| u8::from(*is)).collect())
         }
-        other => return Err(Stopped::new("engine", format!("an output is of the type {other:?}, which is not shown"))),
+        // A dimension, which ONNX has no type for: to the model's author it is a whole number.
+        DatumType::TDim => {
+            let whole = value.cast_to::<i64>().map_err(|error| failed("give the output of", &error))?;
+            return shown(&whole.into_owned().into_tvalue());
+        }
+        other => {
+            let name = match other {
+                DatumType::String => "string",
+                _ => "another type",
+            };
+            let why = format!("an output is of the type {name}, which the gate does not show");
+            return Err(Stopped::new("unsupported_type", why));
+        }
     };
     Tensor::new(dtype, shape, bytes).map_err(|why| Stopped::new("engine", why))
 }

@@ -4,6 +4,8 @@
 //! lengthen each start.
 
 mod engine;
+mod extremum;
+mod supported;
 
 use std::process::ExitCode;
 

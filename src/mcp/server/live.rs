@@ -96,7 +96,7 @@ async fn run<T: Send + 'static>(
     };
     let asker = config.asker();
     let working = async {
-        match server.long.take(&asker).await {
+        match server.long.take(&asker, "resources/read").await {
             Some(permit) => long_calls::run(
                 permit,
                 move || {

@@ -94,14 +94,15 @@ async fn begin(server: &Server, asker: &Asker, tool: &str, cancelled: &Cancellat
 /// Runs a call as soon as there is a thread for it. While it has to wait for one, later requests of its client go on.
 fn start(server: &Server, call: Call, asker: Asker, cancelled: CancellationToken, delivery: Delivery) {
     let deliver = move |answered| delivery.deliver(answered);
-    if let Some(permit) = server.long.try_take(&asker) {
+    let tool = call.tool.name().to_owned();
+    if let Some(permit) = server.long.try_take(&asker, &tool) {
         return long_calls::run(permit, move || call.run(), deliver);
     }
     call.held.release();
     let long = Arc::clone(&server.long);
     tokio::spawn(async move {
         let permit = tokio::select! {
-            permit = long.take(&asker) => permit,
+            permit = long.take(&asker, &tool) => permit,
             () = cancelled.cancelled() => None,
         };
         match permit {

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 pub use super::given::{Given, Stopped};
-pub use super::tensor::{Dtype, Tensor};
+pub use super::tensor::{Dtype, Element, Tensor};
 
 /// Runs a model, which it reads, on tensors with the names of its inputs, and returns those of its outputs, whose names are these;
 /// or says why it was not run to its end.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::files::Files;
 use super::header::Port;
+use super::tensor::Tolerance;
 use crate::error::{Code, Error, Result};
 
 /// What a gate does, wherever it is. Who implements it names the codes of its failures.
@@ -24,9 +25,18 @@ pub trait Gate {
     /// Makes an endpoint stand for a model.
     fn set_route(&self, route: &Route) -> Result<Route>;
     /// Runs a model on an input.
-    fn test(&self, files: &mut Files, model: &str, input: &str) -> Result<Value>;
+    fn test(&self, files: &mut Files, model: &str, input: &str, options: Options) -> Result<Value>;
     /// Returns its newest log lines, the newest last.
     fn logs(&self, lines: usize) -> Result<Vec<Line>>;
+}
+
+/// How a test is run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// How far outputs may differ from the expected ones.
+    pub tolerance: Tolerance,
+    /// Whether all elements of the outputs are wanted.
+    pub whole: bool,
 }
 
 /// How a gate is.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::candidate::Candidate;
 use super::files::Files;
 use super::header::Header;
-use super::interface::{Gate, Line, Model, Route, Status, no_model, onnx};
+use super::interface::{Gate, Line, Model, Options, Route, Status, no_model, onnx};
 use super::worker::{self, Job, Worker};
 use super::{engine, input};
 use crate::clock::rfc3339;
@@ -166,7 +166,7 @@ impl Gate for Local<'_> {
         }
     }
 
-    fn test(&self, files: &mut Files, model: &str, input: &str) -> Result<Value> {
+    fn test(&self, files: &mut Files, model: &str, input: &str, options: Options) -> Result<Value> {
         let found = self.named(model)?;
         let header = header(&found)?;
         (self.context.step_aside)();
@@ -174,7 +174,8 @@ impl Gate for Local<'_> {
         let worker = Worker::own()?;
         let pieces = self.context.store.read(|db| Pieces::verified(db, found.blob, &found.sha256))?;
         let outputs = header.outputs.into_iter().map(|output| output.name).collect();
-        let job = Job { size: pieces.size(), model: feed(self.context.store.clone(), pieces), input, outputs };
+        let model = feed(self.context.store.clone(), pieces.clone());
+        let job = Job { size: pieces.size(), model, input, outputs, options };
         let ran = worker.run(&found.name, job, &self.context.cancelled)?;
         let mut answer = Map::new();
         answer.insert("model".to_owned(), json!(found.name));

@@ -14,6 +14,7 @@ mod interface;
 mod local;
 mod operations;
 mod remote;
+mod summary;
 mod tensor;
 mod wire;
 mod worker;

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::candidate::Candidate;
 use super::files::{Files, Found};
 use super::input;
-use super::interface::{Gate, Line, Model, Route, Status, no_model, onnx};
+use super::interface::{Gate, Line, Model, Options, Route, Status, no_model, onnx};
 use crate::error::{Code, Error, Result};
 use crate::http::{Failure, Limits, Response, Upload, Url, read_failure, send};
 use crate::op::Context;
@@ -256,7 +256,7 @@ impl Gate for Remote<'_> {
         Ok(set)
     }
 
-    fn test(&self, files: &mut Files, model: &str, text: &str) -> Result<Value> {
+    fn test(&self, files: &mut Files, model: &str, text: &str, _: Options) -> Result<Value> {
         let path = files.path(text)?;
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         if files.found(&path)? == Found::Folder || !is_json {

@@ -1,5 +1,6 @@
 //! Tensors: what a model takes and gives.
 
+use half::f16;
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value, json};
 
@@ -12,13 +13,27 @@ pub const LOCATION: u32 = 14;
 /// What that field says of values in another file.
 pub const EXTERNAL: u64 = 1;
 
-/// How far a number may differ from the expected one, and by how much of that one, as in ONNX's own tests.
-const TOLERANCE: (f64, f64) = (1e-7, 1e-3);
+/// How far numbers may differ from the expected ones: by `absolute`, and by `relative` times the expected number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tolerance {
+    /// `rtol` of NumPy's `allclose`.
+    pub relative: f64,
+    /// `atol` there.
+    pub absolute: f64,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { relative: 1e-3, absolute: 1e-5 }
+    }
+}
 
 /// The type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dtype {
+    /// A floating-point number of 16 bits.
+    Float16,
     /// A floating-point number of 32 bits.
     Float32,
     /// A floating-point number of 64 bits.
@@ -44,7 +59,8 @@ pub enum Dtype {
 }
 
 /// The types that tensors here have: each with its number in ONNX, what NumPy calls it, and its bytes.
-const DTYPES: [(Dtype, u64, &str, usize); 11] = [
+const DTYPES: [(Dtype, u64, &str, usize); 12] = [
+    (Dtype::Float16, 10, "f2", 2),
     (Dtype::Float32, 1, "f4", 4),
     (Dtype::Float64, 11, "f8", 8),
     (Dtype::Int8, 3, "i1", 1),
@@ -62,6 +78,7 @@ impl Dtype {
     /// Its name, as NumPy has it.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Float16 => "float16",
             Self::Float32 => "float32",
             Self::Float64 => "float64",
             Self::Int8 => "int8",
@@ -90,10 +107,19 @@ impl Dtype {
     pub fn name_of_code(code: u64) -> &'static str {
         match code {
             8 => "string",
-            10 => "float16",
             14 => "complex64",
             15 => "complex128",
             16 => "bfloat16",
+            17 => "float8e4m3fn",
+            18 => "float8e4m3fnuz",
+            19 => "float8e5m2",
+            20 => "float8e5m2fnuz",
+            21 => "uint4",
+            22 => "int4",
+            23 => "float4e2m1",
+            24 => "float8e8m0",
+            25 => "uint2",
+            26 => "int2",
             code => Self::of_code(code).map_or("unknown", Self::name),
         }
     }
@@ -126,6 +152,8 @@ pub type Named = (Option<String>, Tensor);
 /// An element.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Element {
+    /// A floating-point number of 16 bits.
+    Half(f16),
     /// A floating-point number of 32 bits.
     Single(f32),
     /// One of 64 bits.
@@ -164,22 +192,74 @@ impl Tensor {
         self.bytes.chunks_exact(self.dtype.size()).map(|bytes| element(self.dtype, bytes))
     }
 
-    /// Returns it for programs, with its first `most` elements.
+    /// Returns it for programs: its first `most` elements, and figures of all of them.
     pub fn data(&self, most: usize) -> Value {
         let data: Vec<Value> = self.elements().take(most).map(value).collect();
-        json!({ "dtype": self.dtype.name(), "shape": self.shape, "data": data, "truncated": self.len() > most })
+        let mut shown =
+            json!({ "dtype": self.dtype.name(), "shape": self.shape, "data": data, "truncated": self.len() > most });
+        if let Some(range) = Range::of(self.elements().map(number)) {
+            let is_short = matches!(self.dtype, Dtype::Float16 | Dtype::Float32);
+            let element = |number| if is_short { value(Element::Single(number as f32)) } else { float(number) };
+            range.write(&mut shown, element);
+        }
+        shown
     }
 
-    /// Returns why it is not what was expected; `None` where it is, as nearly as ONNX's own tests ask for.
-    pub fn differs(&self, expected: &Self) -> Option<String> {
+    /// Returns how it differs from what was expected; `None` where every element is near enough.
+    pub fn differs(&self, expected: &Self, tolerance: Tolerance) -> Option<String> {
         if (self.dtype, &self.shape) != (expected.dtype, &expected.shape) {
             let one = |tensor: &Self| format!("{} {}", tensor.dtype.name(), shown(&tensor.shape));
-            return Some(format!("it is {}, and not {}", one(self), one(expected)));
+            return Some(format!("it is {} instead of {}", one(self), one(expected)));
         }
-        let differing = |(at, (is, expected)): (usize, (Element, Element))| {
-            (!is_near(is, expected)).then(|| format!("element {at} is {}, and not {}", value(is), value(expected)))
-        };
-        self.elements().zip(expected.elements()).enumerate().find_map(differing)
+        let pairs = self.elements().zip(expected.elements());
+        let (mut count, mut first, mut largest) = (0_usize, None, 0_f64);
+        for (at, (is, expected)) in pairs.enumerate().filter(|(_, (is, expected))| !is_near(*is, *expected, tolerance))
+        {
+            count += 1;
+            let (is_number, expected_number) = (number(is), number(expected));
+            // NaN, where the other is a number, is as far away as can be.
+            let distance = (is_number - expected_number).abs();
+            largest = if distance.is_nan() { f64::INFINITY } else { largest.max(distance) };
+            first.get_or_insert_with(|| format!("element {at} is {} instead of {}", value(is), value(expected)));
+        }
+        let first = first?;
+        let largest = if largest.is_finite() { format!("{largest:.3e}") } else { "infinite".to_owned() };
+        Some(format!("{count} of {} elements differ; {first}; the largest difference is {largest}", self.len()))
+    }
+}
+
+/// Figures of all elements of a tensor. NaN counts for the mean alone.
+pub struct Range {
+    min: f64,
+    max: f64,
+    mean: f64,
+    /// Where the largest element is, the first of equal ones, counted from 0 in the order of the data.
+    argmax: Option<usize>,
+}
+
+impl Range {
+    /// Returns the range of elements; `None` where there are none.
+    pub fn of(elements: impl Iterator<Item = f64>) -> Option<Self> {
+        let mut range = Self { min: f64::NAN, max: f64::NAN, mean: 0.0, argmax: None };
+        let mut count = 0_u64;
+        for (at, number) in elements.enumerate() {
+            count += 1;
+            range.mean += number;
+            range.min = range.min.min(number);
+            if number > range.max || (range.max.is_nan() && !number.is_nan()) {
+                (range.max, range.argmax) = (number, Some(at));
+            }
+        }
+        range.mean /= count as f64;
+        (count > 0).then_some(range)
+    }
+
+    /// Adds the figures to an object; `element` gives one of the elements as JSON.
+    pub fn write(&self, object: &mut Value, element: impl Fn(f64) -> Value) {
+        object["min"] = element(self.min);
+        object["max"] = element(self.max);
+        object["mean"] = float(self.mean);
+        object["argmax"] = json!(self.argmax);
     }
 }
 
@@ -215,6 +295,7 @@ pub fn push(dtype: Dtype, bytes: &mut Vec<u8>, value: &Value) -> bool {
     }
     let put = match dtype {
         // JSON's numbers are rounded to what the model takes.
+        Dtype::Float16 => put!(number().map(f16::from_f64)),
         Dtype::Float32 => put!(number().map(|number| number as f32)),
         Dtype::Float64 => put!(number()),
         Dtype::Int8 => put!(whole::<i8>(value)),
@@ -237,6 +318,7 @@ fn element(dtype: Dtype, bytes: &[u8]) -> Element {
         };
     }
     match dtype {
+        Dtype::Float16 => Element::Half(read!(f16)),
         Dtype::Float32 => Element::Single(read!(f32)),
         Dtype::Float64 => Element::Double(read!(f64)),
         Dtype::Int8 => Element::Whole(read!(i8).into()),
@@ -253,14 +335,9 @@ fn element(dtype: Dtype, bytes: &[u8]) -> Element {
 
 /// Returns an element as JSON: what JSON has no number for as the words that [`push`] takes.
 fn value(element: Element) -> Value {
-    let float = |number: f64| match Number::from_f64(number) {
-        Some(number) => Value::Number(number),
-        None if number.is_nan() => "NaN".into(),
-        None if number > 0.0 => "Infinity".into(),
-        None => "-Infinity".into(),
-    };
     match element {
-        // By its shortest text, since its digits as a double would be noise.
+        // By their shortest text, since their digits as a double would be noise.
+        Element::Half(number) => float(number.to_string().parse().unwrap_or(f64::from(number))),
         Element::Single(number) => float(number.to_string().parse().unwrap_or(f64::from(number))),
         Element::Double(number) => float(number),
         Element::Whole(number) => match i64::try_from(number) {
@@ -271,21 +348,35 @@ fn value(element: Element) -> Value {
     }
 }
 
-fn is_near(is: Element, expected: Element) -> bool {
-    let float = |element| match element {
-        Element::Single(number) => Some(f64::from(number)),
-        Element::Double(number) => Some(number),
-        Element::Whole(_) | Element::Bool(_) => None,
-    };
-    match (float(is), float(expected)) {
-        (Some(is), Some(expected)) => {
-            let (most, part) = TOLERANCE;
-            is == expected
-                || (is.is_nan() && expected.is_nan())
-                || (is - expected).abs() <= most + part * expected.abs()
-        }
-        _ => is == expected,
+/// Returns a number as JSON, or the word for it.
+pub fn float(number: f64) -> Value {
+    match Number::from_f64(number) {
+        Some(number) => Value::Number(number),
+        None if number.is_nan() => "NaN".into(),
+        None if number > 0.0 => "Infinity".into(),
+        None => "-Infinity".into(),
     }
+}
+
+/// Returns an element as a number: true is 1. Whole numbers of more than 53 bits are rounded.
+fn number(element: Element) -> f64 {
+    match element {
+        Element::Half(number) => number.into(),
+        Element::Single(number) => number.into(),
+        Element::Double(number) => number,
+        Element::Whole(number) => number as f64,
+        Element::Bool(is) => f64::from(u8::from(is)),
+    }
+}
+
+fn is_near(is: Element, expected: Element, tolerance: Tolerance) -> bool {
+    if matches!(is, Element::Whole(_) | Element::Bool(_)) {
+        return is == expected;
+    }
+    let (is, expected) = (number(is), number(expected));
+    is == expected
+        || (is.is_nan() && expected.is_nan())
+        || (is - expected).abs() <= tolerance.absolute + tolerance.relative * expected.abs()
 }
 
 #[cfg(test)]
@@ -306,7 +397,7 @@ mod tests {
             assert_eq!((Dtype::of_code(code), Dtype::of_numpy(numpy), dtype.size()), (Some(dtype), Some(dtype), size));
             assert_eq!(serde_json::to_value(dtype).unwrap(), dtype.name());
         }
-        assert_eq!((Dtype::name_of_code(10), Dtype::name_of_code(99)), ("float16", "unknown"));
+        assert_eq!((Dtype::name_of_code(16), Dtype::name_of_code(99)), ("bfloat16", "unknown"));
     }
 
     #[test]
@@ -319,22 +410,40 @@ mod tests {
     }
 
     #[test]
-    fn the_first_elements_are_shown_as_they_are_written() {
-        let tensor = floats(&[5], &[0.1, -2.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY]);
-        let all = json!([0.1, -2.0, "NaN", "Infinity", "-Infinity"]);
-        assert_eq!(tensor.data(5), json!({ "dtype": "float32", "shape": [5], "data": all, "truncated": false }));
-        assert_eq!(tensor.data(1), json!({ "dtype": "float32", "shape": [5], "data": [0.1], "truncated": true }));
+    fn the_first_elements_are_shown_with_what_the_whole_looks_like() {
+        let tensor = floats(&[5], &[0.1, -2.0, f32::NAN, f32::INFINITY, 4.5]);
+        let shown = tensor.data(5);
+        assert_eq!(shown["data"], json!([0.1, -2.0, "NaN", "Infinity", 4.5]));
+        assert_eq!(
+            (&shown["dtype"], &shown["shape"], &shown["truncated"]),
+            (&json!("float32"), &json!([5]), &json!(false))
+        );
+        let range = [&shown["min"], &shown["max"], &shown["mean"], &shown["argmax"]];
+        assert_eq!(range, [&json!(-2.0), &json!("Infinity"), &json!("NaN"), &json!(3)]);
+        let shown = floats(&[4], &[1.0, 3.0, 3.0, 2.0]).data(1);
+        assert_eq!((&shown["data"], &shown["truncated"]), (&json!([1.0]), &json!(true)));
+        assert_eq!([&shown["mean"], &shown["argmax"]], [&json!(2.25), &json!(1)]);
+        let empty = json!({ "dtype": "float32", "shape": [0], "data": [], "truncated": false });
+        assert_eq!(floats(&[0], &[]).data(1), empty);
+        let half = Tensor::new(Dtype::Float16, vec![1], f16::from_f32(0.1).to_le_bytes().to_vec()).unwrap();
+        assert_eq!(half.data(1)["data"], json!([0.1]));
     }
 
     #[test]
     fn what_is_near_enough_is_as_expected() {
-        let expected = floats(&[2], &[1.0, f32::NAN]);
-        assert_eq!(floats(&[2], &[1.0005, f32::NAN]).differs(&expected), None);
-        assert_eq!(floats(&[2], &[1.01, f32::NAN]).differs(&expected).unwrap(), "element 0 is 1.01, and not 1.0");
-        assert_eq!(
-            floats(&[1, 2], &[1.0, 1.0]).differs(&expected).unwrap(),
-            "it is float32 [1, 2], and not float32 [2]"
-        );
+        let expected = floats(&[3], &[1.0, f32::NAN, 5.0]);
+        let differs = |values: &[f32], tolerance| floats(&[3], values).differs(&expected, tolerance);
+        let near = Tolerance::default();
+        assert_eq!(differs(&[1.0005, f32::NAN, 5.0], near), None);
+        let why = "2 of 3 elements differ; element 0 is 1.5 instead of 1.0; the largest difference is 1.000e0";
+        assert_eq!(differs(&[1.5, f32::NAN, 6.0], near).unwrap(), why);
+        assert!(differs(&[1.0, 0.0, 5.0], near).unwrap().ends_with("the largest difference is infinite"));
+        assert_eq!(differs(&[1.5, f32::NAN, 6.0], Tolerance { relative: 0.0, absolute: 1.0 }), None);
+        let other = floats(&[1, 2], &[1.0, 1.0]).differs(&expected, near);
+        assert_eq!(other.unwrap(), "it is float32 [1, 2] instead of float32 [3]");
+        let one = Tensor::new(Dtype::Int64, vec![1], 1_i64.to_le_bytes().to_vec()).unwrap();
+        let two = Tensor::new(Dtype::Int64, vec![1], 2_i64.to_le_bytes().to_vec()).unwrap();
+        assert!(one.differs(&two, Tolerance { relative: 1.0, absolute: 1.0 }).is_some(), "whole numbers are exact");
     }
 
     proptest! {
@@ -354,7 +463,7 @@ mod tests {
                 prop_assert!(push(dtype, &mut again, &value(element)));
             }
             let again = Tensor { bytes: again, ..tensor.clone() };
-            prop_assert_eq!(again.differs(&tensor), None);
+            prop_assert_eq!(again.differs(&tensor, Tolerance::default()), None);
         }
     }
 }

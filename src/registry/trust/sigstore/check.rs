@@ -6,7 +6,9 @@ use sigstore_verify::crypto::install_default_provider;
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TrustedRoot};
 use sigstore_verify::types::intoto::Digest;
 use sigstore_verify::types::{Artifact, ArtifactDigest, Bundle, HashAlgorithm, SignatureContent, Statement};
-use sigstore_verify::{VerificationPolicy, VerificationResult, Verifier};
+use sigstore_verify::{
+    CertificateError, Error, TimestampError, TransparencyLogError, VerificationPolicy, VerificationResult, Verifier,
+};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 use x509_cert::der::oid::AssociatedOid;
@@ -59,7 +61,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
     // Nothing is left out of the check. Whom the certificate names is read from what was checked.
     let checked = verifier
         .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())
-        .map_err(|error| fails(error.to_string()))?;
+        .map_err(|error| fails(reason(&error)))?;
     if !is_whole(&checked) {
         return Err(fails("a part of it was not checked".to_owned()));
     }
@@ -75,6 +77,31 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
 }
 
 /// Whether the certificate, its log and the log of the signature were checked, and the time is known.
+/// Returns why the library does not verify a bundle, for people. Its own words hold debug text of the libraries below it.
+fn reason(error: &Error) -> String {
+    tracing::debug!(%error, "a Sigstore bundle does not verify");
+    let reason = match error {
+        Error::Certificate(CertificateError::NotYetValid { .. } | CertificateError::Expired { .. })
+        | Error::Timestamp(TimestampError::OutsideAuthorityValidity { .. }) => return error.to_string(),
+        Error::SignatureInvalid(_) => "the signature does not match the certificate and the statement",
+        Error::Certificate(CertificateError::ChainInvalid(_) | CertificateError::NoValidAuthority { .. }) => {
+            "no authority of the trusted root issued the certificate"
+        }
+        Error::Certificate(CertificateError::Sct(_)) => "no certificate log of the trusted root lists the certificate",
+        Error::Certificate(_) => "the certificate is malformed",
+        Error::TransparencyLog(TransparencyLogError::UnknownLog { .. }) => {
+            "the signature is in a log that the trusted root does not name"
+        }
+        Error::TransparencyLog(TransparencyLogError::EntryMismatch(_)) => "the log entry is about another signature",
+        Error::TransparencyLog(_) => "the log entry is not proven",
+        Error::Timestamp(_) => "no trusted clock says when it was signed",
+        Error::UnsupportedBundle(_) | Error::UnsupportedArtifact(_) => "mcpkg does not support this kind of bundle",
+        Error::ArtifactMismatch(_) => "the statement is about another file",
+        _ => "the bundle is malformed",
+    };
+    reason.to_owned()
+}
+
 /// Returns how many names a certificate has, of all kinds. The library shows the first address or URI, whichever else there are.
 fn names(certificate: &[u8]) -> Option<usize> {
     let certificate = Certificate::from_der(certificate).ok()?;

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::named_port;
 use crate::workspace::gate::header::{Dim, Port};
 use crate::workspace::gate::tensor::{self, Dtype, Named, Tensor};
 
@@ -24,7 +25,7 @@ pub fn read(bytes: &[u8], ports: &[Port]) -> Result<Vec<Named>, String> {
 }
 
 fn of_name(name: String, value: &Value, ports: &[Port]) -> Result<Named, String> {
-    let port = ports.iter().find(|port| port.name == name);
+    let port = Some(named_port(ports, &name)?);
     let said = |why| format!("`{}`: {why}", name.escape_debug());
     let tensor = match value {
         Value::Object(object) => of_object(object, port).map_err(said)?,
@@ -169,7 +170,7 @@ mod tests {
             (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is no type"),
             (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` is a list of lengths"),
             (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not go with 1 elements"),
-            (json!({ "y": [1] }), "`y`: `dtype` is missing"),
+            (json!({ "y": [1] }), "the model takes no `y`; "),
         ] {
             let told = one(&value, &[Dim::Any]).unwrap_err();
             assert!(told.starts_with(why), "{value}: {told}");

@@ -39,12 +39,15 @@ pub fn read(files: &mut Files, text: &str, header: &Header) -> Result<Input> {
     if files.found(&path)? == Found::Folder {
         let inputs = numbered(files, &path, "input", &header.inputs, &mut left)?;
         let expected = numbered(files, &path, "output", &header.outputs, &mut left)?;
-        if inputs.is_empty() {
+        if inputs.is_empty() && !header.inputs.is_empty() {
             return Err(fail("the folder has no `input_0.pb`".to_owned()));
         }
         let inputs = held(header, inputs).map_err(fail)?;
         let named = expected.into_iter().filter_map(|(name, tensor)| Some((name?, tensor)));
         return Ok(Input { inputs, expected: named.collect() });
+    }
+    if let Some(why) = header.inputs.iter().find_map(kind_of) {
+        return Err(fail(why));
     }
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     let found = match extension.to_ascii_lowercase().as_str() {
@@ -71,6 +74,9 @@ fn numbered(files: &mut Files, folder: &Path, kind: &str, ports: &[Port], left: 
         if !names.iter().any(|known| known.to_str() == Some(&name)) {
             break;
         }
+        if let Some(why) = kind_of(port) {
+            return Err(refused(&name, &why));
+        }
         let bytes = files.read(&folder.join(&name), *left)?;
         *left -= bytes.len() as u64;
         let (_, tensor) = protobuf::read(&bytes).map_err(|why| refused(&name, &why))?;
@@ -89,11 +95,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
             // A file for the only input may call it something else, or nothing.
             (None, Some(only)) if is_only => only,
             (None, _) => return Err(format!("it does not say which input it is; the model takes {}", all())),
-            (Some(name), _) => header.inputs.iter().find(|input| input.name == *name).ok_or_else(|| {
-                let near = crate::error::nearest(name, header.inputs.iter().map(|input| input.name.as_str()));
-                let near = near.map_or_else(|| format!("it takes {}", all()), |near| format!("did you mean `{near}`?"));
-                format!("the model takes no `{}`; {near}", name.escape_debug())
-            })?,
+            (Some(name), _) => named_port(&header.inputs, name)?,
         };
         if named.iter().any(|(known, _)| *known == port.name) {
             return Err(format!("`{}` is there twice", port.name));
@@ -106,6 +108,27 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
         at.map(|at| named.swap_remove(at)).ok_or_else(|| format!("`{}` is missing", input.name))
     });
     in_order.collect()
+}
+
+/// Returns the input with a name.
+///
+/// # Errors
+/// There is none; which one was meant, or which ones there are.
+fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String> {
+    ports.iter().find(|port| port.name == name).ok_or_else(|| {
+        let names = ports.iter().map(|port| port.name.as_str());
+        let near = match crate::error::nearest(name, names.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it takes {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        format!("the model takes no `{}`; {near}", name.escape_debug())
+    })
+}
+
+/// Returns why a port is none that a tensor here fits; `None` where one does.
+fn kind_of(port: &Port) -> Option<String> {
+    let is_tensor = tensor::Dtype::named(&port.dtype).is_some();
+    (!is_tensor).then(|| format!("`{}` is of the type {}, which the gate does not take", port.name, port.dtype))
 }
 
 /// Refuses a tensor that is not of its port's type or shape.

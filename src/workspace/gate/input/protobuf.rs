@@ -134,7 +134,8 @@ mod tests {
         for (bytes, why) in [
             (&b"\xff"[..], "it is no tensor of ONNX's: it ends in the middle"),
             (&[0x10, 8], "tensors of string are not taken"),
-            (&[0x10, 10], "tensors of float16 are not taken"),
+            (&[0x10, 16], "tensors of bfloat16 are not taken"),
+            (&[0x10, 22], "tensors of int4 are not taken"),
             (&[], "tensors of unknown are not taken"),
             (&[0x10, 1, 0x70, 1], "its values lie in another file"),
             (&[0x08, 9, 0x10, 1], "its shape [9] of float32 does not go with 0 elements"),

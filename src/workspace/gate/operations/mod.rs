@@ -36,11 +36,12 @@ fn table(models: &[Model]) -> Table {
             plural::count(usize::try_from(model.size_bytes).unwrap_or(usize::MAX), "byte"),
             ports(model.inputs.as_deref()),
             ports(model.outputs.as_deref()),
+            model.sha256.as_deref().and_then(|sha256| sha256.get(..12)).unwrap_or("-").to_owned(),
             cell(model.registered_at.as_deref().unwrap_or_default()).into_owned(),
         ]
     };
     Table {
-        columns: &["NAME", "STATUS", "SIZE", "TAKES", "GIVES", "REGISTERED"],
+        columns: &["NAME", "STATUS", "SIZE", "TAKES", "GIVES", "SHA256", "REGISTERED"],
         rows: models.iter().map(row).collect(),
         empty: "No model is registered; `mcpkg gate models add FILE` registers one".to_owned(),
     }

@@ -77,6 +77,12 @@ impl Operation for Remove {
             0 => String::new(),
             count => format!(" and {} to it", plural::count(count, "route")),
         };
-        Ok(Reply::sentence(format!("Removed model '{}'{also}", self.name), data))
+        let reply = Reply::sentence(format!("Removed model '{}'{also}", self.name), data);
+        // What the embedded gate has stored takes room in the database until that is made smaller.
+        Ok(if self.url.is_none() {
+            reply.hint("`mcpkg compact` gives the model's room back to the disk")
+        } else {
+            reply
+        })
     }
 }

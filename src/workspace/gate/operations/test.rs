@@ -1,19 +1,39 @@
 //! `mcpkg gate test`, and the tool `smctl_gate_test`.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::disk;
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::plural;
 use crate::store::projects::Selection;
 use crate::workspace::gate::files::Files;
-use crate::workspace::gate::{MODELS, has_engine, open};
+use crate::workspace::gate::interface::Options;
+use crate::workspace::gate::tensor::Tolerance;
+use crate::workspace::gate::{MODELS, has_engine, open, summary};
 use crate::workspace::root::Workspace;
 use crate::workspace::{GROUP, SHAPE};
 
 /// Characters of an output that people are shown.
 const SHOWN: usize = 400;
+
+fn relative() -> f64 {
+    Tolerance::default().relative
+}
+
+fn absolute() -> f64 {
+    Tolerance::default().absolute
+}
+
+/// Reads a tolerance, which is a number from 0.
+fn tolerance(text: &str) -> std::result::Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
+    if number.is_finite() && number >= 0.0 { Ok(number) } else { Err("it is not a number from 0".to_owned()) }
+}
 
 /// Run a model on an input
 #[derive(clap::Args, Deserialize, JsonSchema)]
@@ -29,6 +49,18 @@ pub struct Test {
     #[arg(long, value_name = "URL")]
     #[serde(skip)]
     url: Option<String>,
+    /// Write all outputs whole to this file, as JSON
+    #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    #[serde(skip)]
+    output: Option<PathBuf>,
+    /// How far an output may differ from the expected one, as a part of the expected number
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = relative())]
+    #[serde(skip, default = "relative")]
+    rtol: f64,
+    /// How far it may differ in addition, as a number
+    #[arg(long, value_name = "NUMBER", value_parser = tolerance, default_value_t = absolute())]
+    #[serde(skip, default = "absolute")]
+    atol: f64,
 }
 
 impl Operation for Test {
@@ -39,11 +71,13 @@ impl Operation for Test {
     const HELP: &'static str = "A .json input is {\"NAME\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [0.5, 1]}}, or the array \
         alone where the model takes one input. A .pb file is a tensor of ONNX's, a .npy file one of NumPy's; a folder has \
         `input_0.pb` and so on, and where it has `output_0.pb`, the outputs are compared with them: the exit status is 1 where they \
-        differ. The embedded gate runs the model in a process of its own, with 2 GiB of memory and 30 seconds at most, which \
+        differ by more than --rtol and --atol allow. Each output is shown with its first 32 elements, its smallest and largest one, their \
+        mean and the place of the largest; --output writes all of it to a file. The embedded gate runs the model in a process of its own, with 2 GiB of memory and 30 seconds at most, which \
         opens no file.";
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg gate test resnet50 cat.npy",
         "mcpkg gate test resnet50 testdata/resnet50/ --json",
+        "mcpkg gate test yolov8 street.npy --output detections.json",
         "mcpkg gate test resnet50 cat.json --url http://127.0.0.1:8080",
     ];
     const EFFECT: Effect = Effect::Read;
@@ -61,7 +95,17 @@ impl Operation for Test {
     fn run(self, context: &Context) -> Result<Reply> {
         let workspace = Workspace::open(context)?;
         let mut files = Files::of(context, &workspace);
-        let tested = open(context, &workspace, self.url.as_deref())?.test(&mut files, &self.model, &self.input)?;
+        let tolerance = Tolerance { relative: self.rtol, absolute: self.atol };
+        let options = Options { tolerance, whole: self.output.is_some() };
+        let gate = open(context, &workspace, self.url.as_deref())?;
+        let mut tested = gate.test(&mut files, &self.model, &self.input, options)?;
+        if let Some(file) = &self.output {
+            disk::replace(file, tested["output"].to_string().as_bytes())?;
+        }
+        let left_out = summary::cut(&mut tested["output"]);
+        if left_out > 0 {
+            tested["outputs_left_out"] = left_out.into();
+        }
         let mut bodies = vec![Body::Sentence(sentence(&tested))];
         bodies.extend(outputs(&tested["output"]));
         let differs = tested["expected_match"] == false;
@@ -69,6 +113,9 @@ impl Operation for Test {
         let warnings = warnings.iter().filter_map(Value::as_str).map(|line| format!("not as expected: {line}"));
         let warnings: Vec<String> = warnings.collect();
         let mut reply = Reply::new(Body::Several(bodies), tested).warn(warnings);
+        if left_out > 0 {
+            reply = reply.warn([format!("{} not shown", plural::count(left_out, "more output"))]);
+        }
         reply.failed = differs;
         Ok(reply)
     }
@@ -102,7 +149,10 @@ fn line(name: &str, tensor: &Value, short: impl Fn(String) -> String) -> String 
     let name = crate::op::cell(name);
     match (tensor["dtype"].as_str(), tensor["shape"].as_array(), tensor["data"].as_array()) {
         (Some(dtype), Some(_), Some(_)) => {
-            format!("{name} {}{}: {}", crate::op::cell(dtype), tensor["shape"], short(tensor["data"].to_string()))
+            let figures = ["min", "max", "mean", "argmax"].iter().filter(|figure| !tensor[**figure].is_null());
+            let figures: String = figures.map(|figure| format!(", {figure} {}", tensor[*figure])).collect();
+            let data = short(tensor["data"].to_string());
+            format!("{name} {}{}: {data}{figures}", crate::op::cell(dtype), tensor["shape"])
         }
         _ => format!("{name}: {}", short(tensor.to_string())),
     }

@@ -21,9 +21,12 @@ pub fn run(engine: Engine) -> u8 {
     u8::from(written.is_err())
 }
 
-/// Limits this process's memory and time, and takes from it the right to open files.
+/// Limits this process's memory and time, and takes from it the right to open files. It ends when the process that started it does.
 #[cfg(unix)]
 fn limit() -> io::Result<()> {
+    // A parent that ended before this has not sent the whole job, which ends this process too.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let seconds = TIME.as_secs();
     for (resource, soft, hard) in [
         (Resource::CORE, 0, 0),
@@ -60,7 +63,7 @@ fn job(engine: Engine, mut from: impl Read) -> io::Result<Answer> {
     let output = given.outputs.iter().map(|(name, tensor)| (name.clone(), tensor.data(head.shown)));
     let differs = expected.iter().filter_map(|(name, expected)| {
         let why = match given.outputs.iter().find(|(known, _)| known == name) {
-            Some((_, tensor)) => tensor.differs(expected)?,
+            Some((_, tensor)) => tensor.differs(expected, head.tolerance)?,
             None => "the model does not give it".to_owned(),
         };
         Some(format!("`{name}`: {why}"))

@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 use crate::process::Feed;
 use crate::workspace::gate::given::Stopped;
 use crate::workspace::gate::input::Input;
-use crate::workspace::gate::tensor::{self, Dtype, Tensor};
+use crate::workspace::gate::interface::Options;
+use crate::workspace::gate::summary;
+use crate::workspace::gate::tensor::{self, Dtype, Tensor, Tolerance};
 
 /// The most bytes that a worker addresses.
 pub const MEMORY: u64 = 2 << 30;
@@ -31,6 +33,8 @@ pub struct Job {
     pub input: Input,
     /// The names of its outputs.
     pub outputs: Vec<String>,
+    /// How the test is run.
+    pub options: Options,
 }
 
 /// What comes before the bytes.
@@ -44,8 +48,10 @@ pub struct Head {
     pub expected: Vec<Described>,
     /// The names of its outputs.
     pub outputs: Vec<String>,
-    /// How many elements of each output are told.
+    /// How many elements of each output the answer has.
     pub shown: usize,
+    /// How far outputs may differ from the expected ones.
+    pub tolerance: Tolerance,
 }
 
 /// A tensor whose bytes come later.
@@ -84,7 +90,7 @@ pub struct Ran {
 
 impl Head {
     /// Returns the head of a job.
-    pub fn of(job: &Job, shown: usize) -> Self {
+    pub fn of(job: &Job) -> Self {
         let described = |(name, tensor): &(String, Tensor)| {
             let (name, shape) = (name.clone(), tensor.shape.clone());
             Described { name, dtype: tensor.dtype, shape }
@@ -94,7 +100,8 @@ impl Head {
             inputs: job.input.inputs.iter().map(described).collect(),
             expected: job.input.expected.iter().map(described).collect(),
             outputs: job.outputs.clone(),
-            shown,
+            shown: if job.options.whole { usize::MAX } else { summary::SHOWN },
+            tolerance: job.options.tolerance,
         }
     }
 

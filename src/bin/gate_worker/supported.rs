@@ -1,0 +1,118 @@
+//! What the engine would run and get wrong: refused by name before anything runs.
+//!
+//! The engine finds an operator by its name alone, in any domain and of any version. So it would run an operator that somebody else defined
+//! as ONNX's of the same name, and one that has changed since as it was before. Which ones it gets wrong was found by the backend tests of
+//! ONNX 1.23, which are of version 28.
+
+use std::collections::BTreeSet;
+
+use mcpkg::workspace::gate_engine::{Dtype, Element, Stopped, Tensor};
+use tract_onnx::pb::{GraphProto, ModelProto, NodeProto};
+
+/// The newest version of ONNX's operators that the engine was tried with.
+const NEWEST: i64 = 28;
+
+/// The domains of ONNX's own operators.
+const DOMAINS: [&str; 2] = ["", "ai.onnx"];
+
+/// The domain of its operators for classical models.
+const ML: &str = "ai.onnx.ml";
+
+/// The operators of that domain that the engine has.
+const ML_OPERATORS: [&str; 6] = [
+    "CategoryMapper",
+    "LinearClassifier",
+    "LinearRegressor",
+    "Normalizer",
+    "TreeEnsembleClassifier",
+    "TreeEnsembleRegressor",
+];
+
+/// What a model is run with, as far as it decides what the engine gets right.
+struct Graph<'m> {
+    version: i64,
+    /// Whether floating-point numbers of 16 bits are among its inputs, weights or casts.
+    has_half: bool,
+    inputs: &'m [(String, Tensor)],
+}
+
+/// The number of that type in ONNX.
+const HALF: i32 = 10;
+
+/// Refuses a model that the engine would run with other results than ONNX defines.
+///
+/// # Errors
+/// `unsupported_operator`, with the names of all that it refuses.
+pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stopped> {
+    let mut refused = BTreeSet::new();
+    let versions = model.opset_import.iter().filter(|set| DOMAINS.contains(&&*set.domain)).map(|set| set.version);
+    let version = versions.max().unwrap_or(1);
+    if version > NEWEST {
+        refused.insert(format!("version {version} of ONNX's operators (it knows up to {NEWEST})"));
+    }
+    // A function of the model's own would have to be run instead of the operator of its name.
+    for function in &model.functions {
+        let (domain, name) = (function.domain(), function.name());
+        if DOMAINS.contains(&domain) || domain == ML {
+            refused.insert(format!("the operator {name}, which the model defines itself"));
+        }
+    }
+    if let Some(graph) = &model.graph {
+        let mut has_half = inputs.iter().any(|(_, tensor)| tensor.dtype == Dtype::Float16)
+            || graph.initializer.iter().any(|weight| weight.data_type == HALF);
+        nodes(graph, &mut |node| {
+            has_half |=
+                node.op_type == "Cast" && node.attribute.iter().any(|to| to.name == "to" && to.i == i64::from(HALF));
+        });
+        let of = Graph { version, has_half, inputs };
+        nodes(graph, &mut |node| refused.extend(reason(node, &of)));
+    }
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let all = refused.into_iter().collect::<Vec<_>>().join(", ");
+    Err(Stopped::new("unsupported_operator", format!("the engine does not have {all}")))
+}
+
+/// Calls a function with each node of a graph and of the graphs inside of it.
+fn nodes(graph: &GraphProto, each: &mut impl FnMut(&NodeProto)) {
+    for node in &graph.node {
+        each(node);
+        for attribute in &node.attribute {
+            attribute.g.iter().chain(&attribute.graphs).for_each(|graph| nodes(graph, each));
+        }
+    }
+}
+
+/// Returns what of a node the engine does not have.
+fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
+    let (domain, operator) = (&*node.domain, &*node.op_type);
+    let is_known = match domain {
+        ML => ML_OPERATORS.contains(&operator),
+        domain => DOMAINS.contains(&domain) && !ML_OPERATORS.contains(&operator),
+    };
+    if !is_known {
+        let domain = if DOMAINS.contains(&domain) { String::new() } else { format!("{domain}:") };
+        return Some(format!("the operator {domain}{operator}"));
+    }
+    let attribute = |name: &str| node.attribute.iter().find(|attribute| attribute.name == name);
+    let is = |name: &str, text: &str| attribute(name).is_some_and(|attribute| attribute.s == text.as_bytes());
+    let with = match operator {
+        "RNN" | "GRU" | "LSTM" if is("direction", "reverse") => "direction \"reverse\"",
+        "SpaceToDepth" if is("mode", "CRD") => "mode \"CRD\"",
+        "Swish" if attribute("alpha").is_some_and(|alpha| alpha.f != 1.0) => "another alpha than 1",
+        "Celu" if graph.has_half => "numbers of 16 bits",
+        "BitShift" if graph.version >= 28 && !shifts_inside(node, graph) => "shifts that may be as wide as the numbers",
+        _ => return None,
+    };
+    Some(format!("the operator {operator} with {with}"))
+}
+
+/// Whether a shift takes its counts from an input of the model, and they are all smaller than the numbers have bits. What other counts do is
+/// defined since version 28, and the engine does something else.
+fn shifts_inside(node: &NodeProto, graph: &Graph<'_>) -> bool {
+    let Some(counts) = node.input.get(1) else { return false };
+    let Some((_, counts)) = graph.inputs.iter().find(|(name, _)| name == counts) else { return false };
+    let bits = 8 * counts.dtype.size() as i128;
+    counts.elements().all(|count| matches!(count, Element::Whole(count) if (0..bits).contains(&count)))
+}
