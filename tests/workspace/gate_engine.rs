@@ -188,7 +188,12 @@ fn x43_a_model_that_expands_past_the_limit_is_stopped() {
     let shop = shop();
     // A kilobyte that asks for 16 GiB.
     let shape = longs("shape", &[1 << 16, 1 << 16]);
-    let expanding = model(&[node("Expand", &["x", "shape"], "y")], &[shape], &[1, 1], &[1 << 16, 1 << 16]);
+    let large = |y: &[u64]| model(&[node("Expand", &["x", "shape"], "y")], std::slice::from_ref(&shape), &[1, 1], y);
+    // Where its header says so, it is not even registered.
+    let file = shop.scratch.file("work/shop/large.onnx", large(&[1 << 16, 1 << 16])).display().to_string();
+    let (error, _) = shop.refused(&["gate", "models", "add", &file]);
+    assert_eq!(error["details"]["kind"], "too_large", "{error}");
+    let expanding = large(&[]);
     let begun = Instant::now();
     let error = stopped(&shop, "expand", &expanding, "[1]");
     assert_eq!(error["details"]["kind"], "memory_limit", "{error}");

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use super::files::Files;
-use super::header::{Header, Refusal};
+use super::header::{Dim, Header, Port, Refusal};
+use super::tensor::Dtype;
 use crate::error::{Code, Error, Result};
 
 /// Bytes of the largest model.
@@ -43,6 +44,37 @@ impl Candidate {
         file.rewind().map_err(failed)?;
         Ok(Self { file, path, size, header })
     }
+
+    /// Refuses a model that cannot run within so many bytes of memory: its file and the tensors whose shapes its header fixes are larger.
+    ///
+    /// # Errors
+    /// `E_GATE_FAILED` with the kind `too_large`.
+    pub fn fits(self, memory: u64) -> Result<Self> {
+        let tensors = self.header.inputs.iter().chain(&self.header.outputs).filter_map(bytes_of);
+        let bytes = tensors.fold(self.size, u64::saturating_add);
+        if bytes <= memory {
+            return Ok(self);
+        }
+        let what = format!(
+            "`{}` cannot run: its file, inputs and outputs have {} MiB, and a test has {} MiB of memory",
+            self.path.display(),
+            bytes >> 20,
+            memory >> 20
+        );
+        Err(Error::new(Code::GateFailed, what)
+            .with_details(json!({ "kind": "too_large", "path": self.path.display().to_string(), "bytes": bytes })))
+    }
+}
+
+/// Returns the bytes of a tensor where the header fixes them.
+fn bytes_of(port: &Port) -> Option<u64> {
+    let dtype = Dtype::named(&port.dtype)?;
+    let fixed = |dim: &Dim| match dim {
+        Dim::Fixed(length) => Some(*length),
+        Dim::Named(_) | Dim::Any => None,
+    };
+    let lengths: Vec<u64> = port.shape.as_ref()?.iter().map(fixed).collect::<Option<_>>()?;
+    Some(lengths.into_iter().fold(dtype.size() as u64, u64::saturating_mul))
 }
 
 fn refused(path: &str, refusal: Refusal) -> Error {

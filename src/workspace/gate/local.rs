@@ -86,7 +86,7 @@ impl Gate for Local<'_> {
     }
 
     fn look(&self, files: &mut Files, path: &str, name: &str) -> Result<Model> {
-        let Candidate { file, path, header, .. } = Candidate::open(files, path)?;
+        let Candidate { file, path, header, .. } = Candidate::open(files, path)?.fits(worker::MEMORY)?;
         let content = NewContent::open(file, &path)?;
         shown(gate::Model {
             name: name.to_owned(),
@@ -99,7 +99,7 @@ impl Gate for Local<'_> {
     }
 
     fn add(&self, files: &mut Files, path: &str, name: &str) -> Result<(Model, bool)> {
-        let Candidate { file, path, header, .. } = Candidate::open(files, path)?;
+        let Candidate { file, path, header, .. } = Candidate::open(files, path)?.fits(worker::MEMORY)?;
         let content = NewContent::open(file, &path)?;
         self.context.unless_cancelled()?;
         let header = text(&header)?;

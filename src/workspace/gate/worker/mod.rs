@@ -25,9 +25,9 @@ use crate::process::{Capture, Environment, Failure, Feed, Limits, Program};
 use std::env::current_exe as program;
 
 pub use inside::run as answer;
-pub use protocol::Job;
+pub use protocol::{Job, MEMORY};
 
-use protocol::{Answer, Head, MEMORY, Ran, TIME};
+use protocol::{Answer, Head, Ran, TIME};
 
 /// How much of a worker's answer is kept, and where all elements of its outputs are wanted.
 const CAPTURE: Capture = Capture { head: 16 << 20, tail: 0 };
