@@ -108,7 +108,11 @@ fn a_preview_is_shown_on_the_terminal_where_the_answer_goes_elsewhere() {
     let plain = ground.scratch.command();
     let run = "exec \"$0\" command run hosting:apps:create -a region=eu > answer.json";
     command.args(["-c", run]).arg(plain.get_program()).current_dir(ground.scratch.path());
-    plain.get_envs().for_each(|(name, value)| drop(value.map(|value| command.env(name, value))));
+    for (name, value) in plain.get_envs() {
+        if let Some(value) = value {
+            command.env(name, value);
+        }
+    }
     let Some((rows, _, status)) = screen_at(USUAL, &command, "[y/N]", "y\n") else { return skipped(NO_SCRIPT) };
     assert!(status == 0 && rows.iter().any(|row| row.contains("region = \"eu\"")), "{rows:#?}");
     let answer = std::fs::read_to_string(ground.scratch.path().join("answer.json")).expect("an answer");
