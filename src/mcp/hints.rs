@@ -192,7 +192,9 @@ fn of_command<'w>(command: &clap::Command, words: &[&'w str]) -> Vec<&'w str> {
     let mut words = words.iter().copied().peekable();
     while let Some(word) = words.next() {
         match word.strip_prefix("--") {
-            Some(flag) if !is_known(flag) => drop(words.next_if(|next| !next.starts_with('-'))),
+            Some(flag) if !is_known(flag) => {
+                let _value = words.next_if(|next| !next.starts_with('-'));
+            }
             _ => kept.push(word),
         }
     }
