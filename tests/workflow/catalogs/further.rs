@@ -13,8 +13,8 @@ fn parts(outgoing: &Outgoing) -> Vec<(String, String)> {
     let media = outgoing.headers["content-type"].to_str().expect("a media type");
     let boundary = media.strip_prefix("multipart/form-data; boundary=").expect("a form of several parts");
     let body = String::from_utf8_lossy(&outgoing.body).into_owned();
-    let inner = body.strip_suffix(&format!("--{boundary}--\r\n")).expect("an end");
-    let parts = inner.split(&format!("--{boundary}\r\n")).skip(1);
+    let (between, last) = (format!("--{boundary}\r\n"), format!("--{boundary}--\r\n"));
+    let parts = body.strip_suffix(&last).expect("an end").split(&between).skip(1);
     let part = |part: &str| {
         let (head, bytes) = part.strip_suffix("\r\n").expect("an end").split_once("\r\n\r\n").expect("a head");
         (head.to_owned(), bytes.to_owned())
