@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use super::command::Git;
+use super::programs::MERGE;
 use crate::error::{Error, Result};
 use crate::file;
 
-/// The hooks of a merge and of the switch after it, in the order in which git runs them.
-pub const MERGE: [&str; 5] = ["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"];
-
-/// Returns which of them a repository has, its own or the user's.
+/// Returns which hooks of a merge a repository has, its own or the user's.
 ///
 /// # Errors
 /// As [`Git::run`].

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::failure::{ended, failed, subcommand};
-use super::{folder, hooks};
+use super::folder;
 use crate::approved::{Approved, Kind};
 use crate::error::{Code, Error, Result};
 use crate::file;
@@ -133,6 +133,9 @@ impl Setting {
     }
 }
 
+/// The hooks of a merge and of the switch after it, in the order in which git runs them.
+pub const MERGE: [&str; 5] = ["pre-merge-commit", "prepare-commit-msg", "commit-msg", "post-merge", "post-checkout"];
+
 /// The hook of a push.
 const PUSH: &str = "pre-push";
 
@@ -158,7 +161,7 @@ impl Named {
         let mut named = Self { place: shared.canonicalize().unwrap_or_else(|_| shared.clone()), ..Self::default() };
         named.read(&own, &shared, limits)?;
         // Those that mcpkg lets run.
-        for name in hooks::MERGE.into_iter().chain([PUSH]) {
+        for name in MERGE.into_iter().chain([PUSH]) {
             let hook = shared.join("hooks").join(name);
             if hook.is_file() {
                 named.settings.insert(Setting { key: format!("{HOOK}.{name}"), value: hook.display().to_string() });

@@ -7,11 +7,14 @@
 mod known;
 mod named;
 mod private_key;
+mod span;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 pub(super) use private_key::rest as rest_of_private_key;
+
+use span::Span;
 
 use super::HIDDEN;
 
@@ -59,19 +62,6 @@ fn is_delimiter(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '&' | '<' | '>')
 }
 
-/// What is hidden of a text.
-struct Span {
-    range: Range<usize>,
-    /// Where JSON needs the quotes of a text there: how many backslashes stand before each.
-    quotes: Option<usize>,
-}
-
-impl From<Range<usize>> for Span {
-    fn from(range: Range<usize>) -> Self {
-        Self { range, quotes: None }
-    }
-}
-
 fn found(text: &str) -> (Vec<Span>, bool) {
     let mut spans = Vec::new();
     let is_open = private_key::find(text, &mut spans);
@@ -99,32 +89,6 @@ fn without(text: &str, mut spans: Vec<Span>) -> Cow<'_, str> {
     }
     safe.push_str(&text[at..]);
     Cow::Owned(safe)
-}
-
-/// Whether a word may begin at a place: none goes on there, an escape such as `\n` or a colour's code may end.
-fn is_boundary(bytes: &[u8], at: usize) -> bool {
-    let Some(before) = at.checked_sub(1).map(|before| bytes[before]) else { return true };
-    !before.is_ascii_alphanumeric() || is_escape(bytes, at - 1) || ends_colour(bytes, at).is_some()
-}
-
-/// Whether the letter of an escape of a line's end or a tab stands at a place, as JSON and debug formats write it.
-fn is_escape(bytes: &[u8], at: usize) -> bool {
-    matches!(bytes[at], b'n' | b'r' | b't') && at > 0 && bytes[at - 1] == b'\\'
-}
-
-/// Returns where the code of a colour begins that ends at a place, such as `\x1b[1;31m`.
-fn ends_colour(bytes: &[u8], at: usize) -> Option<usize> {
-    let codes = bytes[..at].strip_suffix(b"m")?;
-    let digits = codes.iter().rev().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-    let start = codes.len() - digits;
-    codes[..start].ends_with(b"\x1b[").then(|| start - 2)
-}
-
-/// Returns where the code of a colour ends that begins at a place.
-fn begins_colour(bytes: &[u8], at: usize) -> Option<usize> {
-    let codes = bytes[at..].strip_prefix(b"\x1b[")?;
-    let digits = codes.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b';').count();
-    (codes.get(digits) == Some(&b'm')).then(|| at + 2 + digits + 1)
 }
 
 #[cfg(test)]

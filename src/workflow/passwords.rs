@@ -9,19 +9,18 @@ use serde_json::{Map, Value};
 use crate::redact::{HIDDEN, is_secret_name};
 use crate::workflow::check::{Slot, Sound};
 use crate::workflow::definition::InputType;
-use crate::workflow::engine::program::SECRET;
 use crate::workflow::expression::{Root, Template};
 use crate::workflow::spec::{CommandSpec, Flag};
 
 /// The format of a schema that says it.
 pub const FORMAT: &str = "password";
 
-/// The tag of a field of an answer whose value is a secret.
+/// The tag of a field of an answer whose value is a secret, and the type of an argument that is given by reference.
 pub const TAG: &str = "secret";
 
 /// Whether an argument is a password. One that is given by reference is not: its value is no secret.
 pub fn is_password(flag: &Flag) -> bool {
-    flag.r#type != SECRET && (flag.format.as_deref() == Some(FORMAT) || is_secret_name(&flag.name))
+    flag.r#type != TAG && (flag.format.as_deref() == Some(FORMAT) || is_secret_name(&flag.name))
 }
 
 /// Whether the argument of this name is a password.

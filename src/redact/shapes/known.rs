@@ -5,7 +5,7 @@ use std::ops::Range;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{Span, is_boundary};
+use super::span::{Span, is_boundary};
 
 /// How tokens begin that nothing else begins as.
 const CLEAR: &[&str] = &[

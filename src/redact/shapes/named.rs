@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::{memchr3_iter, memmem};
 
 use super::known::is_name_and_password;
-use super::{Span, begins_colour, ends_colour, is_boundary, is_escape};
+use super::span::{Span, begins_colour, ends_colour, is_boundary, is_escape};
 use crate::redact::HIDDEN;
 use crate::redact::names::{is_secret_name, is_secret_pair, may_be_secret};
 

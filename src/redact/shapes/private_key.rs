@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::Span;
+use super::span::Span;
 
 /// How the line begins that begins a key, and that ends one.
 const BEGIN: &str = "-----BEGIN ";

@@ -10,7 +10,6 @@ use crate::workflow::definition::{InputType, Origin};
 use crate::workflow::expression::{Root, Template};
 use crate::workflow::finding::Kind;
 use crate::workflow::graph::Graph;
-use crate::workflow::passwords;
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 use crate::workflow::yaml::places::below;
 
@@ -41,7 +40,7 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>) {
             let pointer = below(&format!("/steps/{index}/with"), arg);
             let is_secret = known.spec(index).is_some_and(|spec| {
                 let mut flags = spec.flags.iter().filter(|flag| flag.name == *arg);
-                flags.any(|flag| flag.r#type == "secret" || flag.format.as_deref() == Some(passwords::FORMAT))
+                flags.any(|flag| flag.r#type == "secret" || flag.format.as_deref() == Some("password"))
             });
             match value.as_str() {
                 Some(text) if is_secret && !Template::may_be(text) => {
