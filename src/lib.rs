@@ -37,6 +37,7 @@ pub mod schema;
 pub mod secret;
 #[cfg(test)]
 #[path = "../tests/support/seed.rs"]
+#[allow(clippy::print_stderr, reason = "a test says with which seed it began")]
 mod seed;
 pub mod shell;
 pub mod store;

@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::api::media::is_json;
 use super::definition::{Input, InputType};
-use super::engine::program::SECRET;
 use super::source::Commands;
-use super::spec::{Body, CommandSpec, Flag, Form, Place, Positional, Style};
+use super::spec::{Body, CommandSpec, Flag, Form, Place, Positional, SECRET, Style};
 use crate::error::Result;
 
 /// An argument of a command.

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 use super::canonical;
 use crate::hex;
 
+/// The type of an argument whose value is a reference to a secret.
+pub const SECRET: &str = "secret";
+
 /// One command: its arguments, what it answers, and what it does (contract 004, section 4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandSpec {

@@ -63,9 +63,10 @@ impl Operation for Trust {
             .with_details(json!({ "repository": shown, "settings": named.data() }))
             .hint("run the command at a terminal, without --yes"));
         }
-        let lines: Vec<String> = named.lines().iter().map(|line| format!("  {line}\n")).collect();
-        let text = format!("Git runs these programs for `{shown}` once you trust it:\n{}", lines.concat());
-        (context.ask)(Body::Text(text), &format!("Trust what `{shown}` names?"))?;
+        let programs = named.lines().into_iter().map(|line| format!("  {line}"));
+        let lines =
+            std::iter::once(format!("Git runs these programs for `{shown}` once you trust it:")).chain(programs);
+        (context.ask)(Body::lines(lines), &format!("Trust what `{shown}` names?"))?;
         programs::trust(&named, &context.approved)?;
         Ok(Reply::sentence(format!("Trusted `{shown}`"), data(true)))
     }

@@ -500,6 +500,7 @@ fn every_command_keeps_to_the_schema() {
         "tool-trust-add",
         "tool-trust-root",
         "tool-allow",
+        "workspace-trust",
     ]
     .map(str::to_owned);
     let all = mcpkg::operations().filter(|entry| entry.faces.shell()).map(key);

@@ -10,7 +10,7 @@ use super::note::Note;
 use super::place::{Destination, Kept};
 use super::reason::Reason;
 use super::scan::File;
-use super::strange;
+use super::strange::{self, MAX_READ};
 use crate::error::Result;
 use crate::mcp_servers::dialect::Dialect;
 use crate::mcp_servers::document::{Document, Fault, Format};
@@ -20,9 +20,6 @@ use crate::redact::holds_token;
 use crate::store::agent_files::Kind;
 use crate::store::new_content::NewContent;
 use crate::store::servers::{Definition, Origin};
-
-/// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
-pub(super) const MAX_READ: u64 = 4 << 20;
 
 /// The files of agents that an import came by, with the servers in them.
 #[derive(Debug, Default)]

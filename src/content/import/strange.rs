@@ -3,13 +3,15 @@
 
 use serde_json::{Map, Value};
 
-use super::kept::MAX_READ;
 use super::scan::File;
 use crate::error::Result;
 use crate::mcp_servers::dialect::DIALECTS;
 use crate::mcp_servers::document::{Document, Format};
 use crate::mcp_servers::secrets::Secrets;
 use crate::redact::holds_token;
+
+/// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
+pub(super) const MAX_READ: u64 = 4 << 20;
 
 /// How deep servers may stand in a document, such as in one of the projects of Claude Code's own file.
 const DEEPEST: usize = 6;
@@ -74,13 +76,13 @@ fn servers(value: &Value, depth: usize) -> Vec<(&String, &Map<String, Value>)> {
 
 /// Whether an entry below this key is one of a server.
 fn is_server(key: &str, entry: &Map<String, Value>) -> bool {
-    let is_text = |field: &&str| entry.get(*field).is_some_and(Value::is_string);
+    let is_text = |field: &str| entry.get(field).is_some_and(Value::is_string);
     let starts =
         entry.get("command").is_some_and(|command| command.is_string() || command.is_array() || command.is_object());
-    let asks = ["url", "httpUrl", "serverUrl"].iter().any(|field| is_text(&field));
+    let asks = ["url", "httpUrl", "serverUrl"].iter().any(|field| is_text(field));
     match key {
         // Other documents have servers too, such as AsyncAPI's.
-        "servers" | "mcp" => starts || (asks && is_text(&"type")),
+        "servers" | "mcp" => starts || (asks && is_text("type")),
         _ => (starts || asks) && (key.ends_with("mcpServers") || matches!(key, "mcp_servers" | "context_servers")),
     }
 }

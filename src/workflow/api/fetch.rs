@@ -9,7 +9,7 @@ use http::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde_json::json;
 
 use super::call::{failed, next_step};
-use super::document::MOST_JSON;
+use super::parse::MOST_JSON;
 use super::violation::{Rule, Violation, invalid};
 use crate::disk;
 use crate::error::{Code, Error, Result};

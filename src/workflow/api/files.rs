@@ -10,26 +10,12 @@ use std::path::{Component, Path, PathBuf};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::document::{MOST_JSON, parse};
-use super::places::Format;
+use super::parse::{MOST_JSON, parse};
+use super::places::{KEY, Part};
 use crate::disk::folders::Folders;
-
-/// The key of the document below which its files stand.
-pub const KEY: &str = "x-mcpkg-files";
 
 /// The most files that a document may refer to.
 const MOST: usize = 10_000;
-
-/// A file that a document refers to. What it stands for is in the document.
-#[derive(Debug)]
-pub struct Part {
-    /// Its path below the document's folder.
-    pub name: String,
-    /// Its text.
-    pub text: String,
-    /// How it is written.
-    pub format: Format,
-}
 
 /// Reads the files that a document at a path refers to, and those that these refer to, and makes the references lead to them.
 pub fn gather(document: &mut Value, path: &Path) -> Vec<Part> {

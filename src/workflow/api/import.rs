@@ -11,6 +11,7 @@ use super::output;
 use super::reference::References;
 use super::security::{self, Scheme};
 use super::servers::{self, Server};
+use super::swagger::METHODS;
 use super::violation::{Fault, Rule, Violation, invalid};
 use crate::error::Result;
 use crate::http::Url;
@@ -19,9 +20,6 @@ use crate::workflow::spec::{CommandEffect, CommandSpec, Hashed, Idempotency, Pla
 
 /// The most operations of a document.
 pub const MOST_OPERATIONS: usize = 20_000;
-
-/// The methods that a path may have.
-pub(super) const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// The most characters of a summary.
 const SUMMARY: usize = 160;

@@ -26,6 +26,7 @@ pub mod naming;
 mod oatty;
 mod operations;
 pub mod output;
+pub mod parse;
 pub mod patch;
 mod places;
 pub mod reference;

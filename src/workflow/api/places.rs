@@ -7,6 +7,20 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::Value;
 
+/// The key of the document below which its files stand.
+pub const KEY: &str = "x-mcpkg-files";
+
+/// A file that a document refers to. What it stands for is in the document.
+#[derive(Debug)]
+pub struct Part {
+    /// Its path below the document's folder.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+    /// How it is written.
+    pub format: Format,
+}
+
 /// How a document is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {

@@ -3,7 +3,7 @@
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::files::KEY;
+use super::places::KEY;
 use super::violation::{Fault, Rule};
 
 /// How many references may lead to each other, and how deep schemas may be put together of others.

@@ -5,9 +5,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::import::METHODS;
 use super::media::{Media, is_json};
 use super::reference::References;
+
+/// The methods that a path may have.
+pub(super) const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options", "head", "patch", "trace", "query"];
 
 /// The form of several parts, which files are sent in.
 const PARTS: &str = "multipart/form-data";

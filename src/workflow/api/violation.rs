@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::files::{KEY, Part};
-use super::places::{self, Parsed};
+use super::places::{self, KEY, Parsed, Part};
 use crate::error::{Code, Error};
 
 /// A rule that a document can break.

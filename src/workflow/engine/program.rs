@@ -11,10 +11,7 @@ use crate::workflow::check::{Slot, Sound, Use};
 use crate::workflow::definition::{self, InputType};
 use crate::workflow::expression::Root;
 use crate::workflow::passwords;
-use crate::workflow::spec::{CommandSpec, OutputField};
-
-/// The type of an argument whose value is a reference to a secret.
-pub const SECRET: &str = "secret";
+use crate::workflow::spec::{CommandSpec, OutputField, SECRET};
 
 /// What a run does.
 #[derive(Clone, Debug)]

@@ -9,8 +9,7 @@ use crate::json;
 use crate::op::Context;
 use crate::secret::Reference;
 use crate::workflow::argument::{self, Argument, Refused};
-use crate::workflow::engine::program::SECRET;
-use crate::workflow::spec::CommandSpec;
+use crate::workflow::spec::{CommandSpec, SECRET};
 
 /// An argument as it is typed: `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tensor::{self, Dtype};
 use super::wire::{Fault, Value, Wire};
+use crate::error::nearest;
 
 /// The most bytes of names and shapes that a header has.
 const MAX_PORTS: u64 = 1 << 20;
@@ -48,6 +49,21 @@ pub enum Dim {
     Named(String),
     /// Of any length.
     Any,
+}
+
+/// Returns the input with a name.
+///
+/// # Errors
+/// There is none; which one was meant, or which ones there are.
+pub fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String> {
+    ports.iter().find(|port| port.name == name).ok_or_else(|| {
+        let names = ports.iter().map(|port| port.name.as_str());
+        let near = match nearest(name, names.clone()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it takes {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        format!("the model takes no `{}`; {near}", name.escape_debug())
+    })
 }
 
 /// Why a file is no model that can be registered.

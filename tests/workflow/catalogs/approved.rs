@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::imported;
 use crate::support::api::Api;
-use crate::support::{Client, Scratch};
+use crate::support::{Client, Scratch, config};
 use crate::workflow::runs::{approve, code, execute, with_nonce};
 
 /// An API whose people may have null in places, served at `base`. Writing is called reading, so that a shell may say `--yes`.
@@ -272,6 +272,7 @@ fn sent(document: &Value, arguments: &Map<String, Value>) -> mcpkg::error::Resul
 }
 
 proptest! {
+    #![proptest_config(config(256))]
     #[test]
     fn what_leaves_is_what_was_approved_or_nothing(
         chosen in proptest::collection::vec((0..WAYS.len(), proptest::option::weighted(0.8, value())), 1..5),

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::named_port;
-use crate::workspace::gate::header::{Dim, Port};
+use crate::workspace::gate::header::{Dim, Port, named_port};
 use crate::workspace::gate::tensor::{self, Dtype, Named, Tensor};
 
 /// The most arrays in each other.

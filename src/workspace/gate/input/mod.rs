@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::json;
 
 use super::files::{Files, Found};
-use super::header::{Dim, Header, Port};
+use super::header::{Dim, Header, Port, named_port};
 use super::tensor::{self, Named, Tensor};
 use crate::error::{Code, Error, Result};
 
@@ -108,21 +108,6 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
         at.map(|at| named.swap_remove(at)).ok_or_else(|| format!("`{}` is missing", input.name))
     });
     in_order.collect()
-}
-
-/// Returns the input with a name.
-///
-/// # Errors
-/// There is none; which one was meant, or which ones there are.
-fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String> {
-    ports.iter().find(|port| port.name == name).ok_or_else(|| {
-        let names = ports.iter().map(|port| port.name.as_str());
-        let near = match crate::error::nearest(name, names.clone()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("it takes {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
-        };
-        format!("the model takes no `{}`; {near}", name.escape_debug())
-    })
 }
 
 /// Returns why a port is none that a tensor here fits; `None` where one does.

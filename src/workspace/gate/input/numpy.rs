@@ -78,7 +78,7 @@ mod tests {
             (b"PK".to_vec(), "it is no .npy file"),
             (MAGIC.to_vec(), "it is no .npy file"),
             (npy("{'descr': [('a', '<f4')]}", &[]), "it is no .npy file"),
-            (of("<f2", "False", "4"), "tensors of f2 are not taken"),
+            (of("<c8", "False", "4"), "tensors of c8 are not taken"),
             (of(">f4", "False", "2"), "its numbers have the highest byte first"),
             (of("<f4", "False", "3"), "its shape [3] of float32 does not go with 2 elements"),
             (of("<f4", "False", "99999999999999999999"), "it is no .npy file"),

@@ -1,0 +1,84 @@
+//! The text of a document, or of a file that it refers to, as the value that it stands for.
+
+use serde_json::Value;
+
+use super::places::{self, Format};
+use super::violation::{Rule, Violation};
+
+/// The most bytes of a document in JSON.
+pub const MOST_JSON: usize = 64 << 20;
+
+/// The most bytes of a document in YAML.
+pub const MOST_YAML: usize = 16 << 20;
+
+/// The most nodes of a document in YAML, with those that its aliases stand for.
+const MOST_NODES: usize = 4_000_000;
+
+/// The deepest that values of a document in YAML lie in each other; serde_json has the same bound for JSON.
+const DEEPEST: usize = 128;
+
+/// Reads JSON or YAML, and returns its text without a byte order mark, its form and what it stands for.
+///
+/// # Errors
+/// Where it is no text, larger than it may be, or neither JSON nor YAML.
+pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&error.as_bytes()[..good]).into_owned();
+        let (line, column) = places::at(&before, before.len());
+        Violation::of_text(Rule::Syntax, "it is no UTF-8 text", line, column)
+    })?;
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    };
+    let format = match text.trim_start().chars().next() {
+        None => return Err(Violation::of_text(Rule::Syntax, "it is empty", 1, 1)),
+        Some('{' | '[') => Format::Json,
+        Some(_) => Format::Yaml,
+    };
+    let most = if format == Format::Json { MOST_JSON } else { MOST_YAML };
+    if text.len() > most {
+        let why = format!("it has {} bytes; {most} are read at most", text.len());
+        return Err(Violation::of_text(Rule::LimitExceeded, why, 0, 0));
+    }
+    let value = match format {
+        Format::Json => json(&text),
+        Format::Yaml => yaml(&text),
+    };
+    Ok((text, format, value?))
+}
+
+fn json(text: &str) -> Result<Value, Violation> {
+    serde_json::from_str(text).map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or(&why).to_owned();
+        Violation::of_text(Rule::Syntax, format!("it is no JSON: {why}"), error.line(), error.column().max(1))
+    })
+}
+
+fn yaml(text: &str) -> Result<Value, Violation> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: DEEPEST,
+            flow_nesting_limit: DEEPEST,
+            max_nodes: MOST_NODES,
+            max_events: 2 * MOST_NODES,
+            max_documents: 1,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MOST_NODES },
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place = error.location().unwrap_or(serde_saphyr::Location::UNKNOWN);
+        let number = |number: u64| usize::try_from(number).unwrap_or_default().max(1);
+        let why = error.to_string();
+        let why = why.lines().next().unwrap_or_default();
+        // The reader's own words for the place stand first.
+        let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
+        let why = why.split(" at line ").next().unwrap_or(why);
+        let (line, column) = (number(place.line()), number(place.column()));
+        Violation::of_text(Rule::Syntax, format!("it is no YAML: {why}"), line, column)
+    })
+}
