@@ -222,7 +222,7 @@ struct Inner {
     message: String,
     details: Option<Value>,
     hints: Vec<String>,
-    /// What an agent reads in the place of a hint, by its number.
+    /// Hints that agents read instead of others, each by the number of the hint that it replaces.
     for_agents: Vec<(usize, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }

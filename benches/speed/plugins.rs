@@ -1,4 +1,5 @@
-//! A tool of a plugin through `execute`, against the same call by rmcp's client. The plugin is a second mcpkg.
+//! A tool of a plugin through `execute`, against the same call by rmcp's client between two durable inserts, which is what a run of one step
+//! keeps. The plugin is a second mcpkg.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -26,17 +27,14 @@ use crate::process::in_turn;
 use crate::runs::keep;
 use crate::table::{Bar, Row, Table, Value};
 
-const READS: &str = "a plugin's tool that only reads, through execute: p50, against the same call by rmcp's client";
-const CHANGES: &str =
-    "a plugin's tool that a person says yes to, through execute: p50, against the same call by rmcp's client";
-const READS_KEPT: &str =
+const READS: &str =
     "a plugin's tool that only reads, through execute: p50, against that call and two durable inserts";
-const CHANGES_KEPT: &str =
+const CHANGES: &str =
     "a plugin's tool that a person says yes to, through execute: p50, against that call and two durable inserts";
 
 /// Measures the rows of this file.
 pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
-    if ![READS, CHANGES, READS_KEPT, CHANGES_KEPT].iter().any(|row| table.wants(row)) {
+    if ![READS, CHANGES].iter().any(|row| table.wants(row)) {
         return;
     }
     let store = Store::open(&data.empty("plugins.db")).expect("the database opens");
@@ -58,10 +56,10 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
     let theirs = Client::start(&database);
     let arguments = json!({ "name": data::prompt(50) });
     // What a server says of its own tools counts once a person says so.
-    for (what, kept, trusted) in [(CHANGES, CHANGES_KEPT, false), (READS, READS_KEPT, true)] {
+    for (what, trusted) in [(CHANGES, false), (READS, true)] {
         run(&context, "set_plugin", json!({ "name": "second", "trust_annotations": trusted }));
         let call = json!({ "command": "second:get_prompt", "args": arguments });
-        let [ours, called, called_and_kept] = in_turn(effort.samples(200) * effort.rounds, || {
+        let [ours, called_and_kept] = in_turn(effort.samples(200) * effort.rounds, || {
             let begun = Instant::now();
             let answer = run(&context, "execute", call.clone());
             let ours = begun.elapsed();
@@ -72,12 +70,10 @@ pub fn measure(data: &Data, effort: &Effort, table: &mut Table) {
             let called = theirs.call(&arguments);
             let begun = Instant::now();
             keep(&store, "what it answered").expect("a row");
-            [ours, called, noted + called + begun.elapsed()]
+            [ours, noted + called + begun.elapsed()]
         });
-        for (what, reference) in [(what, called), (kept, called_and_kept)] {
-            let (ours, reference) = (Value::Time(ours), Some(Value::Time(reference)));
-            table.push(Row { what: what.to_owned(), ours, off: None, reference, bar: Bar::Times(1.5) });
-        }
+        let (ours, reference) = (Value::Time(ours), Some(Value::Time(called_and_kept)));
+        table.push(Row { what: what.to_owned(), ours, off: None, reference, bar: Bar::Times(2.5) });
     }
     run(&context, "remove_plugin", json!({ "name": "second" }));
 }

@@ -255,7 +255,7 @@ pub fn deny(context: &Context, uuid: Uuid) -> Result<Request> {
     })
 }
 
-/// Keeps it that a client declined a request. That is no person's word: the request waits on, for one at a terminal.
+/// Records that a client declined a request. No person has decided, so the request keeps waiting for one at a terminal.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_CONSENT_EXPIRED`, `E_DB_BUSY`, `E_STORAGE`.

@@ -80,7 +80,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns the text with the arguments of the failed tool in the place of its flags; other flags stay.
+    /// Replaces the flags of the failed tool in a text by its arguments; other flags stay.
     fn flags(&self, text: &str) -> String {
         let Some(properties) = self.failed.map(properties) else { return text.to_owned() };
         let mut said = String::new();

@@ -1,8 +1,8 @@
 //! Secrets that are known by their shape: tokens of well-known services, private keys, and what stands behind a name such as
 //! `password`.
 //!
-//! Programs print them in logs, JSON, settings and command lines alike, so nothing is parsed: what looks like a secret goes, also
-//! where it is none. Each pass jumps from one byte that may begin something to the next, so that a text without any costs little.
+//! Programs print them in logs, JSON, settings and command lines alike, so nothing is parsed: whatever looks like a secret is
+//! hidden. Each pass jumps from one byte that may begin something to the next, so that a text without secrets costs little.
 
 mod known;
 mod named;

@@ -41,7 +41,7 @@ pub fn inputs(sound: &Sound) -> Vec<String> {
     });
     let by_name = sound.definition.inputs.list.iter().map(|named| named.id.clone()).filter(|name| is_secret_name(name));
     let mut names: Vec<String> = names.chain(by_name).collect();
-    // The value of a secret is a reference, which is no secret.
+    // The value of such an input is a reference, which may be shown.
     names.retain(|name| sound.definition.inputs.get(name).is_none_or(|input| input.r#type != InputType::Secret));
     names.sort_unstable();
     names.dedup();

@@ -69,7 +69,7 @@ pub struct Brief {
     pub deprecated: bool,
     /// Whether its answer is a list, so that it is a provider.
     pub lists: bool,
-    /// Whether agents run it through `execute` alone: it is no tool of its own, and does more than read mcpkg's own data.
+    /// Whether agents run it through `execute` alone: it is not a tool, and does more than read mcpkg's own data.
     pub executed: bool,
 }
 

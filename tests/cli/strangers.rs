@@ -14,7 +14,7 @@ const WIDE: (u16, u16) = (400, 60);
 const HIDDEN: &str =
     "Ox\u{1b}]52;c;ZXZpbA==\u{7}\u{1b}[35m\u{9b}2J\u{202e}\u{2066}\u{61c}\u{200b}\u{3164}\u{ad}\u{e0048}\u{e0069}!";
 
-/// What stands for the part of it that is no control character: those are blanks where a table has them.
+/// The mark of its part that is not a control character: in tables, control characters become blanks.
 const SHOWN: &str = "<U+202E><U+2066><U+061C><U+200B><U+3164><U+00AD><tags: Hi>!";
 
 /// Runs a command at a wide terminal with colors, where `typed` is typed once it asks, and checks what it was written.

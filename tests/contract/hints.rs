@@ -5,7 +5,7 @@ use std::path::Path;
 use mcpkg::mcp::hints::Reader;
 use mcpkg::op::{Entry, Surface};
 
-/// A text of a hint, and whether it is what an agent reads in the place of the one before it.
+/// A text of a hint, and whether agents read it instead of the one before it.
 struct Written {
     file: String,
     text: String,

@@ -75,7 +75,7 @@ fn rows_of_files_that_no_sync_of_this_machine_was_writing_are_dropped() {
     let absolute = Scratch::new();
     let absolute = absolute.path().join("elsewhere.md").display().to_string();
     let paths = PATHS.map(|(path, _)| path);
-    // A path that is the folder's own is no better: no sync of this user began it.
+    // A path below the folder is refused too: no sync of this user began the journal.
     let all = paths.iter().copied().chain([absolute.as_str(), "notes/a.md", "notes/new.md"]);
     for path in all {
         for delete in [false, true] {

@@ -94,7 +94,7 @@ fn no_shape_of_a_secret_comes_out_of_a_build() {
     }
     let passed = build(&mut client, json!({ "repo": "good" })).to_string();
     search("the answer of smctl_build", &passed, &secrets);
-    assert!(passed.contains("the-end") && passed.contains("AWS, secret"), "what is no secret is there: {passed}");
+    assert!(passed.contains("the-end") && passed.contains("AWS, secret"), "what is not secret is there: {passed}");
     refused(&mut client, json!({ "repo": "bad" }), "E_CONSENT_REQUIRED");
     shop.consent();
     let failed = refused(&mut client, json!({ "repo": "bad" }), "E_BUILD_FAILED").to_string();

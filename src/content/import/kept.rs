@@ -58,7 +58,7 @@ impl KeptFiles {
         Self { secrets, ..Self::default() }
     }
 
-    /// Whether a file that is no agent's looks like a configuration of MCP servers with values in it.
+    /// Whether a file in an unknown place looks like a configuration of MCP servers with values in it.
     ///
     /// # Errors
     /// `E_FILE_FAILED` where the file is no longer what it was.

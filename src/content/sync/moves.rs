@@ -64,8 +64,8 @@ fn with_its_uri<'n>(db: &Db<'_>, base: &Base, new: &HashMap<&str, (&'n String, &
     Ok(is_same.then_some(*path))
 }
 
-/// Returns those of the moves that count from now on, with all bases by then. A file that is let be is found at its new place again by
-/// the next sync: kept there, its base would give it the old name.
+/// Returns those of the moves that count from now on, with all bases by then. The next sync finds a file that this one leaves unchanged
+/// at its new place again: kept there, its base would give it the old name.
 pub(super) fn settle(left: Moves, bases: &[Base], steps: &[Step]) -> (Moves, Vec<Base>) {
     let is_let_be = |path: &str| steps.iter().any(|step| step.path == path && matches!(step.act, Act::LetBe(_)));
     let (again, left): (Moves, Moves) = left.into_iter().partition(|(_, new)| is_let_be(new));

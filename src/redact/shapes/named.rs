@@ -18,7 +18,7 @@ const BLANKS: usize = 40;
 /// What a setting holds that is read elsewhere, as mcpkg names a secret by reference.
 const REFERENCES: [&str; 3] = ["env:", "file:", "command:"];
 
-/// What stands where a value would and is none: types, and what prose says behind a name.
+/// Words that follow a name without being its value: types, and words of prose.
 const WORDS: &[&str] = &[
     "a",
     "an",
@@ -276,7 +276,7 @@ fn header(text: &str, at: usize, first: &str) -> Option<Range<usize>> {
     Some(at..at + line.len())
 }
 
-/// Whether what stands behind a secret's name is none: a reference, a variable, a type, a word of prose, or hidden already.
+/// Whether the text behind a secret's name is not its value: a reference, a variable, a type, a word of prose, or hidden already.
 fn is_harmless(value: &str) -> bool {
     value.starts_with(HIDDEN)
         || REFERENCES.iter().any(|reference| value.starts_with(reference))

@@ -102,7 +102,7 @@ impl Arguments {
     }
 }
 
-/// Whether a media type of several parts is no form.
+/// Whether a media type has several parts without being a form.
 fn is_not_form(media: &str) -> bool {
     !media.to_ascii_lowercase().starts_with("multipart/form-data")
 }

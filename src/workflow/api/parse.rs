@@ -20,7 +20,7 @@ const DEEPEST: usize = 128;
 /// Reads JSON or YAML, and returns its text without a byte order mark, its form and what it stands for.
 ///
 /// # Errors
-/// Where it is no text, larger than it may be, or neither JSON nor YAML.
+/// The text is not UTF-8, is too large, or is neither JSON nor YAML.
 pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();

@@ -24,7 +24,7 @@ pub enum Rule {
     LimitExceeded,
     /// A `$ref` names nothing in the document.
     RefUnknown,
-    /// A `$ref` names another document, which is no file below the folder of this one.
+    /// A `$ref` names another document that is not a file below the folder of this one.
     RefExternal,
     /// References lead back to themselves.
     RefCycle,

@@ -109,7 +109,7 @@ fn of_command(book: &mut Book<'_>, known: &Known<'_>, index: usize, spec: &Comma
 
 fn not_listed(book: &mut Book<'_>, spec: &CommandSpec, argument: &Argument<'_>, value: &Value, pointer: &str) {
     let words: Vec<String> = argument.values.iter().map(shown).collect();
-    let message = format!("`{}` of {} is none of {}", argument.name, spec.id, words.join(", "));
+    let message = format!("`{}` of {} must be one of {}", argument.name, spec.id, words.join(", "));
     let near = value.as_str().and_then(|text| nearest(text, words.iter().map(String::as_str)));
     let found = book.at(Kind::EnumViolation, pointer, message);
     found.hint = near.map(|near| format!("did you mean `{near}`?"));

@@ -45,7 +45,7 @@ impl Shape<'_, '_> {
         if let Some(text) = value.as_str().filter(|text| !words.is_empty() && !words.contains(text)) {
             let near = nearest(text, words.iter().copied());
             let found =
-                self.book.at(Kind::WrongType, &self.pointer, format!("`{text}` is none of {}", words.join(", ")));
+                self.book.at(Kind::WrongType, &self.pointer, format!("`{text}` is not one of {}", words.join(", ")));
             found.hint = near.map(|near| format!("did you mean `{near}`?"));
             return false;
         }

@@ -1,4 +1,4 @@
-//! References in a document: in the place of operations and of parts of them, inside it and to files.
+//! References in a document instead of operations and their parts, inside the document and to files.
 
 use serde_json::{Value, json};
 

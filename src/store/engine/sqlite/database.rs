@@ -45,7 +45,7 @@ struct State {
     writer: Option<Arc<Pool<Manager>>>,
     /// When it was last looked whether there is a better way.
     looked: Instant,
-    /// How many hold a connection for good; the WAL is not made anew while one does.
+    /// How many hold a connection for good; the WAL is not reset while one does.
     anchors: usize,
     /// The WAL that they have open.
     wal: Option<WalIdentity>,

@@ -110,7 +110,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
     in_order.collect()
 }
 
-/// Returns why a port is none that a tensor here fits; `None` where one does.
+/// Returns why the gate takes no tensor for a port; `None` if it takes one.
 fn kind_of(port: &Port) -> Option<String> {
     let is_tensor = tensor::Dtype::named(&port.dtype).is_some();
     (!is_tensor).then(|| format!("`{}` is of the type {}, which the gate does not take", port.name, port.dtype))
