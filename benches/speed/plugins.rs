@@ -27,8 +27,7 @@ use crate::process::in_turn;
 use crate::runs::keep;
 use crate::table::{Bar, Row, Table, Value};
 
-const READS: &str =
-    "a plugin's tool that only reads, through execute: p50, against that call and two durable inserts";
+const READS: &str = "a plugin's tool that only reads, through execute: p50, against that call and two durable inserts";
 const CHANGES: &str =
     "a plugin's tool that a person says yes to, through execute: p50, against that call and two durable inserts";
 
