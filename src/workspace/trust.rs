@@ -10,7 +10,7 @@ use super::root::Workspace;
 use crate::error::{Code, Error, Result};
 use crate::git;
 use crate::git::programs::{self, Named};
-use crate::op::{Body, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
+use crate::op::{Body, Changes, Confirmation, Context, Effect, Faces, NoOutput, Operation, Reply, Shape};
 use crate::process::Limits;
 
 /// Trust the programs that a repository names
@@ -33,6 +33,7 @@ impl Operation for Trust {
         own configuration (~/.gitconfig) is not asked about.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg workspace trust", "mcpkg workspace trust api"];
     const EFFECT: Effect = Effect::Write;
+    const CHANGES: Changes = Changes::NO_LIST;
     const SHAPE: Shape = super::SHAPE;
     const GROUP: &'static str = super::GROUP;
     const FACES: Faces = Faces::Shell;

@@ -29,7 +29,7 @@ const URIS: [&str; 7] = [
 const WHILE: Duration = Duration::from_millis(150);
 
 /// What the shell has besides, and why it is not walked.
-const ELSEWHERE: [(&[&str], &str); 17] = [
+const ELSEWHERE: [(&[&str], &str); 18] = [
     (&["init"], "makes a database that no server has yet"),
     (&["access", "create"], "ends the streams of those who came without a key"),
     (&["access", "revoke"], "the same"),
@@ -47,6 +47,7 @@ const ELSEWHERE: [(&[&str], &str); 17] = [
     (&["tool", "trust", "add"], "needs a terminal"),
     (&["tool", "trust", "root"], "the same"),
     (&["tool", "allow"], "the same"),
+    (&["workspace", "trust"], "needs a terminal; no list shows it"),
 ];
 
 /// What clients are told: list_changed by its method, updated by the URI.

@@ -55,7 +55,9 @@ fn a_plan_that_is_as_it_was_expected_passes_and_any_other_is_shown_by_name() {
 fn a_text_with_errors_fails_its_fixtures_unless_they_expect_them() {
     let scratch = kept();
     scratch.file("note.yaml", NOTE.replace("mcpkg:prompt:create", "mcpkg:prompt:creat"));
-    scratch.ok(&["workflow", "import", "note.yaml", "--update"]);
+    // It is kept, and the exit status says that it has errors.
+    let ran = scratch.run(&["workflow", "import", "note.yaml", "--update"]);
+    assert!(ran.status == 1 && ran.stderr.contains("unknown_command"), "{ran}");
     let ran = scratch.run(&["workflow", "test"]);
     assert!(ran.status == 1 && ran.stdout.contains("unknown_command"), "{ran}");
     scratch.file("broken.yaml", "expect: {findings: [unknown_command]}");
