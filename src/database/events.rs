@@ -7,7 +7,7 @@ use serde_json::json;
 use super::GROUP;
 use crate::clock::rfc3339;
 use crate::error::{Code, Result};
-use crate::op::{self, Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
+use crate::op::{Body, Context, Effect, Faces, MissingDatabase, NoOutput, Operation, Reply, Table};
 use crate::store::events::{self, Event};
 
 /// Show the trail
@@ -48,7 +48,7 @@ impl Operation for Events {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let limit = op::limit(Some(self.limit), 0, usize::MAX)?;
+        let limit = self.limit as usize;
         let (mut events, mut newest) = context.store.read(|db| {
             let events = match self.after {
                 Some(seq) => events::after(db, seq, limit)?,
