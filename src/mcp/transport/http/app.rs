@@ -162,17 +162,19 @@ impl App {
         self.revocation.check();
     }
 
-    /// Ends the sessions that were idle for too long.
     /// Has sessions rest that nobody uses and nothing is done for.
     pub(super) async fn rest(&self) {
         for id in self.sessions.tired() {
-            if self.manager.is_working(&id) {
-                continue;
-            }
-            self.manager.rest(&id.as_str().into()).await;
+            let rest = async {
+                if !self.manager.is_working(&id) {
+                    self.manager.rest(&id.as_str().into()).await;
+                }
+            };
+            self.sessions.rest(&id, rest).await;
         }
     }
 
+    /// Ends the sessions that were idle for too long.
     pub(super) async fn sweep(&self) {
         self.rate.sweep();
         self.manager.sweep();

@@ -34,7 +34,11 @@ pub(super) type Owner = (Option<String>, Option<String>);
 
 /// The sessions that are open, by id.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Session>>);
+pub(super) struct Sessions {
+    open: Mutex<HashMap<String, Session>>,
+    /// Held to write while a session is put to rest, and to read while a request comes into one.
+    resting: tokio::sync::RwLock<()>,
+}
 
 struct Session {
     owner: Owner,
@@ -109,6 +113,21 @@ impl Sessions {
         }
     }
 
+    /// As [`Sessions::enter`], for what rmcp answers: it waits while a session is put to rest, so that none rests that it came into.
+    pub(super) async fn wake(&self, id: &str, owner: &Owner) -> bool {
+        let _awake = self.resting.read().await;
+        self.enter(id, owner)
+    }
+
+    /// Has a session rest by `rest`, where it still may.
+    pub(super) async fn rest(&self, id: &str, rest: impl Future<Output = ()>) {
+        let _resting = self.resting.write().await;
+        let is_tired = self.lock().get(id).is_some_and(Session::is_tired);
+        if is_tired {
+            rest.await;
+        }
+    }
+
     /// Returns what a request reaches in a session that is its owner's, where sessions have installs of their own.
     pub(super) fn reach(&self, id: &str, config: &Arc<Config>) -> Option<Arc<Config>> {
         let mut sessions = self.lock();
@@ -132,8 +151,7 @@ impl Sessions {
 
     /// Returns the sessions that may rest: without a stream, a request and anything to look after.
     pub(super) fn tired(&self) -> Vec<String> {
-        let is_tired = |session: &Session| !session.is_awake && session.is_idle_for(RESTS);
-        self.lock().iter().filter(|(_, session)| is_tired(session)).map(|(id, _)| id.clone()).collect()
+        self.lock().iter().filter(|(_, session)| session.is_tired()).map(|(id, _)| id.clone()).collect()
     }
 
     /// Whether the revision of a session has batches.
@@ -189,11 +207,16 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Session>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Session {
+    /// Whether it may rest.
+    fn is_tired(&self) -> bool {
+        !self.is_awake && self.is_idle_for(RESTS)
+    }
+
     /// Whether it has had no open stream and no request for so long.
     fn is_idle_for(&self, time: Duration) -> bool {
         self.streams == 0 && self.requests.is_empty() && self.used.elapsed() >= time
@@ -220,6 +243,8 @@ impl Drop for Stream {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[test]
@@ -246,6 +271,22 @@ mod tests {
         assert_eq!(sessions.tired(), ["left"]);
         assert_eq!(sessions.sweep(|_| false), ["left"]);
         assert_eq!(sessions.count(), 4);
+    }
+
+    #[test]
+    fn a_session_that_is_put_to_rest_lets_no_request_in_and_one_with_a_request_does_not_rest() {
+        let sessions = Sessions::default();
+        sessions.begin("1", (None, None), false);
+        let ago = Instant::now().checked_sub(RESTS);
+        if let (Some(session), Some(used)) = (sessions.lock().get_mut("1"), ago) {
+            session.used = used;
+        }
+        let mut resting = Box::pin(sessions.rest("1", std::future::pending()));
+        assert!(resting.as_mut().now_or_never().is_none());
+        assert!(sessions.wake("1", &(None, None)).now_or_never().is_none());
+        drop(resting);
+        assert_eq!(sessions.wake("1", &(None, None)).now_or_never(), Some(true));
+        assert!(sessions.rest("1", std::future::pending()).now_or_never().is_some(), "it was used again");
     }
 
     #[test]

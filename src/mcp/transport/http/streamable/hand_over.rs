@@ -88,7 +88,7 @@ pub(super) async fn hand_over(
         (None, Some(begins)) => return begin(app, config, request, begins).await,
         (None, None) => return app.streamed(app.mcp.handle(request).await, &config, None, peer.exchange.stream()),
     };
-    if !app.sessions.enter(&session, &owner(&config)) {
+    if !app.sessions.wake(&session, &owner(&config)).await {
         return Err(Refusal::new(StatusCode::NOT_FOUND, "There is no such session; begin one with initialize"));
     }
     if forwarded.as_ref().is_some_and(|forwarded| forwarded.stays) {
