@@ -1,33 +1,47 @@
 //! Free pages: how many there are, and giving them back to the disk.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
+use super::connect::{wait, wait_briefly};
 use super::database::Database;
-use crate::error::Result;
+use crate::error::{Code, Result};
 
 /// How long readers are waited for who read what was before.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long writers have between two tries.
+const PAUSE: Duration = Duration::from_millis(50);
+
 impl Database {
     /// Writes the file anew without its free pages, on the connection that writes.
     pub(in crate::store) fn compact(&self) -> Result<()> {
-        let writer = self.pooled_writer()?;
-        writer.execute_batch("VACUUM")?;
-        // The file shrinks when what VACUUM wrote moves out of the WAL, and the WAL when nobody reads it any more. Whoever writes
-        // meanwhile gives way, and whoever begins to read reads the file.
+        self.pooled_writer()?.execute_batch("VACUUM")?;
+        // The file shrinks when what VACUUM wrote moves out of the WAL, and the WAL when nobody reads it any more. A try keeps
+        // writers waiting, so that each is short and they have their turn between two.
         let until = Instant::now() + PATIENCE;
-        loop {
-            let is_busy: i64 = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-            if is_busy == 0 {
-                return Ok(());
-            }
+        while !self.truncate_wal()? {
             if Instant::now() >= until {
                 tracing::warn!(
                     "somebody reads for so long that the WAL stays as large as it is; a later write moves it"
                 );
-                return Ok(());
+                break;
             }
+            thread::sleep(PAUSE);
         }
+        Ok(())
+    }
+
+    /// Moves all that stands in the WAL into the file, and empties it; returns whether nobody was in the way.
+    fn truncate_wal(&self) -> Result<bool> {
+        let writer = match self.pooled_writer() {
+            Err(error) if error.code() == Code::Busy => return Ok(false),
+            writer => writer?,
+        };
+        writer.busy_handler(Some(wait_briefly))?;
+        let is_busy = writer.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        writer.busy_handler(Some(wait))?;
+        Ok(is_busy? == 0)
     }
 
     /// Returns the bytes of the file's free pages.
@@ -36,5 +50,36 @@ impl Database {
         let number = |sql| reader.query_row(sql, [], |row| row.get::<_, i64>(0));
         let (pages, size) = (number("PRAGMA freelist_count")?, number("PRAGMA page_size")?);
         Ok(u64::try_from(pages.saturating_mul(size)).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_go_on_while_a_reader_keeps_the_wal_from_being_emptied() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(&folder.path().join("a.db")).unwrap();
+        let reader = database.slim_reader().unwrap();
+        reader.execute_batch("BEGIN; SELECT count(*) FROM setting").unwrap();
+        let write = |n: i64| {
+            let writer = database.pooled_writer()?;
+            writer.execute("INSERT INTO setting (key, value) VALUES (?1, '')", [format!("test.{n}")])?;
+            Ok::<_, crate::error::Error>(())
+        };
+        write(0).unwrap();
+        thread::scope(|scope| {
+            let compacting = scope.spawn(|| database.compact());
+            // Each waits for a try at most.
+            let written = (1..40).try_for_each(|n| {
+                thread::sleep(Duration::from_millis(10));
+                write(n)
+            });
+            let is_compacting = !compacting.is_finished();
+            reader.execute_batch("COMMIT").unwrap();
+            assert!(compacting.join().unwrap().is_ok());
+            assert!(written.is_ok() && is_compacting, "{written:?}");
+        });
     }
 }

@@ -98,8 +98,17 @@ fn uri(path: &Path, access: Access) -> PathBuf {
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
 /// Sleeps until the next try, the `tries`th; returns whether there is one.
-fn wait(tries: i32) -> bool {
-    let is_in_time = NEXT_TRY * u32::try_from(tries).unwrap_or(0) < BUSY_TIMEOUT;
+pub(super) fn wait(tries: i32) -> bool {
+    wait_for(BUSY_TIMEOUT, tries)
+}
+
+/// As [`wait`], for whoever keeps others waiting meanwhile.
+pub(super) fn wait_briefly(tries: i32) -> bool {
+    wait_for(BUSY_TIMEOUT / 20, tries)
+}
+
+fn wait_for(limit: Duration, tries: i32) -> bool {
+    let is_in_time = NEXT_TRY * u32::try_from(tries).unwrap_or(0) < limit;
     if is_in_time {
         std::thread::sleep(NEXT_TRY);
     }
