@@ -68,8 +68,9 @@ impl Connector {
         if lock(&self.shared.silent_at).is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(silent(&self.address.shown));
         }
+        let tried = lock(&self.shared.password).clone();
         let connected = match self.try_hosts() {
-            Err(Failed::Refused(error)) if is_password(&error) && self.reads_password_again()? => self.try_hosts(),
+            Err(Failed::Refused(error)) if is_password(&error) && self.reads_password_again(tried)? => self.try_hosts(),
             connected => connected,
         };
         connected.map_err(|failed| match failed {
@@ -89,6 +90,8 @@ impl Connector {
             }
             match self.try_host(&host) {
                 Ok(client) => return Ok((host, client)),
+                // A password that one of them refuses is read again, whatever the others are at.
+                Err(_) if matches!(&failed, Failed::Refused(error) if is_password(error)) => {}
                 Err(error) => failed = error,
             }
         }
@@ -106,15 +109,16 @@ impl Connector {
         Ok(client)
     }
 
-    /// Reads the password again from where it is kept; returns whether it is another one.
-    fn reads_password_again(&self) -> Result<bool> {
+    /// Reads the password again from where it is kept; returns whether it is another one than was tried: `tried`, or the address's.
+    fn reads_password_again(&self, tried: Option<String>) -> Result<bool> {
         let Some(kept_in) = &self.address.kept_in else { return Ok(false) };
         let Some(read) = passwords::read_again(kept_in)? else { return Ok(false) };
-        let before = lock(&self.shared.password).replace(read.clone());
-        Ok(match before {
-            Some(before) => before != read,
+        let is_other = match &tried {
+            Some(tried) => *tried != read,
             None => self.address.config.get_password() != Some(read.as_bytes()),
-        })
+        };
+        *lock(&self.shared.password) = Some(read);
+        Ok(is_other)
     }
 
     /// Returns what makes TLS connections, where the address lets them be.
@@ -158,4 +162,33 @@ impl Connector {
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_refused_password_is_told_whatever_the_next_host_is_at() {
+        let refuses = TcpListener::bind("127.0.0.1:0").unwrap();
+        let gone = TcpListener::bind("127.0.0.1:0").unwrap();
+        let [one, other] = [&refuses, &gone].map(|listener| listener.local_addr().unwrap().port());
+        drop(gone);
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = refuses.accept().unwrap();
+            stream.read(&mut [0; 1024]).unwrap();
+            let fields = b"SFATAL\0VFATAL\0C28P01\0Mno\0\0";
+            let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+            stream.write_all(&[b"E", &length[..], fields].concat()).unwrap();
+        });
+        let address = format!("postgres://me:old@127.0.0.1:{one},127.0.0.1:{other}/db?sslmode=disable");
+        let connector = Connector::new(Address::read(Path::new(&address)).unwrap());
+        let failed = connector.try_hosts().err();
+        assert!(matches!(failed, Some(Failed::Refused(error)) if is_password(&error)));
+        server.join().unwrap();
+    }
 }
