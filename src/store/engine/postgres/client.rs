@@ -76,7 +76,15 @@ impl Client {
                     None => tokio::time::timeout(time, connect(config, NoTls)).await,
                 }
             });
-            let (client, messages) = connected.map_err(|_| Failed::Silent)?.map_err(Failed::Refused)?;
+            let (client, messages) =
+                match connected.map_err(|_| Failed::Silent).and_then(|c| c.map_err(Failed::Refused)) {
+                    Ok(connected) => connected,
+                    Err(failed) => {
+                        // Else a name that is looked up still would be waited for.
+                        runtime.shutdown_background();
+                        return Err(failed);
+                    }
+                };
             let line = Line {
                 runtime: Some(runtime),
                 messages: Some(messages),
@@ -283,7 +291,7 @@ impl Drop for Line {
                 let _ = runtime.block_on(async { tokio::time::timeout(CLOSING, end).await });
             }
             self.messages = None;
-            drop(runtime);
+            runtime.shutdown_background();
         });
     }
 }
