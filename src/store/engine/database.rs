@@ -158,7 +158,9 @@ impl Engine {
     pub(in crate::store) fn inspector(&self) -> Result<Connection> {
         match self {
             Self::Sqlite(database) => database.inspector().map(Connection::Sqlite),
-            Self::Postgres(database) => database.reader().map(|connection| Connection::Postgres(Box::new(connection))),
+            Self::Postgres(database) => {
+                database.inspector().map(|connection| Connection::Postgres(Box::new(connection)))
+            }
         }
     }
 

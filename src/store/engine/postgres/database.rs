@@ -95,6 +95,13 @@ impl Database {
         Connection::open(&self.connector)
     }
 
+    /// Returns a connection of its own whose statements may look through the whole database.
+    pub(in crate::store) fn inspector(&self) -> Result<Connection> {
+        let connection = self.reader()?;
+        connection.stay_patient();
+        Ok(connection)
+    }
+
     /// Returns a connection of its own that is told of what others commit; on a standby it is told of nothing.
     pub(in crate::store) fn listener(&self) -> Result<Connection> {
         let connection = Connection::open(&self.connector)?;
