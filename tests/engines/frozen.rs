@@ -53,6 +53,9 @@ fn a_frozen_server_holds_no_call() {
     let there = eventually("it is read again", || store.read(|_| Ok(())).ok().map(|()| names(&store)));
     assert_eq!(there, ["before"], "what was told as failed is there");
     eventually("it is written again", || store.write(|db| insert(db, &project, "after")).ok());
+    // What keeps a connection for good makes another one.
+    eventually("a reader reads again", || reader.statement(|db| projects::is_any(db).map(drop)).ok());
+    eventually("commits are seen again", || watch.look().ok());
 }
 
 /// A commit whose answer never comes may have happened.

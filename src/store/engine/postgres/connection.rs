@@ -220,10 +220,11 @@ impl Connection {
     }
 
     fn again_where_lost<T>(&self, mut work: impl FnMut() -> std::result::Result<T, postgres::Error>) -> Result<T> {
+        let was_silent = self.client.borrow().is_silent();
         let running = self.watched.borrow().as_ref().map(|watched| watched.running());
         let mut done = work();
         match &done {
-            Err(error) if self.may_try_again(error) => {
+            Err(error) if self.may_try_again(error, was_silent) => {
                 drop(running);
                 self.reconnect()?;
                 let _running = self.watched.borrow().as_ref().map(|watched| watched.running());
@@ -235,12 +236,13 @@ impl Connection {
         done.map_err(|error| self.meaning(error))
     }
 
-    /// Whether a statement is run once more on another connection: not where the server did not answer, which it would not do again.
-    fn may_try_again(&self, error: &postgres::Error) -> bool {
+    /// Whether a statement is run once more on another connection: not where the server did not answer it, which it would not do again.
+    /// Where it did not answer an earlier one (`was_silent`), this one was not sent.
+    fn may_try_again(&self, error: &postgres::Error, was_silent: bool) -> bool {
         self.transaction.get() == Transaction::None
             && is_lost(error)
             && !self.is_bound.get()
-            && !self.client.borrow().is_silent()
+            && (was_silent || !self.client.borrow().is_silent())
     }
 
     /// Returns what an error means here: a statement that nobody of ours watches was ended by what the server allows it.
@@ -274,7 +276,8 @@ impl Connection {
     /// Waits until another connection committed: for at most `limit`, or for [`TOLD`] where the server tells of commits. Returns
     /// whether one may have.
     pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
-        if !self.is_told.get() {
+        // One that is lost tells nothing, and whoever waits on it would not wait at all.
+        if !self.is_told.get() || self.is_closed() {
             // A new connection in place of one that was lost, or one to a standby, which may be the primary by now.
             self.listen()?;
             if !self.is_told.get() {
