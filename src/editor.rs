@@ -24,7 +24,7 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
         .prefix(&format!("{name}-"))
         .suffix(&format!(".{extension}"))
         .tempfile()
-        .map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
+        .map_err(|error| failed(format!("Cannot create a temporary file: {error}")))?;
     scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
     let (program, args) = words(&editor)
         .ok_or_else(|| failed(format!("The editor `{editor}` cannot be split into words: a quote is open")))?;
@@ -48,14 +48,15 @@ pub fn page(text: &str) -> Result<()> {
     let failed = |what: String| Error::new(Code::EditorFailed, what);
     let set = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
     let pager = set.as_deref().unwrap_or("less");
-    let mut scratch = NamedTempFile::new().map_err(|error| failed(format!("Cannot make a scratch file: {error}")))?;
+    let mut scratch =
+        NamedTempFile::new().map_err(|error| failed(format!("Cannot create a temporary file: {error}")))?;
     scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
     let (program, args) = words(pager)
-        .ok_or_else(|| failed(format!("The pager `{pager}` cannot be split into words: a quote is open")))?;
+        .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
     let program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
     match program.run_in_terminal() {
         Ok(_) => Ok(()),
-        Err(error) => Err(failed(format!("The pager `{pager}` could not be started: {error}")).with_source(error)),
+        Err(error) => Err(failed(format!("Cannot start the pager `{pager}`: {error}")).with_source(error)),
     }
 }
 

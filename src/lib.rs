@@ -37,7 +37,7 @@ pub mod schema;
 pub mod secret;
 #[cfg(test)]
 #[path = "../tests/support/seed.rs"]
-#[allow(clippy::print_stderr, reason = "a test says with which seed it began")]
+#[allow(clippy::print_stderr, reason = "a test prints the seed that it began with")]
 mod seed;
 pub mod shell;
 pub mod store;

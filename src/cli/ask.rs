@@ -45,13 +45,14 @@ impl Output {
         loop {
             if is_long {
                 let (_, whole, _) = lines.rows(columns, false);
-                let text = format!(" not all of these {whole} lines are on the screen; `v` shows them in a pager\n");
+                let text =
+                    format!(" some of these {whole} lines are not on the screen; `v` shows them all in a pager\n");
                 self.note(&Shown::styled(CYAN, "note:").then(text));
             }
             self.note(&shown_question.clone().without_end().then(format!(" {choices} ")));
             let answer = match typed(cancelled) {
                 None => return Err(self.given_up()),
-                Some(answer) => answer.map_err(|error| refused(format!("No answer could be read: {error}")))?,
+                Some(answer) => answer.map_err(|error| refused(format!("Cannot read the answer: {error}")))?,
             };
             match answer.trim().to_ascii_lowercase().as_str() {
                 "y" | "yes" => return Ok(()),
@@ -90,13 +91,13 @@ impl Output {
         Arc::new(move |shown, question| {
             let refused = |why: String| Error::new(Code::TerminalRequired, why);
             if confirmation(false) == Confirmation::Nobody {
-                return Err(refused(format!("There is nobody to answer: {question}")));
+                return Err(refused(format!("Nobody is there to answer: {question}")));
             }
             let columns = size(&stderr()).0;
             output.note(&Lines::of(shown, columns).rows(columns, true).0);
             output.note(&Lines::question(question).0.rows(columns, false).0.without_end().then(" "));
             let answer = typed(&cancelled).ok_or_else(|| output.given_up())?;
-            match answer.map_err(|error| refused(format!("No answer could be read: {error}")))?.as_str() {
+            match answer.map_err(|error| refused(format!("Cannot read the answer: {error}")))?.as_str() {
                 "" => Err(refused("The input ended before an answer".to_owned())),
                 line => Ok(line.trim_end_matches(['\r', '\n']).to_owned()),
             }

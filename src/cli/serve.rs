@@ -263,7 +263,7 @@ fn of_original(store: &Store, identity: mcp::Identity, globals: &Globals, output
                 taken.waiting.iter().for_each(|waiting| output.warning(waiting));
                 toolset = toolset.or(taken.toolset);
             }
-            Err(error) => output.warning(&format!("nothing was taken over: {}", error.message())),
+            Err(error) => output.warning(&format!("nothing was imported: {}", error.message())),
         }
     }
     toolset

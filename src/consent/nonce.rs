@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const KEY: &str = "consent";
 
 /// What a caller does with its nonce.
-const AGAIN: &str = "call again with `nonce`, which the details hold: it is good once, for the same plan";
+const AGAIN: &str = "call again with `nonce` from the details: it is valid once, for the same plan";
 
 /// What a caller has of a consent.
 #[derive(Clone, Copy, Debug)]
@@ -233,11 +233,13 @@ fn pending(request: &Request) -> Error {
 
 /// Returns the failure of a call without a nonce for what a person approved since.
 fn approved(request: &Request) -> Error {
-    let what =
-        format!("{}: the user approved it, and the call needs the nonce of that; nothing was changed", request.summary);
+    let what = format!(
+        "{}: the user approved it, but the call lacks the nonce of that approval; nothing was changed",
+        request.summary
+    );
     Error::new(Code::ConsentRequired, what)
         .with_details(waiting(request, &approve_command(request)))
-        .hint("the user need not be asked again: call again now with `nonce`, which the details hold")
+        .hint("do not ask the user again: call again now with `nonce` from the details")
 }
 
 fn waiting(request: &Request, command: &str) -> Value {

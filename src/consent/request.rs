@@ -368,7 +368,7 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
 pub(super) fn denied(request: &Request, then: &str) -> Error {
     let hint =
         format!("if the user changes their mind, they run `{}` at a terminal; then {then}", approve_command(request));
-    refused(request, "a person said no to it").hint(hint)
+    refused(request, "the user denied it").hint(hint)
 }
 
 /// Returns the failure of what the client of the caller declined: nobody knows whether a person saw it.

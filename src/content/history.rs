@@ -213,7 +213,7 @@ fn which(context: &Context, kind: Kind, name: &str) -> Result<Error> {
     });
     Ok(match context.is_shell() {
         true => error.hint(format!("`mcpkg {word} history {name}` shows all; `mcpkg {word} restore {name} REVISION`")),
-        false => error.hint(format!("say `revision`; the command mcpkg:{word}:history shows all")),
+        false => error.hint(format!("give `revision`; the command mcpkg:{word}:history lists them")),
     })
 }
 

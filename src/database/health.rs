@@ -79,7 +79,7 @@ fn network(context: &Context) -> Option<Finding> {
 pub(super) fn on_network(file: &Path) -> Option<String> {
     let kind = network_of(file)?;
     Some(format!(
-        "{} is on a network file system ({kind}): locks are not reliable there, and two machines that write would damage it",
+        "{} is on a network file system ({kind}): locks are not reliable there, and two machines that write can damage it",
         file.display()
     ))
 }

@@ -78,14 +78,14 @@ pub fn add_rest(reply: &mut Reply, rest: Option<Rest>, tool: &str) {
     let cursor = json!(cursor);
     reply
         .warnings
-        .push(format!("{listed} of {total} files are listed; {tool} with cursor={cursor} lists those after them"));
+        .push(format!("{listed} of {total} files are listed; call {tool} with cursor={cursor} for the next ones"));
     reply.data["next_cursor"] = cursor;
 }
 
 fn no_such_cursor(cursor: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("'{}' is not a cursor of this list", cursor.escape_debug()))
         .hint(
-            "use next_cursor of the answer before; leave the cursor out to begin again, where something changed since",
+            "use `next_cursor` from the previous answer; if something changed since, leave out the cursor to start again",
         )
         .with_details(json!({ "cursor": cursor }))
 }

@@ -184,8 +184,8 @@ fn split(path: &Path) -> Result<(&Path, &OsStr)> {
 /// Returns the failure of a path that leads to `real`, where nothing is read or written.
 fn leads_out(path: &Path, real: &Path) -> crate::error::Error {
     let why = match real == path {
-        true => "outside of the folders that files are written below, or in git's own".to_owned(),
-        false => format!("a link, or below one, and leads to `{}`", real.display()),
+        true => "outside the folders that mcpkg writes to, or in git's own folder".to_owned(),
+        false => format!("a link, or below one, that leads to `{}`", real.display()),
     };
     in_the_way(path, &why)
 }

@@ -290,7 +290,7 @@ pub(super) fn require<A: AsRef<OsStr>>(
     let trust = format!("mcpkg workspace trust {}", crate::shell::quote(&shown));
     // Many commands show the message of one repository and nothing else of its failure.
     let what = format!(
-        "`{shown}` names a program that git {command} would run: {key} = {value}; `{trust}` shows it to the user at a terminal, and asks"
+        "`{shown}` names a program that git {command} would run: {key} = {value}; `{trust}` shows it to the user at a terminal and asks"
     );
     Err(Error::new(Code::Unapproved, what)
         .with_details(json!({ "repository": shown, "settings": named.data(), "command": trust })))

@@ -184,10 +184,10 @@ pub fn refuse_same_but_case(git: &Git<'_>, repo: &str, refs: &[Ref], branch: &st
     if !super::trees::says(git, "core.ignoreCase")? {
         return Ok(());
     }
-    let message = format!("{repo}: the disk does not tell `{branch}` from `{other}`, which is there already");
+    let message = format!("{repo}: the branch `{other}` already exists, and this disk cannot tell it from `{branch}`");
     Err(Error::new(Code::BranchInUse, message)
         .with_details(serde_json::json!({ "repo": repo, "branch": branch, "other": other }))
-        .hint("give it a name that differs by more than upper and lower case"))
+        .hint("choose a name that differs in more than upper and lower case"))
 }
 
 #[cfg(test)]

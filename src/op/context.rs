@@ -137,7 +137,7 @@ impl Context {
                 Err(Error::new(Code::ConfirmRequired, format!("{refused} Nothing was changed")))
             }),
             line: Arc::new(|_, question| {
-                Err(Error::new(Code::TerminalRequired, format!("There is nobody to answer: {question}")))
+                Err(Error::new(Code::TerminalRequired, format!("Nobody is there to answer: {question}")))
             }),
             confirmation: Confirmation::Nobody,
             approved: Approved::of_user(),

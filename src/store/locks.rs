@@ -87,7 +87,7 @@ impl RunHolder {
                     return value.ok_or_else(|| Error::internal("what was written has no value"));
                 }
                 Some(error) if Instant::now() >= until => return Err(error),
-                Some(error) => tracing::info!(%error, "what a run did is written down when the database is back"),
+                Some(error) => tracing::info!(%error, "the progress of a run will be stored when the database is back"),
             }
             thread::sleep(AGAIN);
         }

@@ -59,5 +59,5 @@ fn ask(context: &Context, root: &std::path::Path, error: &Error) -> Result<()> {
         return Ok(());
     }
     let steps = journal::steps(root)?;
-    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo these steps, as far as they were done?")
+    (context.ask)(Body::lines(steps.iter().map(|step| step.shown())), "Undo those of these steps that were done?")
 }

@@ -51,7 +51,7 @@ impl Operation for Trust {
         let data = |trusted: bool| json!({ "repository": shown, "settings": named.data(), "trusted": trusted });
         if named.is_trusted(&context.approved)? {
             let sentence = match named.settings.is_empty() {
-                true => format!("`{shown}` names no program: there is nothing to trust"),
+                true => format!("`{shown}` does not name any programs: there is nothing to trust"),
                 false => format!("You trusted `{shown}` already"),
             };
             return Ok(Reply::sentence(sentence, data(true)));
@@ -59,7 +59,7 @@ impl Operation for Trust {
         if context.confirmation != Confirmation::Ask {
             return Err(Error::new(
                 Code::TerminalRequired,
-                "Only a person at a terminal trusts a repository; there is no --yes for it",
+                "Only a person at a terminal can trust a repository; --yes does not apply",
             )
             .with_details(json!({ "repository": shown, "settings": named.data() }))
             .hint("run the command at a terminal, without --yes"));

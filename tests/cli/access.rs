@@ -22,7 +22,7 @@ fn a_key_from_its_making_to_its_end() {
     hint: the key is shown this once; only its SHA-256 is kept
     hint: 'laptop' reads and writes every project, until it is revoked
     hint: a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY
-    hint: its clients run no commands or workflows, and are not told of `execute`; a key that is made with --execute lets them, each time with your consent
+    hint: its clients cannot run commands or workflows, and `execute` is not listed for them; a key that is made with --execute lets them, each time with your consent
     hint: this is the first key: from now on every client over HTTP sends one, on this machine too; `mcpkg client add NAME --http URL --key-env MCPKG_KEY` has an agent do so
     "#);
     assert_snapshot!(shown(&scratch.run(&["access", "create", "ci", "-p", "p", "--read-only", "--expires", "30d"])), @r#"

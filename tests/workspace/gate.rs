@@ -195,7 +195,7 @@ fn inputs_are_held_against_the_header_first() {
     shop.scratch.file("work/shop/empty/README", "");
     for (name, bytes, says) in [
         ("a.json", &b"[1, 2, 3]"[..], "`x` is [3], and the model takes [1, 2]"),
-        ("b.json", b"{\"y\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [1, 2]}}", "takes no `y`"),
+        ("b.json", b"{\"y\": {\"dtype\": \"float32\", \"shape\": [1, 2], \"data\": [1, 2]}}", "has no input `y`"),
         (
             "c.json",
             b"{\"x\": {\"dtype\": \"int8\", \"shape\": [1, 2], \"data\": [1, 2]}}",

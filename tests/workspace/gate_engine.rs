@@ -156,7 +156,7 @@ fn models_of_onnx_give_what_is_expected() {
     let near = shop.run(&["--json", "gate", "test", "relu", "wrong", "--rtol", "0", "--atol", "100"]);
     assert!(near.status == 0 && near.stdout.contains("\"expected_match\": true"), "{near}");
     let wrong = shop.run(&["gate", "test", "relu", "wrong", "--atol=-1"]);
-    assert!(wrong.status == 2 && wrong.stderr.contains("not a number from 0"), "{wrong}");
+    assert!(wrong.status == 2 && wrong.stderr.contains("not a number of at least 0"), "{wrong}");
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn what_the_engine_would_get_wrong_is_refused_by_name() {
         (one(relu.clone(), 29), "version 29"),
         (one(relu.clone(), 99), "version 99"),
         (one(relu.clone(), 1 << 31), "version 2147483648"),
-        (one(swish, 24), "Swish with another alpha than 1"),
+        (one(swish, 24), "Swish with an alpha other than 1"),
         (one(crd, 28), "SpaceToDepth with mode \"CRD\""),
         (one(node("BitShift", &["x", "counts"], "y"), 28), "BitShift with shifts"),
         ([one(relu.clone(), 13), function].concat(), "Relu, which the model defines itself"),
@@ -303,7 +303,7 @@ fn what_an_input_is_called_wrongly_is_told_with_the_nearest_name() {
     let shop = with_relu();
     shop.scratch.file("work/shop/input.json", r#"{"X1": [1, 2]}"#);
     let (error, _) = shop.refused(&["gate", "test", "relu", "input.json"]);
-    assert!(error["message"].as_str().is_some_and(|message| message.contains("takes no `X1`; ")), "{error}");
+    assert!(error["message"].as_str().is_some_and(|message| message.contains("has no input `X1`; ")), "{error}");
 }
 
 /// An answer to an agent is small, however much a model gives.

@@ -135,7 +135,7 @@ impl Operation for Create {
             .hint("a client sends it as the header `Authorization: Bearer KEY`; keep it in the variable MCPKG_KEY");
         if !made.execute && !made.read_only {
             reply.hints.push(
-                "its clients run no commands or workflows, and are not told of `execute`; a key that is made with --execute \
+                "its clients cannot run commands or workflows, and `execute` is not listed for them; a key that is made with --execute \
                  lets them, each time with your consent"
                     .to_owned(),
             );

@@ -162,7 +162,7 @@ fn shown(value: &TValue) -> Result<Tensor, Stopped> {
                 DatumType::String => "string",
                 _ => "another type",
             };
-            let why = format!("an output is of the type {name}, which the gate does not show");
+            let why = format!("an output has the type {name}, which the gate cannot show");
             return Err(Stopped::new("unsupported_type", why));
         }
     };

@@ -54,7 +54,7 @@ pub fn check(model: &ModelProto, inputs: &[(String, Tensor)]) -> Result<(), Stop
     for function in &model.functions {
         let (domain, name) = (function.domain(), function.name());
         if DOMAINS.contains(&domain) || domain == ML {
-            refused.insert(format!("the operator {name}, which the model defines itself"));
+            refused.insert(format!("the operator {name}, which the model itself defines"));
         }
     }
     if let Some(graph) = &model.graph {
@@ -100,9 +100,11 @@ fn reason(node: &NodeProto, graph: &Graph<'_>) -> Option<String> {
     let with = match operator {
         "RNN" | "GRU" | "LSTM" if is("direction", "reverse") => "direction \"reverse\"",
         "SpaceToDepth" if is("mode", "CRD") => "mode \"CRD\"",
-        "Swish" if attribute("alpha").is_some_and(|alpha| alpha.f != 1.0) => "another alpha than 1",
+        "Swish" if attribute("alpha").is_some_and(|alpha| alpha.f != 1.0) => "an alpha other than 1",
         "Celu" if graph.has_half => "numbers of 16 bits",
-        "BitShift" if graph.version >= 28 && !shifts_inside(node, graph) => "shifts that may be as wide as the numbers",
+        "BitShift" if graph.version >= 28 && !shifts_inside(node, graph) => {
+            "shifts that may be as wide as the numbers themselves"
+        }
         _ => return None,
     };
     Some(format!("the operator {operator} with {with}"))

@@ -78,7 +78,7 @@ pub(super) fn end(context: &Context, project: &Project, top: &Path) {
         of_here.map(|(sha256, _)| sha256).try_for_each(|sha256| context.approved.withdraw(Kind::SyncWrites, &sha256))
     });
     if let Err(error) = swept {
-        tracing::warn!(%error, "the record of a finished sync stays");
+        tracing::warn!(%error, "cannot remove the record of a finished sync");
     }
 }
 

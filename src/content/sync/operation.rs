@@ -223,7 +223,7 @@ impl Sync {
         let mut reply = report.of(&plan, &look, &outcome, waiting);
         if strange > 0 {
             reply.warnings.push(format!(
-                "The database says that a sync was writing {}, but none on this machine was; those rows were dropped and nothing was done by them",
+                "The database says that a sync was writing {}, but no sync on this machine was; mcpkg dropped those rows",
                 count(strange, "file")
             ));
         }

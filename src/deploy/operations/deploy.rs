@@ -73,7 +73,7 @@ fn offer(context: &Context, choice: &Choice, page: &Page) -> Result<Reply> {
         }
         // The plan can be looked at on a full or read-only disk, and by who may only read; it cannot be confirmed there.
         Err(error) if matches!(error.code(), Code::ReadOnly | Code::DiskFull | Code::MayOnlyRead) => {
-            warnings.push(format!("no confirm token could be given: {error}"));
+            warnings.push(format!("cannot create a confirm token: {error}"));
         }
         Err(error) => return Err(error),
     }

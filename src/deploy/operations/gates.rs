@@ -36,7 +36,7 @@ pub fn check_adopt(changes: &[Change], adopt: bool, look: &str) -> Result<()> {
         ),
     )
     .with_details(json!({ "flag": "--adopt", "adopt_updates": count, "sample_paths": paths }))
-    .hint(format!("look at them with `{look}`; --adopt goes on, and keeps their bytes for a rollback")))
+    .hint(format!("look at them with `{look}`; --adopt overwrites them, and keeps their bytes for a rollback")))
 }
 
 /// Refuses the id of a module that the source does not have.

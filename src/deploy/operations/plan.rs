@@ -88,7 +88,7 @@ impl Show {
         let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);
         reply.differs = self.check && !changes.is_empty();
         if changes.iter().any(|change| change.adopt) {
-            let what = "over what mcpkg did not write too; its bytes are kept";
+            let what = "over files that mcpkg did not write, too; their bytes are kept";
             reply = reply.hint(format!("`mcpkg deploy --apply --adopt{arguments}` does it, {what}"));
         } else if !changes.is_empty() {
             reply = reply.hint(format!("`mcpkg deploy --apply{arguments}` does it"));

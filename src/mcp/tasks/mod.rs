@@ -255,7 +255,7 @@ impl Tasks {
                         return look().map_err(|error| error_data(&error))?.ok_or_else(|| unknown(&id.to_string()));
                     }
                     Ok(true) => {}
-                    Err(error) => tracing::info!(%error, "the failure of a task could not be stored"),
+                    Err(error) => tracing::info!(%error, "cannot store the failure of a task"),
                 }
                 row.status = ended.status;
                 row.message.clone_from(&ended.message);

@@ -16,7 +16,7 @@ pub(super) const SERVER_ENDED: &str =
 
 /// What is said of a task whose server is on another machine, and cannot be seen.
 pub(super) const UNSEEN: &str =
-    "The server that runs this task lost its connection to the database; whether it still works on it is not known";
+    "The server that runs this task lost its connection to the database; it may or may not still work on the task";
 
 /// What stands in a stored result for a confirm token: the token goes to who asked for it, and is kept nowhere.
 const NOT_KEPT: &str = "(not kept; call deploy again)";

@@ -25,7 +25,7 @@ const DEEPEST: usize = 64;
 /// at a path, else standard input.
 pub(super) fn run(socket: Option<&Path>) -> u8 {
     if let Err(error) = shut_off() {
-        let _ = writeln!(io::stderr(), "mcpkg: the starter cannot be protected from the tool: {error}");
+        let _ = writeln!(io::stderr(), "mcpkg: cannot protect the starter from the tool: {error}");
         return FAILED;
     }
     let channel = match socket {

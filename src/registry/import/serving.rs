@@ -31,7 +31,9 @@ pub fn take(context: &Context, identity: Identity) -> Result<Taken> {
         write::write(context, &plan, &home.own.display().to_string())?;
     }
     let waiting = waiting.into_iter().map(|waiting| {
-        format!("~/.enact asks for more than you approved ({waiting}); `mcpkg tool import` at a terminal takes it over")
+        format!(
+            "~/.enact asks for more than you approved ({waiting}); run `mcpkg tool import` at a terminal to approve it"
+        )
     });
     Ok(Taken { toolset: wanted.filter(|_| active.is_none()), waiting: waiting.collect() })
 }

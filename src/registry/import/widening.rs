@@ -28,7 +28,7 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
         return Ok(());
     }
     if context.confirmation == Confirmation::Ask {
-        let what = format!("Let through more than now: {}?", plural::first(&lines, NAMED));
+        let what = format!("Allow more than now: {}?", plural::first(&lines, NAMED));
         return (context.ask)(Body::lines(lines), &what);
     }
     plan.left.extend(lines.into_iter().map(|line| LeftOut::new(line, FROM, WHY)));

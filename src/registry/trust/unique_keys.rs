@@ -63,7 +63,7 @@ impl<'de> Visitor<'de> for Keys {
         while let Some(key) = entries.next_key::<String>()? {
             entries.next_value_seed(Self)?;
             if let Some(twice) = keys.replace(key) {
-                return Err(A::Error::custom(format!("the key '{}' is there twice", twice.escape_debug())));
+                return Err(A::Error::custom(format!("the key '{}' appears twice", twice.escape_debug())));
             }
         }
         Ok(())
@@ -80,7 +80,7 @@ mod tests {
             assert_eq!(check(sound.as_bytes()), Ok(()), "{sound}");
         }
         for twice in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#, r#"[[{"b":{"a":1,"c":0,"a":{}}}]]"#] {
-            assert!(check(twice.as_bytes()).is_err_and(|why| why.starts_with("the key 'a' is there twice")), "{twice}");
+            assert!(check(twice.as_bytes()).is_err_and(|why| why.starts_with("the key 'a' appears twice")), "{twice}");
         }
         for malformed in ["", "{", "{} {}", "[1,]"] {
             assert!(check(malformed.as_bytes()).is_err(), "{malformed}");

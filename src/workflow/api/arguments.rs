@@ -149,7 +149,7 @@ impl Arguments {
             _ => None,
         };
         style.unwrap_or_else(|| {
-            self.cannot(format!("`{}` is written in the style {name}", parameter.name));
+            self.cannot(format!("`{}` uses the style {name}", parameter.name));
             None
         })
     }
@@ -328,7 +328,7 @@ mod tests {
             (
                 "/",
                 json!({ "requestBody": { "content": { "multipart/form-data": {} } } }),
-                "its body is a form of several parts that names none",
+                "its body is a multipart form without named parts",
             ),
         ] {
             assert_eq!(made(path, &operation).why_not.as_deref(), Some(why));

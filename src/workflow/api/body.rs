@@ -38,7 +38,7 @@ impl Arguments {
         match kind {
             Media::Multipart if is_not_form(name) => self.cannot(format!("its body is {name}")),
             Media::Multipart if shape.properties.is_empty() => {
-                self.cannot("its body is a form of several parts that names none".to_owned());
+                self.cannot("its body is a multipart form without named parts".to_owned());
             }
             Media::Json | Media::Form | Media::Multipart if !shape.properties.is_empty() => {
                 body.whole = false;
@@ -95,7 +95,7 @@ impl Arguments {
             Some(None) => Some(Style::Pairs),
             Some(style) => style,
             None => {
-                self.cannot(format!("`{name}` is written in the style {style}"));
+                self.cannot(format!("`{name}` uses the style {style}"));
                 None
             }
         }

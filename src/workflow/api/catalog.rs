@@ -206,7 +206,7 @@ impl Catalog {
             };
             match self.schemes.get(&scheme) {
                 Some(Scheme::Unsupported { why }) => {
-                    let message = format!("No request can carry what the scheme '{scheme}' takes: {why}");
+                    let message = format!("mcpkg cannot send the secret of the scheme '{scheme}': {why}");
                     return Err(Error::new(Code::InvalidArgument, message));
                 }
                 None => {
@@ -216,7 +216,7 @@ impl Catalog {
                         _ => format!("it names {}", known.join(", ")),
                     };
                     let error =
-                        Error::new(Code::InvalidArgument, format!("The document names no security scheme '{scheme}'"));
+                        Error::new(Code::InvalidArgument, format!("The document has no security scheme '{scheme}'"));
                     return Err(error.suggest(&scheme, known, otherwise));
                 }
                 Some(_) => change(&mut self.auth, name, reference),
@@ -268,11 +268,11 @@ impl Catalog {
         match self.served(spec) {
             Some([own, base]) if self.is_beyond(&own, &base) => {
                 spec.runnable = false;
-                let mut why = format!("it is served by {}, and the catalog by {}", own.host(), base.host());
+                let mut why = format!("its origin is {}, and the catalog's is {}", own.host(), base.host());
                 if let Some(scheme) = spec.auth.first() {
                     let at = origin(&own);
                     why += &format!(
-                        ": a person allows that with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
+                        ": the user allows it with `mcpkg catalog set {} --auth {scheme}@{at}=env:NAME`",
                         self.name
                     );
                 }
@@ -373,8 +373,11 @@ pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<
 fn other_origin(text: &str) -> Result<String> {
     let url = Url::parse(text).filter(Url::is_private);
     url.map(|url| origin(&url)).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("`{}` is not an origin that an API is asked at", text.escape_debug()))
-            .hint("such as --auth SCHEME@https://upload.example.com=env:UPLOAD_TOKEN")
+        Error::new(
+            Code::InvalidArgument,
+            format!("`{}` is not an origin, such as https://api.example.com", text.escape_debug()),
+        )
+        .hint("such as --auth SCHEME@https://upload.example.com=env:UPLOAD_TOKEN")
     })
 }
 

@@ -189,7 +189,8 @@ fn operation<'d>(references: References<'d>, value: &'d Value) -> Result<&'d Val
     if operation.is_object() || std::ptr::eq(operation, value) {
         return Ok(operation);
     }
-    let message = format!("the reference `{}` names no operation", value["$ref"].as_str().unwrap_or_default());
+    let message =
+        format!("the reference `{}` does not lead to an operation", value["$ref"].as_str().unwrap_or_default());
     Err(Fault { rule: Rule::RefUnknown, message, at: value.get("$ref").unwrap_or(value) })
 }
 

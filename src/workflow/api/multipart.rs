@@ -65,7 +65,7 @@ fn part(flag: &Flag, name: &str, value: &Value) -> Result<Part> {
     let mut head = format!("Content-Disposition: {disposition}\r\n");
     if let Some(media) = media {
         if media.contains(|c: char| c.is_control()) {
-            return Err(refused(flag, "the media type of its part holds control characters"));
+            return Err(refused(flag, "the media type of its part contains control characters"));
         }
         head += &format!("Content-Type: {media}\r\n");
     }

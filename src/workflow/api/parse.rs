@@ -39,7 +39,7 @@ pub fn parse(bytes: Vec<u8>) -> Result<(String, Format, Value), Violation> {
     };
     let most = if format == Format::Json { MOST_JSON } else { MOST_YAML };
     if text.len() > most {
-        let why = format!("it has {} bytes; {most} are read at most", text.len());
+        let why = format!("it has {} bytes; the limit is {most}", text.len());
         return Err(Violation::of_text(Rule::LimitExceeded, why, 0, 0));
     }
     let value = match format {
@@ -53,7 +53,7 @@ fn json(text: &str) -> Result<Value, Violation> {
     serde_json::from_str(text).map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or(&why).to_owned();
-        Violation::of_text(Rule::Syntax, format!("it is no JSON: {why}"), error.line(), error.column().max(1))
+        Violation::of_text(Rule::Syntax, format!("it is not valid JSON: {why}"), error.line(), error.column().max(1))
     })
 }
 
@@ -79,6 +79,6 @@ fn yaml(text: &str) -> Result<Value, Violation> {
         let why = why.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")).map_or(why, |(_, why)| why);
         let why = why.split(" at line ").next().unwrap_or(why);
         let (line, column) = (number(place.line()), number(place.column()));
-        Violation::of_text(Rule::Syntax, format!("it is no YAML: {why}"), line, column)
+        Violation::of_text(Rule::Syntax, format!("it is not valid YAML: {why}"), line, column)
     })
 }

@@ -44,7 +44,7 @@ impl<'d> References<'d> {
         let at = holder.get("$ref").unwrap_or(holder);
         let Some(fragment) = reference.strip_prefix('#') else {
             let message =
-                format!("the reference `{reference}` leads out of the document, and to no file below its folder");
+                format!("the reference `{reference}` leads out of the document, but not to a file below its folder");
             return Err(Fault { rule: Rule::RefExternal, message, at });
         };
         let pointer = percent_decode_str(fragment).decode_utf8_lossy();

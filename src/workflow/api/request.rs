@@ -87,7 +87,8 @@ fn check_names(spec: &CommandSpec, arguments: &Map<String, Value>) -> Result<()>
         let style = |value| flag.and_then(|flag| style_of(flag, value, flag.r#in?));
         if let (Some(place), true) = (argument.no_null, value.is_some_and(|value| loses_null(value, style(value)))) {
             let what = if is_null { "is" } else { "holds" };
-            let why = format!("The argument '{}' {what} null, and is sent {place}, which has none", argument.name);
+            let why =
+                format!("The argument '{}' {what} null, and is sent {place}, which cannot carry null", argument.name);
             return Err(invalid(why).hint("leave it out"));
         }
     }
@@ -116,7 +117,7 @@ fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) 
         match style_of(flag, value, place) {
             Some(Style::Deep) => {
                 if let Some(name) = bracketed(value) {
-                    return refused(name, "it holds a bracket, which stands for an object inside");
+                    return refused(name, "it contains a bracket, which would mean a nested object");
                 }
             }
             None => {
@@ -125,7 +126,7 @@ fn check_keys(spec: &CommandSpec, arguments: &Map<String, Value>, place: Place) 
                 };
                 for name in fields.keys() {
                     if names.iter().any(|other| is_of(name, other) || is_of(other, name)) {
-                        return refused(name, &format!("it would be another argument of '{}'", spec.id));
+                        return refused(name, &format!("it would replace another argument of '{}'", spec.id));
                     }
                 }
                 names.extend(fields.keys().map(String::as_str));
@@ -231,7 +232,7 @@ fn body_of(
     }
     let content_type = |media: &str| {
         HeaderValue::from_str(media)
-            .map_err(|_| Error::new(Code::HttpRefused, format!("The body of '{}' is of no known type", spec.id)))
+            .map_err(|_| Error::new(Code::HttpRefused, format!("The body of '{}' has an unknown type", spec.id)))
     };
     if Media::of(&body.content_type) == Media::Multipart {
         let parts: Vec<(&Flag, &str, &Value)> = given.iter().map(|(flag, value)| (*flag, key(flag), *value)).collect();

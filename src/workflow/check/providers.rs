@@ -46,7 +46,7 @@ pub(super) fn check(
         };
         let Some(contract) = known.commands.provider(&id)? else {
             let message = format!("{id} does not answer a list, so that it provides no values");
-            book.at(Kind::ProviderNotList, &at, message).hint("the list of providers has those that do");
+            book.at(Kind::ProviderNotList, &at, message).hint("pick one from the list of providers");
             continue;
         };
         select(book, &named.input, &contract, &pointer);

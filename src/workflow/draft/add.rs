@@ -103,7 +103,9 @@ impl Add {
             if workflows::find(db, project.id, name)?.is_some() {
                 let what = format!("Workflow '{name}' already exists in project '{}'", project.name);
                 return Err(Error::new(Code::AlreadyExists, what)
-                    .hint(format!("say that it takes its place with --replaces {name}, and which one it was made from with --revision"))
+                    .hint(format!(
+                        "replace it with --replaces {name}, and name the revision that you started from with --revision"
+                    ))
                     .with_details(serde_json::json!({ "name": name })));
             }
             return Ok(None);

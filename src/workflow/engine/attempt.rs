@@ -126,7 +126,7 @@ fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     let answered = context.store.patiently(|| match commands::run(context, running) {
         Err(why) if !why.may_be_done && why.error.code() == Code::Unavailable && !context.is_cancelled() => {
             failed = Some(why);
-            Err(Error::new(Code::Unavailable, "The database cannot be asked"))
+            Err(Error::new(Code::Unavailable, "Cannot read the database"))
         }
         outcome => Ok(outcome),
     });

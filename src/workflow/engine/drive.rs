@@ -144,7 +144,7 @@ impl Drive<'_> {
                 }
                 false => Err(Error::new(
                     Code::RunState,
-                    format!("Run {} was deleted while it was under way, or the database was restored", self.uuid),
+                    format!("Run {} was deleted while it ran, or the database was restored", self.uuid),
                 )),
             }
         })?;

@@ -63,7 +63,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     })?;
     let (run, definition, generation) = found.ok_or_else(|| missing(&run.uuid.to_string()))?;
     if retries && run.kind == Kind::Command {
-        let why = format!("Run {} is one of a single command: run that again", run.uuid);
+        let why = format!("Run {} is of a single command: run that command again", run.uuid);
         return Err(wrong_state(&run, run.state, why));
     }
     match (run.state, retries) {
@@ -79,7 +79,7 @@ pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
             return Err(wrong_state(&run, run.state, why));
         }
         (_, true) => {
-            let why = format!("Run {} has not failed: `mcpkg workflow resume {}` carries it on", run.uuid, run.uuid);
+            let why = format!("Run {} has not failed: `mcpkg workflow resume {}` continues it", run.uuid, run.uuid);
             return Err(wrong_state(&run, run.state, why));
         }
         (_, false) => {}
@@ -156,7 +156,7 @@ fn tried_again(rows: &[Step], program: &Program, retry: &Retry) -> Result<Vec<us
             let at = rows.iter().position(|row| row.name == *name);
             let at = at.ok_or_else(|| refused(format!("The run has no step '{}'", name.escape_debug())))?;
             if rows[at].state == StepState::Succeeded {
-                return Err(refused(format!("Step '{name}' succeeded, and is not repeated")));
+                return Err(refused(format!("Step '{name}' succeeded; mcpkg does not repeat it")));
             }
             at
         }
@@ -273,7 +273,7 @@ pub fn goes_on(context: &Context, run: Uuid) -> String {
         Identity::Assistant => format!("list_runs with run {run}"),
         _ => format!(r#"execute with command mcpkg:workflow:runs and args {{"run":"{run}"}}"#),
     };
-    format!("it goes on: {reads} says how far it is, and what it answered once it has ended")
+    format!("it is still running: {reads} shows its progress, and its answer once it has ended")
 }
 
 fn over(run: &Run) -> Error {
@@ -299,5 +299,5 @@ pub fn uncertain(run: Uuid, step: &str) -> Error {
 pub fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no run '{}'", id.escape_debug()))
         .with_details(json!({ "run": id }))
-        .hint("`mcpkg workflow runs` lists those there are")
+        .hint("`mcpkg workflow runs` lists the runs")
 }

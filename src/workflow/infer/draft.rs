@@ -76,7 +76,7 @@ pub fn of(name: &str, calls: Vec<Recorded>, commands: &dyn Commands) -> Result<D
     let kept = needed(&known, references);
     if kept.is_empty() {
         return Err(Error::new(Code::NotFound, "Nothing was run that a workflow can be made of")
-            .hint("what mcpkg's own commands read leaves no run; `mcpkg workflow runs` shows what there is")
+            .hint("mcpkg's own commands that only read leave no run; `mcpkg workflow runs` lists the runs")
             .with_details(json!({ "diagnostics": diagnostics })));
     }
     for (at, left) in known.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {

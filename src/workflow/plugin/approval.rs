@@ -72,7 +72,7 @@ pub fn ask(context: &Context, plugin: &Plugin) -> Result<()> {
     }
     (context.ask)(
         Body::lines(lines(plugin)),
-        &format!("Let mcpkg run '{}': `{}`?", plugin.name(), runs(&plugin.server)),
+        &format!("Allow mcpkg to run '{}': `{}`?", plugin.name(), runs(&plugin.server)),
     )
 }
 

@@ -78,7 +78,7 @@ pub fn listed(tools: Vec<Tool>) -> Result<Listing> {
     for tool in tools {
         let name = tool.name.to_string();
         let mut said = serde_json::to_value(said(tool))
-            .map_err(|error| Error::internal("what a plugin says of a tool is not JSON").with_source(error))?;
+            .map_err(|error| Error::internal("a plugin's description of a tool is not JSON").with_source(error))?;
         hide_in(&mut said);
         let said = without_password(&json(&said)?);
         let open = redact(&name);

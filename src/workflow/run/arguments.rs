@@ -61,8 +61,9 @@ fn read_one(argument: &Argument<'_>, typed: &str) -> Result<Value> {
             Ok(value) if argument.refuses(&value).is_none() || argument.refuses(&text()).is_some() => value,
             _ => text(),
         }),
-        r#type => json::exact(typed.as_bytes())
-            .map_err(|_| wrong(argument.name, &format!("'{}' is not JSON, and it takes {type}", typed.escape_debug()))),
+        r#type => json::exact(typed.as_bytes()).map_err(|_| {
+            wrong(argument.name, &format!("'{}' is not JSON, and the argument takes {type}", typed.escape_debug()))
+        }),
     }
 }
 
@@ -92,7 +93,7 @@ pub fn check(context: &Context, spec: &CommandSpec, with: &Map<String, Value>) -
     let required = spec.needed(is_given).map(|flag| flag.name.as_str());
     match placeholders.chain(required).find(|name| !is_given(name)) {
         Some(name) => Err(wrong(name, "it has to be given")
-            .hint(format!("`--arg {name}=VALUE` gives it; `mcpkg command show {}` says what it takes", spec.id))),
+            .hint(format!("give it with `--arg {name}=VALUE`; `mcpkg command show {}` lists the arguments", spec.id))),
         None => Ok(()),
     }
 }

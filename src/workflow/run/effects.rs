@@ -140,7 +140,7 @@ fn valued(name: &str, value: &Value) -> String {
     if count > LONG {
         said.push(format!("{count} characters"));
     }
-    said.extend(marks::tags(&redact(&text)).map(|spelled| format!("with hidden tags that spell {:?}", spelled)));
+    said.extend(marks::tags(&redact(&text)).map(|spelled| format!("with hidden characters that spell {:?}", spelled)));
     let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
     format!("{name}{said} = {}", quoted(value))
 }

@@ -104,8 +104,8 @@ fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
 /// As [`plan::of_command`] and [`Wanted::plan`]; `E_DAMAGED` where its definition is none.
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
     if definition[plan::IS_HIDDEN] == true {
-        let why = "The run was given a password, which is not kept, so that it cannot be resumed";
-        return Err(Error::new(Code::SecretMissing, why).hint("run it again with all of its arguments"));
+        let why = "The run cannot be resumed: it was given a password, and mcpkg does not store passwords";
+        return Err(Error::new(Code::SecretMissing, why).hint("run it again with all its arguments"));
     }
     let inputs = definition["inputs"].as_object();
     match (definition["command"].as_str(), definition["with"].as_object(), definition.get("workflow"), inputs) {

@@ -81,10 +81,10 @@ impl Operation for Policy {
                     Error::new(Code::TerminalRequired, why).hint("run the command at a terminal, without --yes")
                 );
             }
-            let text = format!("Project '{project}': workflows are not run now.");
+            let text = format!("Project '{project}': workflows may not run now.");
             (context.ask)(
                 Body::lines([text]),
-                &format!("Let workflows of project '{project}' be run where a person confirms the plan?"),
+                &format!("Allow workflows of project '{project}' to run once a person has confirmed the plan?"),
             )?;
         }
         context.write("workflow.policy", rule.word(), |db, project, author| {

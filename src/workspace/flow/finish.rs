@@ -294,9 +294,11 @@ impl Finish<'_> {
         part.warnings.dedup();
         if !self.hooks {
             let skipped = hooks::of_merge(&git)?;
-            part.warnings.extend((!skipped.is_empty()).then(|| {
-                format!("{repo}: its hooks are not run: {}; `--hooks` at a shell runs them", skipped.join(", "))
-            }));
+            part.warnings.extend(
+                (!skipped.is_empty()).then(|| {
+                    format!("{repo}: skipped its hooks: {}; `--hooks` in a shell runs them", skipped.join(", "))
+                }),
+            );
         }
         if !self.no_delete {
             self.leave(workspace, seen, tip, branch, develop, run, &mut part, cancelled)?;
@@ -477,9 +479,9 @@ fn heads(workspace: &Workspace, context: &Context) -> Vec<(String, PathBuf, Opti
 
 /// Says of the failure of a hook in which repository it was.
 fn refused_by_hook(repo: &str, error: Error) -> Error {
-    let message = format!("{repo}: a hook refuses the merge: {}", error.message());
+    let message = format!("{repo}: a hook refused the merge: {}", error.message());
     let details = error.details().cloned().unwrap_or_default();
-    Error::new(error.code(), message).with_details(details).hint("see to what it says, or finish without --hooks")
+    Error::new(error.code(), message).with_details(details).hint("fix what the hook reports, or finish without --hooks")
 }
 
 /// Returns the failure of a commit that git does not know the author of, where that is why it failed.

@@ -105,7 +105,7 @@ impl Start<'_> {
                 {
                     let name = keep::tip(uuid, &format!("refs/detached/{}", rows::at(commit)));
                     warnings.push(format!(
-                        "{repo}: the commit {} was on no branch; it is kept as {name}",
+                        "{repo}: the commit {} was not on any branch; it is kept as {name}",
                         rows::at(commit)
                     ));
                     let (repo, folder, new) = (repo.clone(), folder.clone(), Some(commit.clone()));

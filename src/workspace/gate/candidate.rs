@@ -56,7 +56,7 @@ impl Candidate {
             return Ok(self);
         }
         let what = format!(
-            "`{}` cannot run: its file, inputs and outputs have {} MiB, and a test has {} MiB of memory",
+            "`{}` cannot run: its file, inputs and outputs need {} MiB, and a test has {} MiB of memory",
             self.path.display(),
             bytes >> 20,
             memory >> 20

@@ -62,7 +62,7 @@ pub fn named_port<'p>(ports: &'p [Port], name: &str) -> Result<&'p Port, String>
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it takes {}", names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
         };
-        format!("the model takes no `{}`; {near}", name.escape_debug())
+        format!("the model has no input `{}`; {near}", name.escape_debug())
     })
 }
 

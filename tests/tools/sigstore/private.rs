@@ -97,7 +97,7 @@ fn a_certificate_for_several_names_counts_for_nobody() {
         &[Name::Uri("https://example.com/eve"), Name::Mail("alice@example.com")],
     ] {
         let bundle = authority.read(&authority.bundle(&Order { names, issuer: GOOGLE, ..Order::by_alice(&made) }));
-        assert_eq!(refused(&bundle), "its certificate is for more than one name");
+        assert_eq!(refused(&bundle), "its certificate has more than one name");
         assert_eq!(weigh(&bundle, "google:alice@example.com").status, Status::Unverified);
     }
 }

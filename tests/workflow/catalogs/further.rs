@@ -11,7 +11,7 @@ use crate::support::api::Api;
 /// The parts of a body: what stands before each, and its bytes as text.
 fn parts(outgoing: &Outgoing) -> Vec<(String, String)> {
     let media = outgoing.headers["content-type"].to_str().expect("a media type");
-    let boundary = media.strip_prefix("multipart/form-data; boundary=").expect("a form of several parts");
+    let boundary = media.strip_prefix("multipart/form-data; boundary=").expect("a multipart form");
     let body = String::from_utf8_lossy(&outgoing.body).into_owned();
     let (between, last) = (format!("--{boundary}\r\n"), format!("--{boundary}--\r\n"));
     let parts = body.strip_suffix(&last).expect("an end").split(&between).skip(1);

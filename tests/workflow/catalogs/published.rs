@@ -129,7 +129,7 @@ fn a_form_is_written_as_its_encoding_says() {
         (
             "t:deep:create",
             json!({ "metadata": { "a][b": "c" } }),
-            "The argument 'metadata' cannot be sent with the key 'a][b': it holds a bracket, which stands for an object inside",
+            "The argument 'metadata' cannot be sent with the key 'a][b': it contains a bracket, which would mean a nested object",
         ),
         (
             "t:plain:create",

@@ -51,7 +51,7 @@ fn a_run_that_failed_goes_on_from_the_failed_step() {
     assert_eq!(ended["code"], "E_RUN_STATE", "{ended}");
     let told = ground.scratch.run(&["workflow", "resume", &run]);
     assert!(told.stderr.contains(&format!("`mcpkg workflow resume {run} --retry`")), "{told}");
-    for (from, why) in [("create_app", "succeeded, and is not repeated"), ("add_d", "no step 'add_d'")] {
+    for (from, why) in [("create_app", "succeeded; mcpkg does not repeat it"), ("add_d", "no step 'add_d'")] {
         let refused = error(&resume(&["--from", from]));
         assert!(refused["message"].as_str().is_some_and(|message| message.contains(why)), "{refused}");
     }

@@ -123,7 +123,7 @@ async fn serve(
                 };
                 match entered {
                     Some(entered) => connect(app, &graceful, tls.clone(), stream, from, entered),
-                    None => tracing::debug!(%from, "one connection too many of an address"),
+                    None => tracing::debug!(%from, "an address has one connection too many"),
                 }
             }
             Err(error) => {
@@ -220,7 +220,7 @@ fn raise_open_file_limit() -> u64 {
     #[cfg(unix)]
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(limit) => return limit,
-        Err(error) => tracing::warn!(%error, "the limit on open files stays as it is"),
+        Err(error) => tracing::warn!(%error, "cannot raise the limit on open files"),
     }
     u64::MAX
 }

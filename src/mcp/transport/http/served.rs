@@ -97,7 +97,7 @@ pub(super) async fn answer(
             Ok(Ok(place)) => Some(place),
             _ => {
                 discard(app, peer, body).await;
-                return Err(too_many("As many uploads of this client come in as are taken at once"));
+                return Err(too_many("This client already sends as many uploads at once as are allowed"));
             }
         },
         None => None,
@@ -109,7 +109,7 @@ pub(super) async fn answer(
     let _upload = match is_upload {
         true => match timeout(wait, app.permits.uploads.acquire()).await {
             Ok(Ok(upload)) => Some(upload),
-            _ => return Err(too_many("As many uploads are worked on as are taken at once")),
+            _ => return Err(too_many("The server already works on as many uploads at once as it can")),
         },
         false => None,
     };

@@ -34,7 +34,7 @@ pub(super) fn check(path: &[u8]) -> Result<&str> {
         return wrong(Rule::Control, "holds a control character");
     }
     if path.chars().any(is_hidden) {
-        return wrong(Rule::Hidden, "holds an invisible character, or one that changes the direction of text");
+        return wrong(Rule::Hidden, "contains an invisible character, or one that changes the direction of text");
     }
     if path.len() > MAX_PATH {
         return wrong(Rule::Length, &format!("has {} bytes, more than {MAX_PATH}", path.len()));

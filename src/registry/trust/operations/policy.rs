@@ -79,7 +79,7 @@ impl Operation for SetPolicy {
                 format!("policy   {} -> {}", before.word(), after.word()),
                 format!("minimum  {} -> {count}", least.unwrap_or(MOST)),
             ];
-            let what = format!("Let through more than now: policy {} with {count} at least?", after.word());
+            let what = format!("Allow more than now: policy {} with at least {count}?", after.word());
             terminal::ask(context, &shown, &what)?;
         }
         // The record of a looser policy is taken away before, and kept before it is set.

@@ -80,7 +80,7 @@ fn named(path: &Path, context: &Context) -> Result<Root> {
 fn change(context: &Context, next: &Root, described: &Described) -> Result<()> {
     let mut shown = vec![format!("root  {}", which(next, described)), format!("      {}", sha256(described))];
     shown.extend(described.authorities.iter().map(|one| format!("      {}: {}", one.kind, one.place.escape_debug())));
-    terminal::ask(context, &shown, &format!("Believe what the root {} signs?", sha256(described)))?;
+    terminal::ask(context, &shown, &format!("Trust what the root {} signs?", sha256(described)))?;
     match next {
         Root::Replaced(root) => Root::replace(&context.approved, &root.text, root.since)?,
         Root::Embedded | Root::Unreadable => Root::restore(&context.approved)?,

@@ -68,7 +68,7 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
     // A certificate for several names, of which one may be trusted, does not say who signed.
     let names = bundle.signing_certificate().and_then(|certificate| names(certificate.as_bytes()));
     if names.is_none_or(|names| names > 1) {
-        return Err("its certificate is for more than one name".to_owned());
+        return Err("its certificate has more than one name".to_owned());
     }
     match (checked.identity(), checked.issuer(), checked.certificate()) {
         (Some(name), Some(issuer), Some(certificate)) => of_certificate(name, issuer, &certificate.ci_claims),
@@ -92,11 +92,11 @@ fn reason(error: &Error) -> String {
         Error::TransparencyLog(TransparencyLogError::UnknownLog { .. }) => {
             "the signature is in a log that the trusted root does not name"
         }
-        Error::TransparencyLog(TransparencyLogError::EntryMismatch(_)) => "the log entry is about another signature",
+        Error::TransparencyLog(TransparencyLogError::EntryMismatch(_)) => "the log entry is for a different signature",
         Error::TransparencyLog(_) => "the log entry is not proven",
-        Error::Timestamp(_) => "no trusted clock says when it was signed",
+        Error::Timestamp(_) => "no trusted timestamp says when it was signed",
         Error::UnsupportedBundle(_) | Error::UnsupportedArtifact(_) => "mcpkg does not support this kind of bundle",
-        Error::ArtifactMismatch(_) => "the statement is about another file",
+        Error::ArtifactMismatch(_) => "the statement is for a different file",
         _ => "the bundle is malformed",
     };
     reason.to_owned()

@@ -135,7 +135,7 @@ impl Watched {
         match tokio::time::timeout(CANCELLING, cancelling).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "a statement could not be cancelled"),
-            Err(_) => tracing::warn!("the server takes no request to cancel a statement"),
+            Err(_) => tracing::warn!("the server does not accept a request to cancel a statement"),
         }
         self.state().is_asking = false;
         self.asked.notify_all();

@@ -76,13 +76,13 @@ pub(super) fn no_answer() -> Error {
         Code::Unavailable,
         "The database server did not answer in time, and the connection was dropped; nothing was changed",
     )
-    .hint("look whether the server runs; `answer_timeout` in the address says how many seconds a statement may take")
+    .hint("check that the server runs; `answer_timeout` in the address sets how many seconds a statement may take")
 }
 
 /// Returns the failure of a server that nothing came from while it was connected to.
 pub(super) fn silent(shown: &Path) -> Error {
     Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not answer", shown.display()))
-        .hint("look whether the server runs; `connect_timeout` in the address says how many seconds it is waited for")
+        .hint("check that the server runs; `connect_timeout` in the address sets how many seconds mcpkg waits for it")
 }
 
 /// Whether a server refused the password.

@@ -63,9 +63,9 @@ fn check(connector: &Connector, found: Found) -> Result<()> {
         .hint("nothing of it was read or changed; name another database")),
         Found::Foreign(Some(strangers)) => Err(Error::new(
             Code::ForeignDatabase,
-            format!("The schema `{SCHEMA}` of the database `{shown}` holds what mcpkg did not make: {strangers}"),
+            format!("The schema `{SCHEMA}` of the database `{shown}` contains objects that mcpkg did not create: {strangers}"),
         )
-        .hint("nothing was read or changed; remove it, since it would act whenever mcpkg writes, or name another database")),
+        .hint("nothing was read or changed; remove them, since they could act whenever mcpkg writes, or name another database")),
         Found::Nothing => {
             Err(Error::new(Code::Unavailable, format!("The database `{shown}` holds nothing of mcpkg's yet"))
                 .hint("any other command makes it"))

@@ -125,7 +125,7 @@ pub(super) fn migrate(connector: &Connector) -> Result<()> {
         });
         let _ = done.send(migrated);
     });
-    migrating.map_err(|error| Error::internal("there is no thread for a migration").with_source(error))?;
+    migrating.map_err(|error| Error::internal("cannot start a thread for a migration").with_source(error))?;
     is_done.recv_timeout(LONG).unwrap_or_else(|_| Err(no_answer()))
 }
 

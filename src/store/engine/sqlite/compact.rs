@@ -23,7 +23,7 @@ impl Database {
         while !self.truncate_wal()? {
             if Instant::now() >= until {
                 tracing::warn!(
-                    "somebody reads for so long that the WAL stays as large as it is; a later write moves it"
+                    "a reader has kept the WAL in use for too long, so it could not shrink; a later write can shrink it"
                 );
                 break;
             }

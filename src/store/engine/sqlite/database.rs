@@ -216,7 +216,7 @@ impl Database {
         let opened = match open::again(&self.path) {
             Ok(opened) if is_changed || opened.access != access => opened,
             Ok(_) => return,
-            Err(error) => return tracing::debug!(%error, "the database cannot be opened in another way"),
+            Err(error) => return tracing::debug!(%error, "cannot open the database with another kind of access"),
         };
         if !opened.identity.is_of_file(&identity) {
             return;

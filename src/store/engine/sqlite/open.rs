@@ -222,7 +222,7 @@ fn try_access(path: &Path) -> Result<(Access, Connection, u32)> {
 
 fn warned(path: &Path, access: Access, connection: Connection, version: u32) -> (Access, Connection, u32) {
     if access != Access::Writable {
-        tracing::warn!(path = %path.display(), ?access, "the database cannot be written; reads only until it can");
+        tracing::warn!(path = %path.display(), ?access, "the database is read-only; writes work again once it is writable");
     }
     (access, connection, version)
 }

@@ -62,7 +62,7 @@ impl Listed {
         }
         match serde_json::from_value(tool) {
             Ok(tool) => self.tools.push(tool),
-            Err(error) => self.left_out.push(format!("'{name}': it is not described as a tool is: {error}")),
+            Err(error) => self.left_out.push(format!("'{name}': its description is not that of a tool: {error}")),
         }
     }
 }

@@ -169,7 +169,7 @@ mod tests {
             (json!({ "x": { "data": [], "dtype": "float" } }), "`x`: \"float\" is no type"),
             (json!({ "x": { "data": [1], "shape": [-1] } }), "`x`: `shape` is a list of lengths"),
             (json!({ "x": { "data": [1], "shape": [2] } }), "`x`: its shape [2] of int32 does not go with 1 elements"),
-            (json!({ "y": [1] }), "the model takes no `y`; "),
+            (json!({ "y": [1] }), "the model has no input `y`; "),
         ] {
             let told = one(&value, &[Dim::Any]).unwrap_err();
             assert!(told.starts_with(why), "{value}: {told}");

@@ -113,7 +113,7 @@ fn held(header: &Header, found: Vec<Named>) -> Result<Vec<(String, Tensor)>, Str
 /// Returns why the gate takes no tensor for a port; `None` if it takes one.
 fn kind_of(port: &Port) -> Option<String> {
     let is_tensor = tensor::Dtype::named(&port.dtype).is_some();
-    (!is_tensor).then(|| format!("`{}` is of the type {}, which the gate does not take", port.name, port.dtype))
+    (!is_tensor).then(|| format!("`{}` has the type {}, which the gate does not support", port.name, port.dtype))
 }
 
 /// Refuses a tensor that is not of its port's type or shape.
@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(names(vec![named("mask", &mask), named("image", &image)]).unwrap(), ["image", "mask"]);
         for (found, why) in [
             (vec![named("image", &image)], "`mask` is missing"),
-            (vec![named("imgae", &image)], "the model takes no `imgae`; did you mean `image`?"),
+            (vec![named("imgae", &image)], "the model has no input `imgae`; did you mean `image`?"),
             (vec![(None, image.clone())], "it does not say which input it is; the model takes `image`, `mask`"),
             (vec![named("mask", &mask), named("mask", &mask)], "`mask` is there twice"),
             (vec![named("image", &mask)], "`image` is bool, and the model takes float32"),

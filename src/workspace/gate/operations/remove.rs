@@ -79,10 +79,6 @@ impl Operation for Remove {
         };
         let reply = Reply::sentence(format!("Removed model '{}'{also}", self.name), data);
         // What the embedded gate has stored takes room in the database until that is made smaller.
-        Ok(if self.url.is_none() {
-            reply.hint("`mcpkg compact` gives the model's room back to the disk")
-        } else {
-            reply
-        })
+        Ok(if self.url.is_none() { reply.hint("`mcpkg compact` frees the disk space of the model") } else { reply })
     }
 }

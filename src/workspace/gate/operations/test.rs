@@ -32,7 +32,7 @@ fn absolute() -> f64 {
 /// Reads a tolerance, which is a number from 0.
 fn tolerance(text: &str) -> std::result::Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
-    if number.is_finite() && number >= 0.0 { Ok(number) } else { Err("it is not a number from 0".to_owned()) }
+    if number.is_finite() && number >= 0.0 { Ok(number) } else { Err("it is not a number of at least 0".to_owned()) }
 }
 
 /// Run a model on an input

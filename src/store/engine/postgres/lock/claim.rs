@@ -126,9 +126,9 @@ pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) ->
         let left = (ABSENT - time) / 1000 + 1;
         Error::new(
             Code::RunBusy,
-            "Whether somebody works on it is not known: a process on another machine did, and lost its connection",
+            "It may still be in use: a process on another machine worked on it, and lost its connection to the database",
         )
-        .hint(format!("try again in {left} s: by then it is back, or can be taken over"))
+        .hint(format!("try again in {left} s: by then the process is back, or you can take over"))
     }))
 }
 

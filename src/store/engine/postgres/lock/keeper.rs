@@ -80,11 +80,9 @@ impl SessionLock {
         let Some(connection) = stands else {
             return Err(Error::new(
                 Code::InUse,
-                "The connection that kept servers away was lost while the database was moved",
+                "The connection that kept other servers out was lost while the database was moved",
             )
-            .hint(
-                "what was written here meanwhile may be missing there: remove the copy, and move the database again",
-            ));
+            .hint("the copy may lack what was written here meanwhile: remove the copy, and move the database again"));
         };
         let upsert = postgres_sql!(
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -164,7 +162,7 @@ pub(in crate::store::engine::postgres) fn take(
     let kept = Arc::new(kept);
     let looked_after = Arc::clone(&kept);
     let keeper = thread::Builder::new().name("lock".to_owned()).spawn(move || looked_after.look_after());
-    keeper.map_err(|error| Error::internal("there is no thread for a lock").with_source(error))?;
+    keeper.map_err(|error| Error::internal("cannot start a thread for a lock").with_source(error))?;
     Ok(Some(SessionLock { kept, _local }))
 }
 
@@ -213,7 +211,7 @@ impl Kept {
             let lost = state.connection.take();
             if lost.is_some() {
                 state.was_gone = true;
-                tracing::warn!(lock = self.subject.suffix(), "the connection of a lock was lost: it is taken again");
+                tracing::warn!(lock = self.subject.suffix(), "a lock lost its connection; taking it again");
             }
             drop((state, lost));
             match self.take_again() {
