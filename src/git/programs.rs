@@ -195,6 +195,16 @@ impl Named {
             let is_include = setting.key == "include.path"
                 || (setting.key.starts_with("includeif.") && setting.key.ends_with(".path"));
             if is_include && depth > 0 {
+                // Git looks elsewhere for these, in a place that is not known here.
+                let is_elsewhere = setting.value.starts_with('~') && !setting.value.starts_with("~/");
+                if is_elsewhere || setting.value.starts_with("%(") {
+                    let what = format!(
+                        "The configuration `{}` cannot be read: it includes `{}`",
+                        path.display(),
+                        setting.value
+                    );
+                    return Err(Error::new(Code::GitFailed, what).hint("name the file by its path from the root"));
+                }
                 let included = match setting.value.strip_prefix("~/") {
                     Some(rest) => PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(rest),
                     None => path.parent().unwrap_or(path).join(&setting.value),
@@ -342,8 +352,16 @@ fn kept_in(folder: &Path) -> Option<(PathBuf, PathBuf)> {
             return Some((own, folder::folder(top)?));
         }
         // One without a work tree.
-        let is_bare = ["HEAD", "objects", "refs"].iter().all(|name| top.join(name).exists());
-        is_bare.then(|| (top.to_owned(), top.to_owned()))
+        if !top.join("HEAD").exists() {
+            return None;
+        }
+        // Git takes the rest from elsewhere where this file says so, the configuration too.
+        let shared = match file::read_text(&top.join("commondir"), file::TEXT) {
+            Ok(common) => top.join(common.trim()),
+            Err(_) => top.to_owned(),
+        };
+        let is_bare = ["objects", "refs"].iter().all(|name| shared.join(name).exists());
+        is_bare.then(|| (top.to_owned(), shared))
     })
 }
 

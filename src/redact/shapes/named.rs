@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr3_iter, memmem};
+use memchr::{memchr2, memchr3_iter, memmem};
 
 use super::known::is_name_and_password;
 use super::span::{Span, begins_colour, ends_colour, is_boundary, is_escape};
@@ -215,6 +215,10 @@ fn value(text: &str, after: usize, name: &Name<'_>) -> Option<Span> {
         let is_kept = value.is_empty() || is_harmless(value) || (is_auth(name.word) && !is_name_and_password(value));
         return (!is_kept).then(|| (start..end).into());
     }
+    // Found before the end of it is looked for, which may be far: many such values may stand in one word.
+    if is_harmless_beginning(&text[at..]) {
+        return None;
+    }
     let end = unquoted_end(text, at);
     let value = text[at..end].trim_end_matches(['\\', ',', ';', ')', ']', '}']);
     if value.is_empty() || (is_auth(name.word) && !is_name_and_password(value)) {
@@ -233,16 +237,20 @@ fn value(text: &str, after: usize, name: &Name<'_>) -> Option<Span> {
 /// Returns where a text in quotes ends: at the quote that has as many backslashes before it as the one that began it. Where no such
 /// quote is in its line, at the first other one: what began it was an apostrophe.
 fn quoted_end(bytes: &[u8], start: usize, quote: u8, slashes: usize) -> usize {
-    let line = bytes[start..].iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| start + end);
     let mut at = start;
-    while let Some(next) = bytes[at..line].iter().position(|byte| *byte == quote) {
+    // The quote is near, and the end of the line may be far: JSON on one line has many values.
+    let line = loop {
+        let Some(next) = memchr2(quote, b'\n', &bytes[at..]) else { break bytes.len() };
         at += next;
+        if bytes[at] == b'\n' {
+            break at;
+        }
         let before = bytes[start..at].iter().rev().take_while(|byte| **byte == b'\\').count();
         if if slashes == 0 { before % 2 == 0 } else { before <= slashes } {
             return at - before.min(slashes);
         }
         at += 1;
-    }
+    };
     let other = bytes[start..line].iter().position(|byte| *byte == b'"' && quote != b'"');
     let end = other.map_or(line, |end| start + end);
     end - bytes[start..end].iter().rev().take_while(|byte| **byte == b'\\').count()
@@ -278,13 +286,18 @@ fn header(text: &str, at: usize, first: &str) -> Option<Range<usize>> {
 
 /// Whether the text behind a secret's name is not its value: a reference, a variable, a type, a word of prose, or hidden already.
 fn is_harmless(value: &str) -> bool {
-    value.starts_with(HIDDEN)
-        || REFERENCES.iter().any(|reference| value.starts_with(reference))
-        || value.starts_with(['{', '[', '(', '<'])
-        || ["${", "$(", "&'", "&str", "&mut", "%s", "%d", "%v"].iter().any(|begin| value.starts_with(begin))
+    is_harmless_beginning(value)
         || is_variable(value)
         || WORDS.binary_search(&value.trim_end_matches(['.', ':', '?', '!']).to_ascii_lowercase().as_str()).is_ok()
         || (value.starts_with("mcpkg_") && value.ends_with(HIDDEN))
+}
+
+/// Whether the beginning of a text shows that it is not the value of a secret.
+fn is_harmless_beginning(text: &str) -> bool {
+    text.starts_with(HIDDEN)
+        || REFERENCES.iter().any(|reference| text.starts_with(reference))
+        || text.starts_with(['{', '[', '(', '<'])
+        || ["${", "$(", "&'", "&str", "&mut", "%s", "%d", "%v"].iter().any(|begin| text.starts_with(begin))
 }
 
 /// Whether a value is a variable of a shell's, `$NAME` or `%NAME%`.

@@ -180,7 +180,7 @@ mod tests {
         drop(gone);
         let server = std::thread::spawn(move || {
             let (mut stream, _) = refuses.accept().unwrap();
-            stream.read(&mut [0; 1024]).unwrap();
+            assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
             let fields = b"SFATAL\0VFATAL\0C28P01\0Mno\0\0";
             let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
             stream.write_all(&[b"E", &length[..], fields].concat()).unwrap();
