@@ -101,7 +101,7 @@ pub fn prepare(
     retry: Option<&Retry>,
 ) -> Result<()> {
     let (run, now) = (&resumable.run, context.clock.now());
-    let refused = context.store.write(|db| {
+    let refused = resumable.holder.write(&context.store, |db| {
         let rows = steps::of(db, run.id)?;
         if let Some(retry) = retry {
             for seq in tried_again(&rows, program, retry)? {
@@ -233,8 +233,8 @@ pub fn cancel(context: &Context, run: &Run) -> Result<State> {
     if !context.store.write(|db| runs::want(db, run.id, runs::Wanted::Cancel))? {
         return Err(over(run));
     }
-    let Some(_holder) = context.store.hold_run(run.uuid)? else { return Ok(State::CancelRequested) };
-    context.store.write(|db| {
+    let Some(holder) = context.store.hold_run(run.uuid)? else { return Ok(State::CancelRequested) };
+    holder.write(&context.store, |db| {
         for row in steps::of(db, run.id)?.iter().filter(|row| row.state == StepState::Running) {
             close(db, run.id, row, now)?;
         }

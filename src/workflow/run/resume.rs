@@ -179,7 +179,7 @@ fn of_unknown_past(mut plan: Plan) -> Plan {
 fn go_on(context: &Context, resumable: Resumable, plan: Plan, until: Instant) -> Result<Reply> {
     let Resumable { run, holder, generation, .. } = resumable;
     if plan.hash != run.plan_hash {
-        context.store.write(|db| runs::set_plan_hash(db, run.id, &plan.hash))?;
+        holder.write(&context.store, |db| runs::set_plan_hash(db, run.id, &plan.hash))?;
     }
     begin::record(context, run.uuid, &plan.hash, &generation);
     // Its project may be deleted meanwhile, and the run with it.
