@@ -120,7 +120,7 @@ fn past_200_files_the_first_are_listed_with_the_way_to_the_rest() {
         assert_eq!(listed.as_array().map(Vec::len), Some(200), "{name}: {data}");
         let said = envelope["warnings"].to_string();
         let rest = if name == "deploy" { "plan" } else { name };
-        assert!(said.contains(&format!("200 of {whole} files are listed; {rest} with cursor=")), "{name}: {said}");
+        assert!(said.contains(&format!("200 of {whole} files are listed; call {rest} with cursor=")), "{name}: {said}");
         arguments["cursor"] = data["next_cursor"].clone();
         let more = tool_data(&mut client, rest, arguments);
         let listed = if rest == "preview" { &more["plan"]["changes"] } else { &more[list] };

@@ -249,7 +249,7 @@ fn what_the_engine_would_get_wrong_is_refused_by_name() {
         (one(swish, 24), "Swish with an alpha other than 1"),
         (one(crd, 28), "SpaceToDepth with mode \"CRD\""),
         (one(node("BitShift", &["x", "counts"], "y"), 28), "BitShift with shifts"),
-        ([one(relu.clone(), 13), function].concat(), "Relu, which the model defines itself"),
+        ([one(relu.clone(), 13), function].concat(), "Relu, which the model itself defines"),
     ]
     .into_iter()
     .enumerate()

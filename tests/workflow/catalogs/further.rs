@@ -157,7 +157,7 @@ fn a_second_origin_is_asked_once_a_person_allows_it_and_with_its_own_secret() {
     assert_eq!(third.seen().len(), 0);
 
     for (given, says) in [
-        ("none@https://x.example=env:X", "names no security scheme 'none'"),
+        ("none@https://x.example=env:X", "has no security scheme 'none'"),
         ("token@ftp://x.example=env:X", "is not an origin"),
         ("token@nonsense=env:X", "is not an origin"),
     ] {

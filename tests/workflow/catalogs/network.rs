@@ -249,7 +249,7 @@ fn set_private(path: &std::path::Path) {
 #[test]
 fn what_another_origin_serves_is_not_asked() {
     let ground = Ground::new();
-    let error = ground.refused("uploads:create", json!({}), Code::HttpRefused, "it is served by uploads.example.com");
+    let error = ground.refused("uploads:create", json!({}), Code::HttpRefused, "its host is uploads.example.com");
     assert!(error.message().contains("'hosting:uploads:create' cannot be run"), "{error}");
 }
 

@@ -125,7 +125,7 @@ fn a_secret_itself_is_refused_and_not_repeated() {
     assert!(!stored.windows(VALUE.len()).any(|window| window == VALUE.as_bytes()));
     for (arguments, says) in [
         (&["--auth", "tokn=env:A"][..], "did you mean 'token'?"),
-        (&["--auth", "session=env:A"], "No request can carry what the scheme 'session' takes"),
+        (&["--auth", "session=env:A"], "mcpkg cannot send the secret of the scheme 'session'"),
         (&["--auth", "token"], "a name with where its secret is kept"),
         (&["--header", "Host=env:A"], "'Host' is no header that can be set"),
         (&["--header", "a b=env:A"], "no header that can be set"),

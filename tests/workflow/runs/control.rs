@@ -20,7 +20,7 @@ fn stalled(ground: &Ground, client: &mut Client) -> String {
     assert_eq!(code(&begun), "ok", "{begun}");
     let id = begun["run"].as_str().expect("an id");
     let hint = format!(
-        r#"it goes on: execute with command mcpkg:workflow:runs and args {{"run":"{id}"}} says how far it is, and what it answered once it has ended"#
+        r#"it is still running: execute with command mcpkg:workflow:runs and args {{"run":"{id}"}} shows its progress, and its answer once it has ended"#
     );
     assert_eq!((&begun["state"], &begun["hint"]), (&json!("running"), &json!(hint)), "{begun}");
     let busy = execute(client, json!({ "run": id, "wait_s": 0 }));

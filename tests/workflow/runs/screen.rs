@@ -129,6 +129,6 @@ fn tag_characters_of_a_value_are_spelled_out() {
         ground.scratch.json(&run)["effects"].clone()
     };
     let effects = run(&format!("ok{tagged}\u{202e}gnp"));
-    let line = r#"name (with hidden tags that spell "App") = "ok\udb40\udc41\udb40\udc70\udb40\udc70\u202egnp""#;
+    let line = r#"name (with hidden characters that spell "App") = "ok\udb40\udc41\udb40\udc70\udb40\udc70\u202egnp""#;
     assert!(effects.as_array().expect("lines").contains(&json!(line)), "{effects}");
 }

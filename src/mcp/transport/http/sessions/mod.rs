@@ -29,6 +29,10 @@ const IDLE: Duration = Duration::from_secs(10 * 60);
 /// How long a session has no open stream and asks nothing until it rests: see [`Manager::rest`].
 const RESTS: Duration = Duration::from_secs(2);
 
+/// The same for a session whose client has sent nothing since `initialize`: its next message may be slow to come, and a session that is woken is
+/// initialized already.
+const RESTS_UNUSED: Duration = Duration::from_secs(60);
+
 /// The key and the project that a session began with.
 pub(super) type Owner = (Option<String>, Option<String>);
 
@@ -45,6 +49,8 @@ struct Session {
     /// Whether its revision has batches.
     batches: bool,
     used: Instant,
+    /// Whether a request has come since it began.
+    has_requests: bool,
     streams: usize,
     /// Whether it was told something that it has to know later, such as what to look after.
     is_awake: bool,
@@ -85,6 +91,7 @@ impl Sessions {
             owner,
             batches,
             used: Instant::now(),
+            has_requests: false,
             streams: 0,
             is_awake: false,
             listening: None,
@@ -106,7 +113,7 @@ impl Sessions {
     pub(super) fn enter(&self, id: &str, owner: &Owner) -> bool {
         match self.lock().get_mut(id) {
             Some(session) if session.owner == *owner => {
-                session.used = Instant::now();
+                (session.used, session.has_requests) = (Instant::now(), true);
                 true
             }
             _ => false,
@@ -214,7 +221,8 @@ impl Sessions {
 impl Session {
     /// Whether it may rest.
     fn is_tired(&self) -> bool {
-        !self.is_awake && self.is_idle_for(RESTS)
+        let rests = if self.has_requests { RESTS } else { RESTS_UNUSED };
+        !self.is_awake && self.is_idle_for(rests)
     }
 
     /// Whether it has had no open stream and no request for so long.
@@ -279,7 +287,7 @@ mod tests {
         sessions.begin("1", (None, None), false);
         let ago = Instant::now().checked_sub(RESTS);
         if let (Some(session), Some(used)) = (sessions.lock().get_mut("1"), ago) {
-            session.used = used;
+            (session.used, session.has_requests) = (used, true);
         }
         let mut resting = Box::pin(sessions.rest("1", std::future::pending()));
         assert!(resting.as_mut().now_or_never().is_none());
