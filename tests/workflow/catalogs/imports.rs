@@ -54,7 +54,7 @@ fn each_operation_has_its_name() {
     hosting:pipelines:create = POST /pipelines
     hosting:pipelines:list = GET /pipelines
     hosting:pipelines:promotions:info = GET /pipelines/{pipeline_id}/promotions/{name}.json (`session` is sent in a cookie)
-    hosting:stacks:info = GET /stacks/{id} (`id` uses the style label)
+    hosting:stacks:info = GET /stacks/{id} (`id` is written in the style label)
     hosting:uploads:create = POST /uploads
     ");
     let literal = super::imported(hosting().to_string(), "").expect("an import");
