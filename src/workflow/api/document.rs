@@ -123,8 +123,11 @@ mod tests {
             (&b""[..], "1:1: syntax: it is empty"),
             (b"\n \n", "it is empty"),
             (b"{\n  \xff", "2:3: syntax: it is no UTF-8"),
-            (b"{\"openapi\": \"3.0.0\",}", "1:21: syntax: it is no JSON: trailing comma"),
-            (b"openapi: 3.0.0\n\tx: [", "1:10: syntax: it is no YAML: while scanning a plain scalar, found a tab"),
+            (b"{\"openapi\": \"3.0.0\",}", "1:21: syntax: it is not valid JSON: trailing comma"),
+            (
+                b"openapi: 3.0.0\n\tx: [",
+                "1:10: syntax: it is not valid YAML: while scanning a plain scalar, found a tab",
+            ),
             (b"[]", "1:1: openapi_version: it does not say"),
             (b"hello", "openapi_version"),
             (b"{\"swagger\": \"1.2\"}", "1:13: openapi_version: it is Swagger 1.2"),
