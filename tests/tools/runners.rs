@@ -132,12 +132,14 @@ fn x41_inputs_variables_and_outputs_are_the_same_in_every_runner() {
     }
 }
 
-/// The containers of this machine that mcpkg made.
-fn containers() -> String {
+/// Returns the containers that run the tool in this folder: other tests start some of their own at the same time.
+fn containers(tool: &std::path::Path) -> Vec<String> {
+    let mounted = format!("volume={}", tool.display());
     let listed = std::process::Command::new("podman")
-        .args(["ps", "--all", "--filter", "name=^mcpkg-", "--format", "{{.Names}}"])
-        .output();
-    listed.map(|listed| String::from_utf8_lossy(&listed.stdout).into_owned()).unwrap_or_default()
+        .args(["ps", "--all", "--filter", "name=^mcpkg-", "--filter", &mounted, "--format", "{{.Names}}"])
+        .output()
+        .expect("podman lists containers");
+    String::from_utf8_lossy(&listed.stdout).lines().map(str::to_owned).collect()
 }
 
 fn running(text: &str) -> usize {
@@ -173,10 +175,12 @@ fn x33_a_container_is_gone_when_its_run_is_also_where_the_server_was_killed() {
     command.args(["tool", "run", "./tool"]).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
     let mut running_command = command.spawn().expect("mcpkg starts");
     eventually("the tool runs", || (running(&format!("sleep {mark}")) > 0).then_some(()));
+    let tool = scratch.path().join("tool");
+    assert_eq!(containers(&tool).len(), 1, "the container is found by its mount");
     running_command.kill().expect("killed");
     running_command.wait().expect("ended");
     eventually("no process is left", || (running(&mark) == 0).then_some(()));
-    eventually("no container is left", || containers().is_empty().then_some(()));
+    eventually("no container is left", || containers(&tool).is_empty().then_some(()));
 }
 
 #[test]
@@ -203,7 +207,7 @@ fn a_dry_run_shows_what_each_runner_would_start() {
     let mounts: Vec<&Value> = plan["mounts"].as_array().expect("mounts").iter().map(|mount| &mount["path"]).collect();
     assert!(mounts.contains(&&json!("/workspace")), "{mounts:?}");
     assert!(plan["limits"]["memory"].is_u64());
-    assert_eq!(containers(), "");
+    assert_eq!(containers(&scratch.path().join("tool")), [""; 0]);
 }
 
 /// A scratch folder with a signed and installed tool that says what it can reach.
