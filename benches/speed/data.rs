@@ -1,6 +1,7 @@
 //! The databases that are measured.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use mcpkg::clock::Clock;
@@ -150,21 +151,14 @@ fn resource(db: &Db<'_>, project: &Project, name: &str, text: bool, content: &[u
     resources::insert(db, AUTHOR, project, Clock::system().uuid(), name, attributes, &content.to_vec().into()).map(drop)
 }
 
-/// Returns `size` bytes of what people keep: this repository's sources and pages, ASCII only, again and again.
+/// Returns `size` ASCII bytes of Rust sources and Markdown pages, repeated as often as needed.
+///
+/// The text is a copy that never changes: ratios of two versions compare only where both measured the same bytes.
 pub fn sources(size: usize) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files: Vec<PathBuf> = ["src/op.rs", "src/error.rs", "README.md"]
-        .iter()
-        .map(|name| root.join(name))
-        .filter(|file| file.exists())
-        .collect();
-    for folder in ["src/store", "src/content", "docs"] {
-        let entries = fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path());
-        files.extend(entries.filter(|path| path.is_file()));
-    }
-    files.sort();
-    let once: String = files.iter().map(|file| fs::read_to_string(file).expect("a source can be read")).collect();
-    let mut text: String = once.chars().filter(char::is_ascii).cycle().take(size).collect();
+    let packed = include_bytes!("corpus.txt.gz");
+    let mut once = String::new();
+    flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut once).expect("the corpus is intact");
+    let mut text: String = once.chars().cycle().take(size).collect();
     text.shrink_to_fit();
     text
 }
