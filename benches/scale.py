@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What many agents need of mcpkg on PostgreSQL: the model behind docs/scale.md.
+"""What many agents need of mcpkg on PostgreSQL: the model behind docs/explanation/scale.md.
 
-    python3 benches/scale.py                    # the table of docs/scale.md
+    python3 benches/scale.py                    # the table of docs/explanation/scale.md
     python3 benches/scale.py --agents 50000     # for another number
     python3 benches/scale.py --set read_server=90e-6 --set reads_per_hour=30
 

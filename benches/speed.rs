@@ -1,7 +1,7 @@
 //! How fast mcpkg is, as ratios to reference processes measured in the same run.
 //!
 //! `cargo bench` measures all; `cargo bench -- --quick` takes fewer samples; any other word keeps the rows whose name
-//! holds it. Nothing is asserted about time: the machine may be busy. See docs/benchmarks.md.
+//! holds it. Nothing is asserted about time: the machine may be busy. See docs/explanation/benchmarks.md.
 //!
 //! `cargo bench -- --load` measures how mcpkg holds up instead: minutes, on every CPU, and it fails where a bar is
 //! missed. It is a mode of this program, since it takes the same databases, the same client and the same table.

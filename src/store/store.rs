@@ -38,7 +38,7 @@ struct Rights {
 
 impl Store {
     /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist. A path that begins with
-    /// `postgres://` is the address of a database on a server; see docs/engines.md.
+    /// `postgres://` is the address of a database on a server; see docs/how-to/postgresql.md.
     ///
     /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version, and brings an
     /// older schema up to date after keeping a copy beside it. A file that fails a check is left untouched.

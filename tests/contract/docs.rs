@@ -26,7 +26,7 @@ pub(super) fn check(name: &str, text: &str) {
 fn docs_of_the_errors_are_current() {
     let mut page = String::from(
         "# Errors\n\nThe shell prints `error:` and `hint:` lines on stderr, or with `--json` an object with `code`, `message`,\n\
-         `hints` and `details` on stdout ([json.md](../json.md)). A tool answers isError; any other MCP method the JSON-RPC code.\n\
+         `hints` and `details` on stdout ([json.md](json.md)). A tool answers isError; any other MCP method the JSON-RPC code.\n\
          The tools of workspaces answer contract 003's code, as a JSON-RPC error in the revisions before 2026-07-28.\n\n\
          The deploy commands answer contract 000's envelope, whose error carries `reason_code` and `next_actions` in its\n\
          details; a failure that knows better than this table says so there.\n\n\
@@ -45,7 +45,7 @@ fn docs_of_the_errors_are_current() {
 fn docs_of_the_findings_are_current() {
     let mut page = String::from(
         "# Findings\n\nWhat `mcpkg workflow validate` and the tool `validate_workflow` find in the text of a workflow\n\
-         ([workflows.md](../workflows.md)). An error keeps it from running; a warning does not. Each has its line and column, from 1;\n\
+         ([workflows.md](workflows.md)). An error keeps it from running; a warning does not. Each has its line and column, from 1;\n\
          a column counts characters, and the end is exclusive.\n",
     );
     let mut family = "";
@@ -121,7 +121,9 @@ fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
 fn docs_name_only_commands_that_exist() {
     let mut root = mcpkg::cli::command();
     root.build();
-    for page in ["README.md", "docs/architecture.md", "docs/contributing.md", "docs/workspace.md", "CHANGELOG.md"] {
+    for page in
+        ["README.md", "docs/architecture.md", "docs/contributing.md", "docs/how-to/repositories.md", "CHANGELOG.md"]
+    {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
         // Commands stand between backticks, and on lines of their own inside fences.
         let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);
@@ -268,10 +270,10 @@ fn joined(folder: &str, file: &str) -> String {
     if folder.is_empty() { file.to_owned() } else { format!("{folder}/{file}") }
 }
 
-/// docs/agents.md says for people what the targets' files say for a deploy: each place of a target stands in its section.
+/// docs/reference/agents.md says for people what the targets' files say for a deploy: each place of a target stands in its section.
 #[test]
 fn docs_of_the_agents_name_every_place_of_their_targets() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/agents.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/agents.md");
     let page = std::fs::read_to_string(path).expect("a page");
     for target in Target::ALL {
         let facts = target.facts();

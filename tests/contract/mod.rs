@@ -6,7 +6,6 @@ mod examples;
 mod hints;
 mod house;
 mod json;
-mod promises;
 mod schemas;
 mod smctl;
 mod table;

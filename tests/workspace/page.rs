@@ -1,4 +1,4 @@
-//! docs/workspace.md, run as it stands there.
+//! docs/how-to/repositories.md, run as it stands there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ fn the_page_about_workspaces_can_be_followed() {
     scratch.file(".gitconfig", "[user]\n\tname = A\n\temail = a@example.org\n[init]\n\tdefaultBranch = main\n");
     std::fs::create_dir(scratch.path().join("bin")).expect("a folder");
     std::os::unix::fs::symlink(BINARY, scratch.path().join("bin/mcpkg")).expect("a link");
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/workspace.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/how-to/repositories.md");
     let page = std::fs::read_to_string(page).expect("the page");
     let blocks: Vec<&str> = page.split("\n```").filter_map(|part| part.strip_prefix("sh\n")).collect();
     assert_eq!(blocks.len(), 8, "the page's blocks");

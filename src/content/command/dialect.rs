@@ -1,6 +1,6 @@
 //! What a `$` in a command's text means to the agent that the command was written for.
 //!
-//! Measured with Claude Code 2.1.330 and OpenCode 1.18.33; `docs/commands.md` has the tables, and `tests/e2e` asks
+//! Measured with Claude Code 2.1.330 and OpenCode 1.18.33; `docs/reference/slash-commands.md` has the tables, and `tests/e2e` asks
 //! Claude Code itself.
 
 pub use crate::store::prompts::Dialect;

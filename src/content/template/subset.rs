@@ -2,7 +2,7 @@
 //!
 //! Two passes stand before anything is compiled. [`measure`] counts tokens: minijinja's parser calls itself once for
 //! each `not`, chained `if` and `elif`, so what it is given must be bounded first. [`Walk`] then refuses every node that
-//! can make a value larger than those it was made of. `docs/templates.md` says the same to users.
+//! can make a value larger than those it was made of. `docs/reference/templates.md` says the same to users.
 
 use std::collections::HashSet;
 
@@ -109,7 +109,7 @@ fn refusal(source: &str, span: Span, why: &str) -> Error {
     let line = 1 + before.filter(|byte| **byte == b'\n').count();
     Error::new(Code::TemplateFailed, format!("The prompt template is not taken: {why} (line {line})"))
         .with_details(serde_json::json!({ "line": line }))
-        .hint("docs/templates.md says what a template may use; `{% raw %}` keeps braces as they are")
+        .hint("docs/reference/templates.md says what a template may use; `{% raw %}` keeps braces as they are")
 }
 
 struct Walk<'s> {

@@ -257,7 +257,7 @@ fn reason(error: &postgres::Error) -> String {
 
 fn invalid(why: impl std::fmt::Display) -> Error {
     Error::new(Code::InvalidArgument, format!("The address of the database cannot be used: {why}"))
-        .hint("write it as postgres://HOST[:PORT]/DATABASE, with a user and @ before HOST; docs/engines.md names what may follow")
+        .hint("write it as postgres://HOST[:PORT]/DATABASE, with a user and @ before HOST; docs/how-to/postgresql.md names what may follow")
 }
 
 #[cfg(test)]
