@@ -17,9 +17,15 @@ test:
 postgres *WORDS:
     bash tests/engines/postgres.sh {{WORDS}}
 
-# Write docs/reference anew
+# Write what is generated in docs: the reference, the pictures, llms.txt
 docs:
     UPDATE_DOCS=1 cargo test docs
+
+# The docs as a site in target/book; `just book serve` shows it on this machine
+book COMMAND='build':
+    [ -x target/outside/mdbook/bin/mdbook ] || cargo install mdbook --version 0.5.4 --locked --root target/outside/mdbook
+    target/outside/mdbook/bin/mdbook {{COMMAND}} docs
+    cd docs && find . -name '*.md' -exec cp --parents {} ../target/book/ \;
 
 # Other people's MCP clients against the binary, over each transport or those that are named
 e2e *TRANSPORTS:

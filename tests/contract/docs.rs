@@ -118,28 +118,6 @@ fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
 }
 
 #[test]
-fn docs_name_only_commands_that_exist() {
-    let mut root = mcpkg::cli::command();
-    root.build();
-    for page in
-        ["README.md", "docs/architecture.md", "docs/contributing.md", "docs/how-to/repositories.md", "CHANGELOG.md"]
-    {
-        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).expect("a page");
-        // Commands stand between backticks, and on lines of their own inside fences.
-        let fenced = text.split("```").skip(1).step_by(2).flat_map(str::lines);
-        let quoted = text.split('`').skip(1).step_by(2);
-        for line in fenced.chain(quoted).map(|line| line.trim_start_matches("$ ")) {
-            let Some(rest) = line.strip_prefix("mcpkg ") else { continue };
-            let word = rest.split_whitespace().next().unwrap_or_default();
-            if word.starts_with('-') || !word.bytes().all(|b| b.is_ascii_lowercase()) {
-                continue;
-            }
-            assert!(root.find_subcommand(word).is_some(), "{page} names `mcpkg {word}`");
-        }
-    }
-}
-
-#[test]
 fn docs_of_the_targets_are_current() {
     let mut page = String::from(
         "# Targets\n\nWhat `mcpkg deploy` writes for each agent, below the deploy root and, with `--scope user`, below the home\n\

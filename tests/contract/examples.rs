@@ -8,7 +8,7 @@ use crate::support::Scratch;
 
 /// Returns the words of an example's `mcpkg ...`, without what its shell would do around it. A file or standard input that
 /// the words name is not there while a test parses them: a text stands for it.
-fn words(example: &str) -> Vec<OsString> {
+pub(super) fn words(example: &str) -> Vec<OsString> {
     let command = &example[example.find("mcpkg ").expect("mcpkg")..];
     let command = if example.contains("$(mcpkg") { command.trim_end_matches(')') } else { command };
     let words = shlex::split(command).expect("words");

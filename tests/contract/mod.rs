@@ -6,6 +6,8 @@ mod examples;
 mod hints;
 mod house;
 mod json;
+mod pages;
+mod pictures;
 mod schemas;
 mod smctl;
 mod table;

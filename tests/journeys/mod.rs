@@ -4,5 +4,6 @@ mod demo;
 mod deploys;
 mod first_day;
 mod newcomer;
+mod pages;
 mod repos;
 mod told;

@@ -9,6 +9,11 @@ pub fn shown_on(columns: u16, command: &Command) -> Option<String> {
     at_a_terminal(&sized(columns, 50, command), "").map(|(shown, _)| shown.replace("\r\n", "\n"))
 }
 
+/// As [`shown_on`], where `typed` is typed once the command has shown `awaited`.
+pub fn typed_on(columns: u16, command: &Command, awaited: &str, typed: &str) -> Option<String> {
+    typed_after(&sized(columns, 50, command), awaited, typed).map(|(shown, _)| shown.replace("\r\n", "\n"))
+}
+
 /// Runs a command on a terminal of so many columns and rows, where `typed` is typed once it has shown `awaited`; returns the rows
 /// of the screen as they were when that was shown, all that was written to it, and the exit status.
 pub fn screen_at(

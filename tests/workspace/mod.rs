@@ -24,7 +24,6 @@ mod leaks;
 pub mod model_gate;
 mod network;
 mod original;
-mod page;
 mod particular;
 mod push;
 mod release;

@@ -1,0 +1,153 @@
+//! The pictures in docs/pictures are what commands show at a terminal. `UPDATE_DOCS=1 cargo test docs` draws them; any other run compares.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+use anstyle::{Color, RgbColor};
+use anstyle_svg::Term;
+use regex::Regex;
+use serde_json::json;
+
+use crate::support::{Client, Scratch, skipped, typed_on};
+
+const COLUMNS: u16 = 100;
+
+/// A terminal on which commands are run one after the other, as a reader would.
+struct Terminal {
+    scratch: Scratch,
+    folder: &'static str,
+    /// What the terminal shows, with its colours.
+    shown: String,
+}
+
+impl Terminal {
+    fn new(folder: &'static str) -> Self {
+        let scratch = Scratch::new();
+        std::fs::create_dir_all(scratch.path().join(folder)).expect("a folder");
+        Self { scratch, folder, shown: String::new() }
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.scratch.command();
+        command.args(words).current_dir(self.scratch.path().join(self.folder));
+        command.env("TERM", "xterm-256color").env("PAGER", "cat").env_remove("NO_COLOR");
+        command
+    }
+
+    /// Runs a command that the picture does not show.
+    fn quietly(&self, words: &[&str]) {
+        let ran = self.scratch.finish(&mut self.command(words));
+        assert_eq!(ran.status, 0, "{words:?}: {ran}");
+    }
+
+    /// Runs a command and shows it with what it prints; `typed` answers what it asks.
+    ///
+    /// Returns false where the machine has no `script` to make a terminal.
+    fn show(&mut self, words: &[&str], awaited: &str, typed: &str) -> bool {
+        let Some(shown) = typed_on(COLUMNS, &self.command(words), awaited, typed) else { return false };
+        writeln!(self.shown, "\u{1b}[1m$ mcpkg {}\u{1b}[0m", words.join(" ")).expect("text");
+        self.shown.push_str(shown.trim_end());
+        self.shown.push_str("\n\n");
+        true
+    }
+
+    /// Draws what was shown, on a light and on a dark terminal.
+    #[track_caller]
+    fn draw(self, name: &str) {
+        // What differs from run to run.
+        let home = self.scratch.path().display().to_string();
+        let mut text = self.shown.replace(&home, "~");
+        for (pattern, same) in [
+            (
+                r"\b01[0-9a-f]{6}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b",
+                "01a2230f-8c8f-74f3-8e90-6f323431f323",
+            ),
+            (r"\b[0-9a-f]{12}\b", "6f323431f323"),
+            (r"\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", "2026-11-28T09:00:00Z"),
+            (r"127\.0\.0\.1:\d+", "127.0.0.1:8080"),
+        ] {
+            text = Regex::new(pattern).expect("a pattern").replace_all(&text, same).into_owned();
+        }
+        let color = |[red, green, blue]: [u8; 3]| Color::Rgb(RgbColor(red, green, blue));
+        for (ending, foreground, background) in
+            [("", [0x1f, 0x23, 0x28], [0xf6, 0xf8, 0xfa]), ("-dark", [0xe6, 0xed, 0xf3], [0x16, 0x1b, 0x22])]
+        {
+            let term = Term::new().fg_color(color(foreground)).bg_color(color(background));
+            let svg = term.render_svg(text.trim_end());
+            let file = format!("{name}{ending}.svg");
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures").join(&file);
+            if std::env::var_os("UPDATE_DOCS").is_some() {
+                std::fs::write(&path, &svg).expect("a picture is written");
+            }
+            let found = std::fs::read_to_string(&path).unwrap_or_default();
+            assert!(found == svg, "docs/pictures/{file} is not current: run `UPDATE_DOCS=1 cargo test docs`\n{text}");
+        }
+    }
+}
+
+/// The rules, a command and a skill of a team, and a repository with nothing of it yet.
+fn shop() -> Terminal {
+    let terminal = Terminal::new("code/shop");
+    let scratch = &terminal.scratch;
+    scratch.file("kit/CLAUDE.md", "# House rules\n\nUse British spelling. Run `make test` before you commit.\n");
+    scratch.file(
+        "kit/.claude/rules/sql.md",
+        "---\npaths: [\"migrations/**/*.sql\"]\n---\nNever edit a migration that has run.\n",
+    );
+    scratch.file(
+        "kit/.claude/commands/review.md",
+        "---\ndescription: Review a change before it is committed\nargument-hint: [what]\n---\nReview $ARGUMENTS for races first.\n",
+    );
+    scratch.file(
+        "kit/.claude/skills/release/SKILL.md",
+        "---\nname: release\ndescription: Cut a release. Use when asked to publish a version.\n---\n1. Tag.\n",
+    );
+    terminal.quietly(&["project", "create", "shop"]);
+    let kit = scratch.path().join("kit").display().to_string();
+    terminal.quietly(&["import", &kit]);
+    terminal.quietly(&["project", "select", "shop", "--here"]);
+    terminal
+}
+
+const NO_SCRIPT: &str = "there is no script of util-linux";
+
+#[test]
+fn docs_show_a_plan() {
+    let mut terminal = shop();
+    if !terminal.show(&["plan"], "", "") {
+        return skipped(NO_SCRIPT);
+    }
+    terminal.draw("plan");
+}
+
+#[test]
+fn docs_show_a_status_after_an_edit() {
+    let mut terminal = shop();
+    terminal.quietly(&["deploy", "--apply", "--yes"]);
+    let skill = terminal.scratch.path().join("code/shop/.claude/skills/release/SKILL.md");
+    let text = std::fs::read_to_string(&skill).expect("the skill");
+    std::fs::write(&skill, text + "2. Announce it.\n").expect("an edit");
+    if !terminal.show(&["status"], "", "") {
+        return skipped(NO_SCRIPT);
+    }
+    terminal.show(&["evolve", "propose"], "", "");
+    terminal.show(&["evolve", "show", "1"], "", "");
+    terminal.show(&["evolve", "accept", "1"], "", "");
+    terminal.draw("status");
+}
+
+#[test]
+fn docs_show_a_consent() {
+    let mut terminal = shop();
+    let mut client = Client::start(&terminal.scratch, &[]).shake_hands("2025-06-18");
+    let arguments = json!({ "command": "mcpkg:prompt:restore", "args": { "name": "review", "revision": 1 } });
+    let asked = client.call("execute", arguments).0;
+    let id = Regex::new("[0-9a-f-]{36}").expect("a pattern").find(&asked).expect("a request").as_str().to_owned();
+    if !terminal.show(&["consent", "list"], "", "") {
+        return skipped(NO_SCRIPT);
+    }
+    terminal.show(&["consent", "approve", &id], "[y/N", "y\n");
+    client.finish();
+    terminal.draw("consent");
+}
