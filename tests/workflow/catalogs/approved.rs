@@ -7,10 +7,12 @@ use mcpkg::http::{Outgoing, Url};
 use mcpkg::workflow::api::request::request;
 use percent_encoding::percent_decode_str;
 use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
 use super::imported;
 use crate::support::api::Api;
+use crate::support::fuzz::Cases;
 use crate::support::{Client, Scratch, config};
 use crate::workflow::runs::{approve, code, execute, with_nonce};
 
@@ -271,77 +273,91 @@ fn sent(document: &Value, arguments: &Map<String, Value>) -> mcpkg::error::Resul
     request(&Url::parse(BASE).expect("a URL"), &spec, arguments)
 }
 
-proptest! {
-    #![proptest_config(config(256))]
-    #[test]
-    fn what_leaves_is_what_was_approved_or_nothing(
-        chosen in proptest::collection::vec((0..WAYS.len(), proptest::option::weighted(0.8, value())), 1..5),
-        is_form in any::<bool>(),
-    ) {
-        let ways: Vec<Way> = chosen.iter().map(|(way, _)| WAYS[*way]).collect();
-        let document = document(&ways, is_form);
-        let arguments: BTreeMap<String, (Way, Value)> = chosen
-            .iter()
-            .enumerate()
-            .filter_map(|(n, (_, value))| Some((char::from(b'a' + n as u8).to_string(), (ways[n], value.clone()?))))
-            .collect();
-        let with: Map<String, Value> = arguments.iter().map(|(name, (_, value))| (name.clone(), value.clone())).collect();
-        let lacks = (0..ways.len()).any(|n| ways[n] == Way::Path && chosen[n].1.is_none());
-        let declared: Vec<(String, Way)> =
-            ways.iter().enumerate().map(|(n, way)| (char::from(b'a' + n as u8).to_string(), *way)).collect();
-        let beyond = arguments
-            .iter()
-            .any(|(name, (way, value))| is_beyond(name, (*way, value), &arguments, &declared, is_form));
-        let outgoing = match sent(&document, &with) {
-            Err(error) => {
-                prop_assert_eq!(error.code(), Code::InvalidArgument);
-                prop_assert!(lacks || beyond, "{} for {:?}", error, arguments);
-                return Ok(());
-            }
-            Ok(outgoing) => outgoing,
-        };
-        prop_assert!(!lacks && !beyond, "{:?} left as {}", arguments, outgoing.url.as_str());
+/// For each argument of an operation, where it goes and the value that is given, if any.
+type Given = Vec<(usize, Option<Value>)>;
 
-        let rest = outgoing.url.as_str().strip_prefix(&format!("{BASE}/x")).expect("below the base");
-        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let elements = |value: &Value| match value {
-            Value::Array(values) => values.iter().map(text).collect(),
-            Value::Object(fields) => fields.iter().flat_map(|(key, value)| [key.clone(), text(value)]).collect::<Vec<_>>(),
-            value => vec![text(value)],
-        };
-        let in_path: Vec<Vec<String>> = path.split('/').skip(1).map(|part| part.split(',').map(decoded).collect()).collect();
-        let of = |wanted: Way| arguments.iter().filter(move |(_, (way, _))| *way == wanted);
-        prop_assert_eq!(in_path, of(Way::Path).map(|(_, (_, value))| elements(value)).collect::<Vec<_>>());
+/// The property runs in the suite, and as long as `just fuzz` says.
+#[test]
+fn hostile_specs_and_values_send_what_was_approved_or_nothing() {
+    let given = proptest::collection::vec((0..WAYS.len(), proptest::option::weighted(0.8, value())), 1..5);
+    let strategy = (given, any::<bool>());
+    // A run of the runner is one case here: `Cases` counts them, and the runner makes a counterexample smaller.
+    let mut runner = TestRunner::new(Config { cases: 1, ..config(1) });
+    let mut cases = Cases::new("specs and values", 256);
+    while cases.more() {
+        let run = runner.run(&strategy, |(chosen, is_form)| leaves_as_approved(&chosen, is_form));
+        run.unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
 
-        // Pairs with commas are split by them, which those of the others have encoded.
-        let in_query = arguments.iter().filter(|(_, (way, _))| !matches!(way, Way::Path | Way::Header | Way::Body));
-        let mut wanted: Vec<_> = in_query.flat_map(|(name, (way, value))| expected(name, *way, value)).collect();
-        let mut found = pairs(query);
+fn leaves_as_approved(chosen: &Given, is_form: bool) -> Result<(), TestCaseError> {
+    let ways: Vec<Way> = chosen.iter().map(|(way, _)| WAYS[*way]).collect();
+    let document = document(&ways, is_form);
+    let arguments: BTreeMap<String, (Way, Value)> = chosen
+        .iter()
+        .enumerate()
+        .filter_map(|(n, (_, value))| Some((char::from(b'a' + n as u8).to_string(), (ways[n], value.clone()?))))
+        .collect();
+    let with: Map<String, Value> = arguments.iter().map(|(name, (_, value))| (name.clone(), value.clone())).collect();
+    let lacks = (0..ways.len()).any(|n| ways[n] == Way::Path && chosen[n].1.is_none());
+    let declared: Vec<(String, Way)> =
+        ways.iter().enumerate().map(|(n, way)| (char::from(b'a' + n as u8).to_string(), *way)).collect();
+    let beyond =
+        arguments.iter().any(|(name, (way, value))| is_beyond(name, (*way, value), &arguments, &declared, is_form));
+    let outgoing = match sent(&document, &with) {
+        Err(error) => {
+            prop_assert_eq!(error.code(), Code::InvalidArgument);
+            prop_assert!(lacks || beyond, "{} for {:?}", error, arguments);
+            return Ok(());
+        }
+        Ok(outgoing) => outgoing,
+    };
+    prop_assert!(!lacks && !beyond, "{:?} left as {}", arguments, outgoing.url.as_str());
+
+    let rest = outgoing.url.as_str().strip_prefix(&format!("{BASE}/x")).expect("below the base");
+    let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let elements = |value: &Value| match value {
+        Value::Array(values) => values.iter().map(text).collect(),
+        Value::Object(fields) => fields.iter().flat_map(|(key, value)| [key.clone(), text(value)]).collect::<Vec<_>>(),
+        value => vec![text(value)],
+    };
+    let in_path: Vec<Vec<String>> =
+        path.split('/').skip(1).map(|part| part.split(',').map(decoded).collect()).collect();
+    let of = |wanted: Way| arguments.iter().filter(move |(_, (way, _))| *way == wanted);
+    prop_assert_eq!(in_path, of(Way::Path).map(|(_, (_, value))| elements(value)).collect::<Vec<_>>());
+
+    // Pairs with commas are split by them, which those of the others have encoded.
+    let in_query = arguments.iter().filter(|(_, (way, _))| !matches!(way, Way::Path | Way::Header | Way::Body));
+    let mut wanted: Vec<_> = in_query.flat_map(|(name, (way, value))| expected(name, *way, value)).collect();
+    let mut found = pairs(query);
+    wanted.sort();
+    found.sort();
+    prop_assert_eq!(found, wanted);
+
+    let headers: BTreeMap<String, String> = outgoing
+        .headers
+        .iter()
+        .filter(|(name, _)| *name != "content-type")
+        .map(|(name, value)| (name.to_string(), String::from_utf8(value.as_bytes().to_vec()).expect("UTF-8")))
+        .collect();
+    prop_assert_eq!(
+        headers,
+        of(Way::Header).map(|(name, (_, value))| (name.clone(), elements(value).join(","))).collect::<BTreeMap<_, _>>()
+    );
+
+    let in_body: Map<String, Value> = of(Way::Body).map(|(name, (_, value))| (name.clone(), value.clone())).collect();
+    let body = String::from_utf8(outgoing.body).expect("UTF-8");
+    if in_body.is_empty() {
+        prop_assert_eq!(body, "");
+    } else if is_form {
+        let mut wanted: Vec<_> = in_body.iter().flat_map(|(name, value)| expected(name, Way::Body, value)).collect();
+        let mut found = pairs(&body);
         wanted.sort();
         found.sort();
         prop_assert_eq!(found, wanted);
-
-        let headers: BTreeMap<String, String> = outgoing
-            .headers
-            .iter()
-            .filter(|(name, _)| *name != "content-type")
-            .map(|(name, value)| (name.to_string(), String::from_utf8(value.as_bytes().to_vec()).expect("UTF-8")))
-            .collect();
-        prop_assert_eq!(headers, of(Way::Header).map(|(name, (_, value))| (name.clone(), elements(value).join(","))).collect::<BTreeMap<_, _>>());
-
-        let in_body: Map<String, Value> = of(Way::Body).map(|(name, (_, value))| (name.clone(), value.clone())).collect();
-        let body = String::from_utf8(outgoing.body).expect("UTF-8");
-        if in_body.is_empty() {
-            prop_assert_eq!(body, "");
-        } else if is_form {
-            let mut wanted: Vec<_> = in_body.iter().flat_map(|(name, value)| expected(name, Way::Body, value)).collect();
-            let mut found = pairs(&body);
-            wanted.sort();
-            found.sort();
-            prop_assert_eq!(found, wanted);
-        } else {
-            let found: Value = serde_json::from_str(&body).expect("JSON");
-            prop_assert_eq!(found, Value::Object(in_body));
-        }
+    } else {
+        let found: Value = serde_json::from_str(&body).expect("JSON");
+        prop_assert_eq!(found, Value::Object(in_body));
     }
+    Ok(())
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{Ground, execute};
-use crate::support::{Client, screen_at, skipped};
+use crate::support::fuzz::Cases;
+use crate::support::{Client, Random, screen_at, skipped};
 
 /// The usual terminal.
 const USUAL: (u16, u16) = (80, 24);
@@ -72,6 +73,56 @@ fn no_value_hides_or_forges_what_is_asked() {
     }
     assert_eq!(ground.changes(), 0);
     client.finish();
+}
+
+/// Returns a value made of what could hide, forge or move what stands on a screen.
+fn odd(random: &mut Random) -> String {
+    let mut text = String::new();
+    for _ in 0..1 + random.below(12) {
+        let count = 1 + random.below(90);
+        let piece = match random.below(14) {
+            0 => " ".repeat(count * 20),
+            1 => "\n".repeat(count),
+            2 => "\r".to_owned(),
+            3 => format!("\u{1b}[{}m", random.below(120)),
+            4 => format!("\u{1b}[{};{}H\u{1b}[J", random.below(30), random.below(90)),
+            5 => format!("\u{1b}]52;c;{}\u{7}", "QQ==".repeat(random.below(9))),
+            6 => FORGED.to_owned(),
+            7 => format!("{FORGED:<80}"),
+            8 => "Run hosting:apps:list (reads: GET http://127.0.0.1:9/). Consent to it? [y/N] ".to_owned(),
+            9 => ["\u{202e}", "\u{2066}", "\u{61c}", "\u{200b}", "\u{ad}", "\u{3164}", "\u{feff}"][random.below(7)]
+                .repeat(count),
+            10 => (0..count).filter_map(|_| char::from_u32(0xe0020 + random.below(0x5f) as u32)).collect(),
+            11 => ["字", "👩\u{200d}💻", "❤\u{fe0f}", "e\u{301}", "\u{1f1e9}\u{1f1ea}"][random.below(5)].repeat(count),
+            12 => "x".repeat(count * 7),
+            _ => "\n  name = \"web\"\n".to_owned(),
+        };
+        text += &piece;
+    }
+    text
+}
+
+#[test]
+fn hostile_texts_in_consents_hide_nothing_of_what_is_asked() {
+    let ground = Ground::new();
+    let mut cases = Cases::new("texts in consents", 12);
+    while cases.more() {
+        // Only so many requests may wait at a time.
+        let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+        let name = odd(&mut cases.random);
+        let args = json!({ "name": name, "region": "eu" });
+        let asked = execute(&mut client, json!({ "command": "hosting:apps:create", "args": args, "wait_s": 0 }));
+        let id = asked["error"]["details"]["consent"].as_str().unwrap_or_else(|| panic!("{asked}"));
+        let mut approve = ground.scratch.command();
+        approve.args(["consent", "approve", id]);
+        let size = (60 + cases.random.below(80) as u16, 20 + cases.random.below(40) as u16);
+        let Some((rows, shown, status)) = screen_at(size, &approve, "[y/N", "n\n") else { return skipped(NO_SCRIPT) };
+        assert_ne!(status, 0, "{name:?}: {shown}");
+        checked(&rows, &shown);
+        client.finish();
+        ground.scratch.ok(&["consent", "deny", id]);
+    }
+    assert_eq!(ground.changes(), 0);
 }
 
 #[test]
