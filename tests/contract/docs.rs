@@ -87,6 +87,8 @@ fn docs_of_the_tools_are_current() {
             let kind = property["type"].as_str().unwrap_or_default();
             let text = property["description"].as_str().unwrap_or_default();
             let needed = if required.contains(&argument.as_str().into()) { "required" } else { "" };
+            // A word such as `<name>` is not HTML.
+            let text = text.replace('<', "\\<");
             writeln!(page, "| `{argument}` | {kind} | {needed} | {text} |").expect("text");
         }
         if let Some(output) = tool.get("outputSchema") {

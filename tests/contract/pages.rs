@@ -61,7 +61,7 @@ fn prose(text: &str) -> String {
 /// Returns the links of a page, without those inside code.
 fn links(text: &str) -> Vec<String> {
     let prose = Regex::new("`[^`]*`").expect("a pattern").replace_all(&prose(text), "code").into_owned();
-    let link = Regex::new(r"\]\(([^)\s]+)\)").expect("a pattern");
+    let link = Regex::new(r#"(?:\]\(|src="|srcset=")([^)"\s]+)"#).expect("a pattern");
     link.captures_iter(&prose).map(|found| found[1].to_owned()).collect()
 }
 
