@@ -30,7 +30,7 @@ const RETRY: Duration = Duration::from_millis(50);
 const QUIET: [&str; 8] =
     ["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
 
-/// Said to every git but a push.
+/// Said to every git that is not to run hooks.
 const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
 
 /// Said where nothing is to be signed, whatever the user's configuration says.
@@ -205,11 +205,27 @@ impl<'a> Git<'a> {
         self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
 
+    /// Runs what only reads the index, before anybody knows which programs the repository names.
+    ///
+    /// # Errors
+    /// As [`Git::run`].
+    pub(super) fn listed<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
+        // An object that is missing is not fetched by such a program.
+        let program = self.plain(args).variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
+        self.succeeded(args, self.output(program, args, &[])?)
+    }
+
     /// Returns the program, for a caller that talks with it while it runs.
     ///
     /// # Errors
     /// `E_UNAPPROVED` where it would run a program that the repository names and this user did not trust.
     pub(super) fn program<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Program> {
+        // A scratch folder may work on another repository.
+        let other = self.variables.iter().find(|(name, _)| *name == "GIT_DIR").map(|(_, folder)| Path::new(folder));
+        programs::held_back(self.plain(args), other.unwrap_or(self.folder), args, self.runs_hooks, &self.limits)
+    }
+
+    fn plain<A: AsRef<OsStr>>(&self, args: &[A]) -> Program {
         let mut git = Program::new("git").folder(self.folder).environment(Environment::Inherited).args(QUIET);
         if !self.runs_hooks {
             git = git.args(NO_HOOKS);
@@ -232,10 +248,7 @@ impl<'a> Git<'a> {
         }
         tracing::debug!(folder = %self.folder.display(), args = %shown(args), "git");
         // The credential cache and ssh's shared connection outlive the git that began them.
-        let git = git.leaves_children();
-        // A scratch folder may work on another repository.
-        let other = self.variables.iter().find(|(name, _)| *name == "GIT_DIR").map(|(_, folder)| Path::new(folder));
-        programs::held_back(git, other.unwrap_or(self.folder), args, self.runs_hooks, &self.limits)
+        git.leaves_children()
     }
 
     fn output<A: AsRef<OsStr>>(&self, program: Program, args: &[A], input: &[u8]) -> Result<Output> {

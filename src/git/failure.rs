@@ -123,17 +123,19 @@ pub(super) fn with(mut details: Value, more: Value) -> Value {
     details
 }
 
-/// The word after what is said to every subcommand.
-pub(super) fn subcommand<A: AsRef<OsStr>>(args: &[A]) -> String {
-    let mut words = listed(args).into_iter();
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "-c" => drop(words.next()),
-            option if option.starts_with('-') => {}
-            _ => return word,
-        }
+/// Returns the words of a command line from the subcommand on, without what stands before every subcommand.
+pub(super) fn words<A: AsRef<OsStr>>(args: &[A]) -> impl Iterator<Item = String> {
+    let all = listed(args);
+    let mut at = 0;
+    while all.get(at).is_some_and(|word| word.starts_with('-')) {
+        at += if all[at] == "-c" { 2 } else { 1 };
     }
-    String::new()
+    all.into_iter().skip(at)
+}
+
+/// Returns the subcommand.
+pub(super) fn subcommand<A: AsRef<OsStr>>(args: &[A]) -> String {
+    words(args).next().unwrap_or_default()
 }
 
 pub(super) fn listed<A: AsRef<OsStr>>(args: &[A]) -> Vec<String> {

@@ -2,33 +2,110 @@
 
 use std::path::{Path, PathBuf};
 
+use super::paths::path;
 use crate::file;
+
+/// The largest file that names another folder; git reads no larger one.
+const LARGEST_LINK: u64 = 1 << 20;
+
+/// The bytes of HEAD that git looks at.
+const HEAD: usize = 255;
+
+/// The folders that git may keep a repository in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// What belongs to one work tree, such as its index.
+    pub own: PathBuf,
+    /// What all work trees share, such as the configuration.
+    pub shared: PathBuf,
+    /// The top of the work tree; `None` where there is none, or where it is not known.
+    pub top: Option<PathBuf>,
+    /// Whether it was found as a submodule of another repository.
+    pub is_submodule: bool,
+}
+
+impl Kept {
+    fn at(own: PathBuf, top: Option<PathBuf>) -> Option<Self> {
+        own.join("HEAD").symlink_metadata().ok()?;
+        let shared = match file::read(&own.join("commondir"), LARGEST_LINK) {
+            Ok(bytes) => own.join(named(&bytes)),
+            Err(_) => own.clone(),
+        };
+        Some(Self { own, shared, top, is_submodule: false })
+    }
+
+    /// Returns the folders of the repository that may have its work tree here.
+    pub(super) fn below(top: &Path) -> Option<Self> {
+        let git = top.join(".git");
+        if git.is_dir() {
+            return Self::at(git, Some(top.to_owned()));
+        }
+        let bytes = file::read(&git, LARGEST_LINK).ok()?;
+        Self::at(top.join(named(bytes.strip_prefix(b"gitdir: ")?)), Some(top.to_owned()))
+    }
+
+    /// Returns the folders of a submodule whose own folder this may be.
+    pub(super) fn of_submodule(own: &Path) -> Option<Self> {
+        Self::at(own.to_owned(), None).map(|kept| Self { is_submodule: true, ..kept })
+    }
+
+    /// Returns the repositories that git may find from a folder, the innermost first: the last one is the one that it takes, if it
+    /// takes any. It passes over those before, unless they are whole in a way that only git knows.
+    pub(super) fn found_from(folder: &Path) -> Vec<Self> {
+        let mut found: Vec<Self> = Vec::new();
+        let Ok(folder) = folder.canonicalize() else { return found };
+        for top in folder.ancestors() {
+            for kept in [Self::below(top), Self::at(top.to_owned(), None)].into_iter().flatten() {
+                let is_whole = kept.is_whole();
+                found.push(kept);
+                if is_whole {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether git takes this for a repository: it never says yes where git says no.
+    fn is_whole(&self) -> bool {
+        // The dot asks for the right to look into the folder.
+        is_head(&self.own.join("HEAD")) && ["objects/.", "refs/."].iter().all(|name| self.shared.join(name).exists())
+    }
+}
+
+/// Whether git takes a file for the HEAD of a repository: a link to a ref, the name of one, or a commit.
+fn is_head(head: &Path) -> bool {
+    if head.is_symlink() {
+        return head.read_link().is_ok_and(|to| to.as_os_str().as_encoded_bytes().starts_with(b"refs/"));
+    }
+    let Ok(bytes) = file::read(head, file::TEXT) else { return false };
+    let bytes = &bytes[..bytes.len().min(HEAD)];
+    match bytes.strip_prefix(b"ref:") {
+        Some(name) => name.trim_ascii_start().starts_with(b"refs/"),
+        None => bytes.len() >= 40 && bytes[..40].iter().all(u8::is_ascii_hexdigit),
+    }
+}
+
+/// Returns the path in a file that names a folder, as git reads it: blanks count, and a NUL ends it.
+fn named(bytes: &[u8]) -> PathBuf {
+    let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
+    path(bytes[..end].split(|byte| *byte == 0).next().unwrap_or_default())
+}
 
 /// Returns the top of the git work tree that `folder` is in, without links.
 pub fn toplevel(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
-    folder.ancestors().find(|top| self::folder(top).is_some()).map(Path::to_path_buf)
+    folder.ancestors().find(|top| Kept::below(top).is_some()).map(Path::to_path_buf)
 }
 
 /// Returns the folder where git keeps what all work trees of the repository share.
 pub fn folder(toplevel: &Path) -> Option<PathBuf> {
-    let own = own_folder(toplevel)?;
-    match file::read_text(&own.join("commondir"), file::TEXT) {
-        Ok(common) => Some(own.join(common.trim())),
-        Err(_) => Some(own),
-    }
+    Kept::below(toplevel).map(|kept| kept.shared)
 }
 
-/// Returns the folder where git keeps what is of this work tree alone, such as its index.
+/// Returns the folder where git keeps what belongs to this work tree alone, such as its index.
 pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
-    let git = toplevel.join(".git");
-    let own = if git.is_dir() {
-        git
-    } else {
-        let said = file::read_text(&git, file::TEXT).ok()?;
-        toplevel.join(said.strip_prefix("gitdir:")?.trim())
-    };
-    own.join("HEAD").exists().then_some(own)
+    Kept::below(toplevel).map(|kept| kept.own)
 }
 
 /// Returns the branch that HEAD names, where `own` is the [`own_folder`] of a work tree and its refs are files; `None` where

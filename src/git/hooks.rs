@@ -23,8 +23,10 @@ pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
 /// As [`Git::run`], where one of them refuses; `E_UNAPPROVED` where nobody trusted them.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
-    let git = git.clone().with_hooks().variable("GIT_INDEX_FILE", scratch.path().join("index"));
+    let git = git.clone().variable("GIT_INDEX_FILE", scratch.path().join("index"));
+    // It has a hook of its own, which is none of a merge's.
     git.run(&["read-tree", tree])?;
+    let git = git.with_hooks();
     git.run(&["hook", "run", "--ignore-missing", "pre-merge-commit"])?;
     let path = scratch.path().join("MERGE_MSG");
     std::fs::write(&path, format!("{}\n", message.trim_end())).map_err(|error| Error::file("write", &path, error))?;

@@ -8,6 +8,7 @@ use base64::prelude::{BASE64_STANDARD, Engine};
 
 use super::command::Git;
 use super::paths::text;
+use super::trees::says;
 use crate::error::Result;
 use crate::process::{Limits, Tell};
 use crate::redact::redact;
@@ -89,6 +90,7 @@ pub struct Pushed {
 pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     let git = without_questions(git.clone().within(REMOTE).with_hooks())?;
     let mut args: Vec<String> = ["push", "--atomic", "--porcelain", "--no-follow-tags"].map(str::to_owned).to_vec();
+    args.extend(said(&git)?);
     for update in updates {
         if let Update::Delete { name, old } = update {
             args.push(format!("--force-with-lease={name}:{old}"));
@@ -100,6 +102,21 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
         Update::Delete { name, .. } => format!(":{name}"),
     }));
     git.rows(&args, |printed| parse(&text(printed)))
+}
+
+/// Returns what the configuration says of a push, as arguments: so it is known beforehand what such a push runs.
+fn said(git: &Git<'_>) -> Result<Vec<String>> {
+    let get = |key: &str| -> Result<Option<String>> {
+        let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;
+        Ok(said.map(|said| text(said.trim_ascii()).to_ascii_lowercase()))
+    };
+    let signed = get("push.gpgSign")?.filter(|said| said != "false");
+    let into_submodules = match get("push.recurseSubmodules")? {
+        Some(said) => Some(said).filter(|said| ["on-demand", "only"].contains(&said.as_str())),
+        None => says(git, "submodule.recurse")?.then(|| "on-demand".to_owned()),
+    };
+    let signed = signed.map(|said| format!("--signed={said}"));
+    Ok(signed.into_iter().chain(into_submodules.map(|said| format!("--recurse-submodules={said}"))).collect())
 }
 
 /// Returns the addresses that a push to `origin` goes to, as the repository's and the user's settings have them now.

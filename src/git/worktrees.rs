@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::command::Git;
 use super::paths::{parts, path, text};
 use super::refs;
+use super::trees::says;
 use crate::error::{Code, Error, Result};
 
 /// A work tree as the repository knows it.
@@ -90,7 +91,11 @@ pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
 pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     // `branch.NAME.mergeOptions` may ask for another merge: one that moves no branch, or makes a commit. A name may hold `=`.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
-    let said = ["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
+    let mut said = vec!["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
+    // Said as an argument, so that it is known beforehand that the merge runs a program for it.
+    if says(git, "merge.verifySignatures")? {
+        said.push("--verify-signatures");
+    }
     git.clone().variable(NOTHING, "").change(&[&[options.as_str()], &said[..], &[commit]].concat())?;
     match refs::commit(git, "HEAD")? {
         Some(head) if head == commit => Ok(()),

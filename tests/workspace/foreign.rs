@@ -8,7 +8,7 @@ use super::shop::Shop;
 use crate::support::{Client, at_a_terminal, skipped};
 
 /// A program that notes that it ran, and goes on as `more` says.
-fn program(shop: &Shop, name: &str, more: &str) -> String {
+pub fn program(shop: &Shop, name: &str, more: &str) -> String {
     let ran = shop.scratch.path().join("ran").display().to_string();
     let path = shop.scratch.file(&format!("evil/{name}"), format!("#!/bin/sh\necho {name} >> '{ran}'\n{more}\n"));
     crate::support::set_mode(&path, 0o755);
@@ -21,8 +21,36 @@ fn nothing_ran(shop: &Shop, after: &str) {
     assert_eq!(ran, "", "a program ran: {after}");
 }
 
-fn ran(shop: &Shop) -> String {
+pub fn ran(shop: &Shop) -> String {
     std::fs::read_to_string(shop.scratch.path().join("ran")).unwrap_or_default()
+}
+
+/// Does all that touches a repository, whether it succeeds or not. Returns what was printed, and whether anything was refused since
+/// nobody trusted a program.
+pub fn everything(shop: &Shop, what: &str) -> (String, bool) {
+    let (mut done, mut refused) = (String::new(), false);
+    for line in [
+        "--json workspace status",
+        "worktree list",
+        "spec list",
+        "flow log",
+        "--json workspace sync",
+        "flow feature start login",
+        "worktree add set",
+        "worktree remove set",
+        "flow feature finish login --hooks",
+        "flow release start 1.0.0",
+        "flow release finish 1.0.0",
+        "--yes flow push 1.0.0",
+        "flow undo",
+        "builds list",
+        "doctor",
+    ] {
+        let ran = shop.run(&line.split(' ').collect::<Vec<_>>());
+        refused |= format!("{ran}").contains("workspace trust ");
+        done.push_str(&format!("{what}: {line}: {ran}\n"));
+    }
+    (done, refused)
 }
 
 /// Has each file of a repository go through a filter, and look changed, so that git has to look into it.
@@ -188,4 +216,179 @@ fn a_signer_a_filter_and_a_hook_are_refused_and_run_once_they_are_trusted() {
     shop.trust("web");
     shop.ok(&["--yes", "flow", "push", "1.0.0"]);
     assert_eq!(ran(&shop), "hook\n");
+}
+
+/// The settings of a filter and of a fetch, as text, with `web` looking changed.
+fn planted(shop: &Shop, web: &Path) -> String {
+    filtered(web);
+    let evil = program(shop, "evil", "exit 1");
+    format!("[filter \"evil\"]\n\tclean = {evil}\n[remote \"origin\"]\n\tuploadpack = {evil}\n")
+}
+
+/// Moves what all work trees share into a folder of its own, where `.git/commondir` says that it is.
+fn share(git: &Path, folder: &str, says: &[u8]) {
+    let shared = git.join(folder);
+    std::fs::create_dir_all(&shared).expect("a folder");
+    for name in ["objects", "refs", "config", "info", "packed-refs"] {
+        if git.join(name).exists() {
+            std::fs::rename(git.join(name), shared.join(name)).expect("renamed");
+        }
+    }
+    std::fs::write(git.join("commondir"), says).expect("a file");
+}
+
+fn append(path: &Path, text: &str) {
+    let old = std::fs::read_to_string(path).unwrap_or_default();
+    std::fs::write(path, format!("{old}{text}")).expect("a file");
+}
+
+/// A place of the configuration, and what puts the settings there.
+type Place = (&'static str, fn(&Path, &str));
+
+const PLACES: &[Place] = &[
+    ("config", |web, text| append(&web.join(".git/config"), text)),
+    ("a chain of includes", |web, text| {
+        append(&web.join(".git/config"), "[include]\n\tpath = one.inc\n");
+        std::fs::write(web.join(".git/one.inc"), "[INCLUDEIF \"onbranch:**\"]\n\tPATH = ../two.inc\n").expect("a file");
+        std::fs::write(web.join("two.inc"), text).expect("a file");
+    }),
+    ("commondir", |web, text| {
+        share(&web.join(".git"), "shared", b"shared\n");
+        append(&web.join(".git/shared/config"), text);
+    }),
+    // Git takes the line as it is, with blanks at its end, and to the first NUL.
+    ("commondir with a blank", |web, text| {
+        share(&web.join(".git"), "shared ", b"shared ");
+        share_decoy(&web.join(".git/shared "), &web.join(".git/shared"));
+        append(&web.join(".git/shared /config"), text);
+    }),
+    ("commondir with a NUL", |web, text| {
+        share(&web.join(".git"), "shared", b"shared\0\n");
+        append(&web.join(".git/shared/config"), text);
+    }),
+    ("commondir that is not UTF-8", |web, text| {
+        use std::os::unix::ffi::OsStrExt as _;
+        share(&web.join(".git"), "shared", b"\xff\n");
+        let shared = web.join(".git").join(std::ffi::OsStr::from_bytes(b"\xff"));
+        std::fs::rename(web.join(".git/shared"), &shared).expect("renamed");
+        std::fs::write(web.join(".git/config"), "").expect("a file");
+        append(&shared.join("config"), text);
+    }),
+    (".git as a file", |web, text| {
+        std::fs::rename(web.join(".git"), web.join(".kept")).expect("renamed");
+        std::fs::write(web.join(".git"), "gitdir: .kept\n").expect("a file");
+        append(&web.join(".kept/config"), text);
+    }),
+    (".git as a file with a blank", |web, text| {
+        std::fs::rename(web.join(".git"), web.join(".kept ")).expect("renamed");
+        share_decoy(&web.join(".kept "), &web.join(".kept"));
+        std::fs::write(web.join(".git"), "gitdir: .kept \n").expect("a file");
+        append(&web.join(".kept /config"), text);
+    }),
+    ("HEAD as a link to a ref", |web, text| {
+        let git = |args: &[&str]| crate::support::tool("git").current_dir(web).args(args).status().expect("git starts");
+        assert!(git(&["pack-refs", "--all"]).success());
+        std::fs::remove_file(web.join(".git/HEAD")).expect("a file");
+        std::os::unix::fs::symlink("refs/heads/main", web.join(".git/HEAD")).expect("a link");
+        append(&web.join(".git/config"), text);
+    }),
+];
+
+/// A copy of a repository without the settings.
+fn share_decoy(from: &Path, to: &Path) {
+    assert!(crate::support::tool("cp").arg("-a").args([from, to]).status().expect("cp starts").success());
+}
+
+#[test]
+fn the_configuration_is_read_where_git_finds_it() {
+    let shop = Shop::new();
+    let saved = shop.save();
+    let mut wrong = Vec::new();
+    for (what, put) in PLACES {
+        shop.bring_back(&saved);
+        let web = shop.repo("web");
+        let text = planted(&shop, &web);
+        put(&web, &text);
+        // It is a repository to git, and the settings are its own.
+        let listed = shop.git(&web, &["config", "--list"]);
+        assert!(listed.contains("filter.evil.clean="), "{what}: {listed}");
+        let (done, _) = everything(&shop, what);
+        let sync = shop.run(&["--json", "workspace", "sync", "web"]);
+        if sync.status == 0 || !ran(&shop).is_empty() {
+            wrong.push(format!("{what}: {}{sync}\n{done}", ran(&shop)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_repository_without_a_work_tree_may_have_its_configuration_elsewhere() {
+    let shop = Shop::new();
+    let web = shop.repo("web");
+    let text = planted(&shop, &web);
+    append(&web.join(".git/config"), &text);
+    // A folder that is the work tree's own part alone.
+    let bare = shop.scratch.path().join("bare");
+    std::fs::create_dir_all(&bare).expect("a folder");
+    std::fs::write(bare.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
+    std::fs::write(bare.join("commondir"), format!("{}\n", web.join(".git").display())).expect("a file");
+    let never = tokio_util::sync::CancellationToken::new();
+    let limits = mcpkg::process::Limits::new(mcpkg::git::LOCAL, &never);
+    let named = mcpkg::git::programs::Named::of(&bare, &limits).expect("a configuration");
+    assert_eq!(named.lines().len(), 2, "{named:?}");
+    let error = mcpkg::git::run(&bare, &["fetch", "--", "origin"], &limits).expect_err("it names programs");
+    assert_eq!(error.code(), mcpkg::error::Code::Unapproved, "{error}");
+    nothing_ran(&shop, "a fetch");
+}
+
+#[test]
+fn an_include_that_only_git_can_find_is_refused() {
+    let shop = Shop::new();
+    let web = shop.repo("web");
+    let clean = std::fs::read_to_string(web.join(".git/config")).expect("a file");
+    for place in ["~root/evil.inc", "%(prefix)/evil.inc", ":(optional)evil.inc"] {
+        for section in ["include", "includeIf \"gitdir:/\""] {
+            std::fs::write(web.join(".git/config"), format!("{clean}[{section}]\n\tpath = {place}\n")).expect("a file");
+            let sync = shop.run(&["--json", "workspace", "sync", "web"]);
+            assert!(sync.status != 0 && sync.stdout.contains(&format!("it includes `{place}`")), "{place}: {sync}");
+            let status = shop.run(&["--json", "workspace", "status"]);
+            assert!(status.stdout.contains(&format!("it includes `{place}`")), "{place}: {status}");
+        }
+    }
+    // One in the home folder is read.
+    let evil = program(&shop, "evil", "exit 1");
+    shop.scratch.file("evil.inc", format!("[remote \"origin\"]\n\tuploadpack = {evil}\n"));
+    std::fs::write(web.join(".git/config"), format!("{clean}[include]\n\tpath = ~/evil.inc\n")).expect("a file");
+    assert!(shop.run(&["--json", "workspace", "sync", "web"]).stdout.contains("workspace trust "));
+    nothing_ran(&shop, "sync");
+}
+
+#[test]
+fn a_submodule_is_held_back_however_it_lies() {
+    let shop = Shop::new();
+    let web = shop.repo("web");
+    let origin = shop.origin("lib").display().to_string();
+    let deep = "a/b/c/d/e/f/g/h/inner";
+    shop.git(&web, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &origin, deep]);
+    shop.git(&web, &["commit", "-q", "-m", "inner"]);
+    let evil = program(&shop, "inner", "cat");
+    let inner = web.join(deep);
+    // Its repository lies in the work tree, deep down; a setting asks git to look into it.
+    let kept = web.join(".git/modules").join(deep);
+    std::fs::remove_file(inner.join(".git")).expect("a file");
+    std::fs::rename(&kept, inner.join(".git")).expect("renamed");
+    shop.git(&web, &["config", "--file", &format!("{deep}/.git/config"), "--unset", "core.worktree"]);
+    shop.git(&inner, &["config", "filter.evil.clean", &evil]);
+    shop.git(&inner, &["config", "core.fsmonitor", &evil]);
+    std::fs::create_dir_all(inner.join(".git/info")).expect("a folder");
+    std::fs::write(inner.join(".git/info/attributes"), "* filter=evil\n").expect("a file");
+    std::fs::write(inner.join("code.txt"), "ONE\nTWO\nthree\n").expect("a file");
+    for ignore in ["all", "none"] {
+        shop.git(&web, &["config", &format!("submodule.{deep}.ignore"), ignore]);
+        reads(&shop, ignore);
+    }
+    // The index is in two files.
+    shop.git(&web, &["-c", "core.fsmonitor=false", "-c", "diff.ignoreSubmodules=all", "update-index", "--split-index"]);
+    std::fs::write(inner.join("code.txt"), "THREE\nTWO\nthree\n").expect("a file");
+    reads(&shop, "a split index");
 }

@@ -25,6 +25,7 @@ pub mod model_gate;
 mod network;
 mod original;
 mod particular;
+mod planted;
 mod push;
 mod release;
 pub mod repositories;

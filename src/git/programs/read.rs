@@ -1,0 +1,148 @@
+//! Reads the configuration that a repository brings, without git working in it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+use super::Setting;
+use crate::error::{Code, Error, Result};
+use crate::file;
+use crate::git::failure::{ended, failed};
+use crate::git::folder::Kept;
+use crate::git::paths::parts;
+use crate::process::{Environment, Limits, Program};
+
+/// The largest configuration that is read.
+const LARGEST: u64 = 4 << 20;
+
+/// How deep files include each other.
+const DEPTH: usize = 10;
+
+/// Words of which each name of a setting that matters has one: a file with none of them is not parsed.
+const WORDS: &[&str] = &[
+    "program",
+    "command",
+    "helper",
+    "driver",
+    "textconv",
+    "clean",
+    "smudge",
+    "process",
+    "pack",
+    "vcs",
+    "include",
+    "gitproxy",
+    "askpass",
+    "hookspath",
+    "external",
+    "submodule",
+    "customtransfer",
+    "worktree",
+];
+
+/// Adds the settings of a repository that name programs.
+///
+/// # Errors
+/// As [`super::Named::of`].
+pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Setting>) -> Result<()> {
+    let mut all = Vec::new();
+    for path in [kept.shared.join("config"), kept.own.join("config.worktree")] {
+        take(&path, DEPTH, limits, &mut all)?;
+    }
+    found.extend(all.into_iter().filter(|setting| setting.key != WORKTREE || is_elsewhere(kept, &setting.value)));
+    Ok(())
+}
+
+/// The key that says where the files are.
+const WORKTREE: &str = "core.worktree";
+
+/// Whether a work tree is not the one in which the repository was found. That of a submodule whose folder is not known is not looked at.
+fn is_elsewhere(kept: &Kept, value: &str) -> bool {
+    let Some(top) = &kept.top else { return !kept.is_submodule };
+    let same = |one: &Path, other: &Path| matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other);
+    !same(top, &kept.own.join(value))
+}
+
+/// Takes the settings of a file, and of those that it includes, whatever the condition.
+fn take(path: &Path, depth: usize, limits: &Limits<'_>, found: &mut Vec<Setting>) -> Result<()> {
+    let bytes = match file::read(path, LARGEST) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::file("read", path, error)),
+    };
+    let lower = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
+    if !WORDS.iter().any(|word| lower.contains(word)) {
+        return Ok(());
+    }
+    for setting in parsed(path, &bytes, limits)? {
+        let is_include =
+            setting.key == "include.path" || (setting.key.starts_with("includeif.") && setting.key.ends_with(".path"));
+        if is_include && depth > 0 {
+            take(&included(path, &setting.value)?, depth - 1, limits, found)?;
+        } else if setting.runs().is_some() {
+            found.push(setting);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the file that another one includes.
+fn included(path: &Path, value: &str) -> Result<PathBuf> {
+    let in_home = value.strip_prefix("~/");
+    // Git looks for these in places that are not known here: another user's home, its own folder.
+    if (value.starts_with('~') && in_home.is_none()) || value.starts_with("%(") || value.starts_with(":(") {
+        let what = format!("The configuration `{}` cannot be read: it includes `{value}`", path.display());
+        return Err(Error::new(Code::GitFailed, what).hint("name the file by its path from the root"));
+    }
+    Ok(match in_home {
+        Some(rest) => PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(rest),
+        None => path.parent().unwrap_or(path).join(value),
+    })
+}
+
+/// Returns the settings of a file, as git itself reads it: outside of any repository, where it runs nothing.
+fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
+    static KNOWN: Mutex<Option<HashMap<[u8; 32], Vec<Setting>>>> = Mutex::new(None);
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    let known =
+        KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|known| known.get(&digest).cloned());
+    if let Some(known) = known {
+        return Ok(known);
+    }
+    let args = ["config", "--file", "-", "--no-includes", "--list", "-z"];
+    let root = if cfg!(windows) { "C:\\" } else { "/" };
+    let nowhere = Path::new(root);
+    let program = Program::new("git")
+        .folder(nowhere)
+        .environment(Environment::Allowed)
+        .variable("GIT_CONFIG_NOSYSTEM", "1")
+        .variable("GIT_CONFIG_GLOBAL", "/dev/null")
+        .variable("GIT_DIR", "/dev/null")
+        .variable("LC_ALL", "C")
+        .capture(crate::process::Capture { head: 16 << 20, tail: 4 << 10 })
+        .args(args);
+    let output = program.run(bytes, limits).map_err(|failure| ended(nowhere, &args, limits, failure))?;
+    if !output.status.success() {
+        let error = failed(nowhere, &args, &output.status, &output.stderr);
+        let what = format!("The configuration `{}` cannot be read: {}", path.display(), error.message());
+        return Err(Error::new(Code::GitFailed, what).with_details(error.details().cloned().unwrap_or_default()));
+    }
+    let printed = output.stdout.whole().unwrap_or_default();
+    let settings: Vec<Setting> = parts(&printed)
+        .map(|part| {
+            let text = String::from_utf8_lossy(part);
+            // One without a value is a yes.
+            let (key, value) = text.split_once('\n').unwrap_or((&text, "true"));
+            Setting { key: key.to_owned(), value: value.to_owned() }
+        })
+        .collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if known.len() > 1_000 {
+        known.clear();
+    }
+    known.insert(digest, settings.clone());
+    Ok(settings)
+}

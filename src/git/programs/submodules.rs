@@ -1,0 +1,96 @@
+//! The submodules of a repository: git looks into them when it looks at the files around them.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use memchr::memmem;
+
+use crate::error::Result;
+use crate::file;
+use crate::git::command::Git;
+use crate::git::folder::Kept;
+use crate::git::paths::{parts, path};
+use crate::process::Limits;
+
+/// The largest index that is looked through.
+const LARGEST_INDEX: u64 = 256 << 20;
+
+/// How deep submodules lie in each other.
+const DEPTH: usize = 10;
+
+/// The mode that the index has of a submodule.
+const MODE: &[u8] = &[0, 0, 0xe0, 0];
+
+/// The part of an index that names another file with more entries.
+const LINK: &[u8] = b"link";
+
+/// Returns the folders that git keeps the submodules of a repository in, and theirs.
+///
+/// # Errors
+/// As [`Git::run`].
+pub(super) fn of(kept: &Kept, limits: &Limits<'_>) -> Result<Vec<Kept>> {
+    let mut found = Vec::new();
+    for modules in [kept.own.join("modules"), kept.shared.join("modules")] {
+        below(&modules, DEPTH, &mut found);
+    }
+    // One may have its repository in the work tree, or elsewhere.
+    linked(kept, DEPTH, limits, &mut found)?;
+    Ok(found)
+}
+
+fn below(folder: &Path, depth: usize, found: &mut Vec<Kept>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        found.extend(Kept::of_submodule(&path));
+        if depth > 0 && path.is_dir() && !path.ends_with("objects") && !path.ends_with("refs") {
+            below(&path, depth - 1, found);
+        }
+    }
+}
+
+/// Adds the submodules that the index of a work tree names.
+fn linked(kept: &Kept, depth: usize, limits: &Limits<'_>, found: &mut Vec<Kept>) -> Result<()> {
+    let Some(top) = &kept.top else { return Ok(()) };
+    for name in names(top, &kept.own.join("index"), limits)? {
+        let Some(submodule) = Kept::below(&top.join(name)) else { continue };
+        if depth > 0 && !found.contains(&submodule) {
+            found.push(submodule.clone());
+            linked(&submodule, depth - 1, limits, found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the paths of the submodules that an index names. One that did not change is not read again.
+fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
+    type Stamp = (u64, Option<std::time::SystemTime>);
+    static SEEN: Mutex<Option<HashMap<PathBuf, (Stamp, Vec<PathBuf>)>>> = Mutex::new(None);
+    let Ok(metadata) = std::fs::metadata(index) else { return Ok(Vec::new()) };
+    let stamp = (metadata.len(), metadata.modified().ok());
+    let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|seen| seen.get(index).cloned());
+    if let Some((_, names)) = known.filter(|(known, _)| *known == stamp) {
+        return Ok(names);
+    }
+    let bytes = file::read(index, LARGEST_INDEX).ok();
+    // One that cannot be read may have any.
+    let may_have = bytes.is_none_or(|bytes| [MODE, LINK].iter().any(|part| memmem::find(&bytes, part).is_some()));
+    let names = if may_have { listed(top, limits)? } else { Vec::new() };
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = seen.get_or_insert_default();
+    if seen.len() > 1_000 {
+        seen.clear();
+    }
+    seen.insert(index.to_owned(), (stamp, names.clone()));
+    Ok(names)
+}
+
+/// Returns the paths of the submodules, as git lists them: for that it reads the index alone, and runs nothing.
+fn listed(top: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
+    let printed = Git::new(top, *limits).listed(&["ls-files", "--stage", "-z", "--full-name", "--", ":/"])?;
+    let name = |line: &[u8]| {
+        let at = line.iter().position(|byte| *byte == b'\t').filter(|_| line.starts_with(b"160000 "))?;
+        Some(path(&line[at + 1..]))
+    };
+    Ok(parts(&printed).filter_map(name).collect())
+}
