@@ -1,17 +1,17 @@
-//! Which paths stay below their root. This is the one rule for files of the user, rows of a database, archives and what sandboxes
-//! send: no `..`, no path from the root, and nothing in git's own folder. Where links lead is looked up by
-//! [`Folders`](crate::disk::folders::Folders), which asks the same function about the real path.
+//! Decides which paths stay below their root. The user's files, rows of a database, archives and files from sandboxes all follow
+//! this one rule: no `..`, no absolute path, and nothing in git's own folder. [`Folders`](crate::disk::folders::Folders) resolves
+//! links, and checks the real path with the same function.
 
 use std::path::{Component, Path};
 
-/// Whether a relative path, with `/` between its parts, stays below the folder that it is joined to and out of git's own.
+/// Whether a relative path, with `/` between its parts, stays below the folder that it is joined to and outside git's own folder.
 pub fn stays_inside(relative: &str) -> bool {
     !relative.contains(['\0', '\\'])
         && !relative.split('/').any(|part| matches!(part, "" | "." | ".."))
         && is_below(Path::new(""), Path::new(relative))
 }
 
-/// Whether a path lies below `root` and out of git's own folder there; `root` itself does not.
+/// Whether a path lies below `root`, and outside git's own folder there. `root` itself does not.
 pub fn is_below(root: &Path, path: &Path) -> bool {
     path != root && is_at_or_below(root, path)
 }
@@ -21,13 +21,13 @@ pub fn is_at_or_below(root: &Path, path: &Path) -> bool {
     path.strip_prefix(root).is_ok_and(|below| below.components().all(is_plain))
 }
 
-/// Whether a part of a path leads down, and not into git's own folder.
+/// Whether a part of a path leads down, but not into git's own folder.
 fn is_plain(part: Component<'_>) -> bool {
     matches!(part, Component::Normal(name) if !is_gits(&name.to_string_lossy()))
 }
 
-/// Whether some disk takes a name for `.git`: in any case, with dots or blanks at its end, as a stream of it or by its short name
-/// (NTFS), or with characters in it that HFS+ ignores.
+/// Whether some file system takes a name for `.git`: in upper or lower case, with dots or blanks at its end, as a stream or a short
+/// name (NTFS), or with characters that HFS+ ignores.
 pub fn is_gits(name: &str) -> bool {
     let is_ignored =
         |c: char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');

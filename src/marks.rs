@@ -1,4 +1,4 @@
-//! Characters that a person cannot see, or that move what they see, as visible marks.
+//! Replaces characters that a person cannot see, or that move other text, by visible marks.
 //!
 //! Names, descriptions, diffs and arguments come from other people and from agents. A terminal would carry out their escapes,
 //! turn lines around, and show nothing at all for zero-width, filler and tag characters.
@@ -14,8 +14,8 @@ const TAG_BASE: u32 = 0xe0000;
 
 /// Returns a text of several lines with its hidden characters as marks. Line ends and tabs stay.
 ///
-/// `^[` stands for ESC, `\x9b` for a control character behind ASCII, `<U+202E>` for what turns a line around or has no width,
-/// `<tags: Hi>` for tag characters.
+/// `^[` stands for ESC, `\x9b` for a control character beyond ASCII, `<U+202E>` for a character that turns the line around or has no
+/// width, and `<tags: Hi>` for tag characters.
 pub fn text(text: &str) -> Cow<'_, str> {
     marked(text, |c| !matches!(c, '\n' | '\t'))
 }
@@ -27,7 +27,7 @@ pub fn line(text: &str) -> Cow<'_, str> {
 
 /// Returns JSON whose strings escape each hidden character; its value is the same.
 pub fn json(text: &str) -> Cow<'_, str> {
-    // Those of ASCII but one are escaped in strings already, and line ends stand between them.
+    // JSON already escapes the control characters of ASCII but one in strings. Line ends stand between strings.
     let acts = |c: char| is_hidden(c) && (!c.is_ascii_control() || c == '\x7f');
     if !text.chars().any(acts) {
         return Cow::Borrowed(text);
@@ -42,8 +42,8 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Returns a value as JSON on one line. Of several blanks in a row all but the first are escaped: none can push what follows
-/// them to another place of the screen.
+/// Returns a value as JSON on one line. In a run of blanks all but the first are escaped, so that no run can push the text after it
+/// to another place on the screen.
 pub fn quoted(value: &Value) -> String {
     let compact = value.to_string();
     let mut quoted = String::with_capacity(compact.len());
@@ -60,7 +60,7 @@ pub fn quoted(value: &Value) -> String {
     quoted
 }
 
-/// Returns what the tag characters of a text spell, where it has any.
+/// Returns what the tag characters of a text spell, if it has any.
 pub fn tags(text: &str) -> Option<String> {
     let spelled: String = text.chars().filter_map(untagged).collect();
     (!spelled.is_empty()).then_some(spelled)
@@ -102,7 +102,7 @@ fn marked(text: &str, acts: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a terminal acts on a character, or shows nothing for it.
+/// Whether a terminal acts on a character or shows nothing for it.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -112,8 +112,7 @@ fn is_hidden(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a hidden character makes one sign of those around it, as in most emoji: it says how the one before it looks, or stands
-/// between two.
+/// Whether a hidden character is part of an emoji: it changes the look of the character before it, or joins two of them.
 fn joins(before: char, c: char, next: Option<char>) -> bool {
     let is_picture = |c: char| {
         matches!(c, '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{27ff}'

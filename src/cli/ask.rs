@@ -1,5 +1,5 @@
-//! Asks the person at the terminal. Whatever mcpkg asks a person comes through here, and is shown in one way: each line of a
-//! text stays a line, one that is wrapped goes on with a mark, and a long one is cut with its size.
+//! Asks the person at the terminal. Every question to a person goes through here, so that all of them look alike: each line of a
+//! text stays a line, a mark begins each row that continues it, and a long line is cut and shows its size.
 
 use std::io::{IsTerminal, stderr, stdin};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use crate::editor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Ask, Body, Confirmation, Line};
 
-/// The time between two looks at whether the person gave up in place of an answer.
+/// The time between two checks whether the person gave up instead of answering.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Output {
-    /// Shows what would be done and asks on a terminal; without one only `--yes` confirms. Preview and question go to stderr,
-    /// which is a terminal then: standard output may be a file, and is for the data.
+    /// Shows what would be done and asks, if there is a terminal; without one only `--yes` confirms. Preview and question go to
+    /// stderr, which is then a terminal: standard output may be a file, and is for the data.
     pub(super) fn confirm(
         &self,
         preview: Body,
@@ -65,7 +65,7 @@ impl Output {
         }
     }
 
-    /// Shows a text in the person's pager; at the terminal itself where there is none.
+    /// Shows a text in the person's pager, or on the terminal if there is none.
     fn page(&self, text: Shown) {
         if let Err(error) = editor::page(&text.plainly()) {
             self.warning(error.message());
@@ -73,19 +73,19 @@ impl Output {
         }
     }
 
-    /// Returns the failure of a question that the person gave up at.
+    /// Returns the error for a question that the person did not answer.
     fn given_up(&self) -> Error {
         self.note(&Shown::plain("\n"));
         Error::new(Code::Cancelled, "Given up; nothing was changed")
     }
 
-    /// Returns what asks before something is written.
+    /// Returns the function that asks before something is written.
     pub(super) fn asker(&self, yes: bool, cancelled: &CancellationToken) -> Arc<Ask> {
         let (output, cancelled) = (*self, cancelled.clone());
         Arc::new(move |preview, question| output.confirm(preview, question, yes, &cancelled))
     }
 
-    /// Returns what asks the person at the terminal for a line of text; what it shows goes to stderr.
+    /// Returns the function that asks the person at the terminal for a line of text. It writes to stderr.
     pub(super) fn line_reader(&self, cancelled: &CancellationToken) -> Arc<Line> {
         let (output, cancelled) = (*self, cancelled.clone());
         Arc::new(move |shown, question| {
@@ -105,14 +105,14 @@ impl Output {
     }
 }
 
-/// Says of a question that nobody answered it. An address in it may have a question mark of its own.
+/// Returns the sentence for a question that nobody answered. An address in it may have a question mark of its own.
 fn unconfirmed(question: &str) -> String {
     let end = question.find("? ").unwrap_or(question.trim_end_matches('?').len());
     let (what, rest) = question.split_at(end);
     format!("{what} needs to be confirmed.{} Nothing was changed", rest.trim_start_matches('?'))
 }
 
-/// Returns the line that the person types, with its end, and an empty one where the input ended; nothing where they give up in place of an answer.
+/// Returns the line that the person types with its line end, an empty line at the end of the input, or `None` if they give up.
 fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     let (sender, line) = mpsc::channel();
     // No signal ends a read that waits: where the person gives up, the process ends without it.
@@ -130,7 +130,7 @@ fn typed(cancelled: &CancellationToken) -> Option<std::io::Result<String>> {
     }
 }
 
-/// Who can say yes: a person at a terminal, unless it was said.
+/// Returns who can confirm: a person at a terminal, unless the command line already said yes.
 pub(super) fn confirmation(yes: bool) -> Confirmation {
     match (yes, stdin().is_terminal() && stderr().is_terminal()) {
         (true, _) => Confirmation::Given,

@@ -1,11 +1,11 @@
-//! Consent: how a plan that was shown gets its yes, and how that yes is good for this plan, once.
+//! Consent: how a plan that was shown is approved, and how that approval is used for this plan, once.
 //!
 //! There are two ways. A caller *confirms* with the token that it was given with the plan ([`token`], for contract 000's
-//! writing tools). A person *consents* to a stored request ([`request`]): at the question of a terminal, with
-//! `mcpkg consent approve`, or by an answer to the elicitation of a client that is trusted with it. An agent can send
-//! nothing that consents: no argument, no prompt, no token. Where a request comes with a nonce ([`nonce`]), the yes is good
-//! for who asked alone, and the nonce for nothing before the yes. A yes may be widened
-//! ([`widened`]): for a time, who asked needs none for plans of nothing but reads of one catalog.
+//! writing tools). A person *consents* to a stored request ([`request`]): by answering at a terminal, with
+//! `mcpkg consent approve`, or by answering the elicitation of a client that is trusted with it. Nothing that an agent can
+//! send consents: no argument, no prompt, no token. Where a request comes with a nonce ([`nonce`]), only the asker can use the
+//! approval, and the nonce is worth nothing before it. A person may widen an approval ([`widened`]): for a time, plans of the same
+//! asker that only read from one catalog need no consent.
 
 pub mod nonce;
 pub mod request;
@@ -40,15 +40,15 @@ const OPS: &[Entry] = &[
     Entry::of::<operations::Deny>(),
 ];
 
-/// How far the clock may go back behind the moment in which something was asked.
+/// How far the clock may go back before the moment of a request.
 const SLACK: Millis = 60_000;
 
-/// Whether what was asked at `asked_at` is still good at `now`.
+/// Whether a request made at `asked_at` is still valid at `now`.
 const fn in_time(asked_at: Millis, expires_at: Millis, now: Millis) -> bool {
     now >= asked_at.saturating_sub(SLACK) && now < expires_at
 }
 
-/// Appends to the trail what became of a request.
+/// Records in the trail what happened to a request.
 fn event(context: &Context, db: &Db<'_>, kind: &str, project: &str, subject: &str) -> Result<()> {
     let project = Some(project).filter(|project| !project.is_empty());
     context.event(db, context.author(), project, kind, subject)

@@ -1,4 +1,4 @@
-//! `mcpkg consent ...`: what waits for a person's consent, and the decision.
+//! `mcpkg consent ...`: shows the requests that wait for a person, and takes the decision.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use crate::store::catalogs;
 use crate::store::consents::{self, Request, State};
 use crate::store::page::Page;
 
-/// The requests that a person may still decide on, as a shell completes them.
+/// Completes the requests that a person may still decide on.
 const REQUESTS: Names = Names::Stored(|typed| {
     let requests = consents::list(typed.db, None, &Page::all())?.rows;
     let undecided = requests.into_iter().filter(|request| matches!(request.state, State::Pending | State::Approved));
@@ -24,7 +24,7 @@ const REQUESTS: Names = Names::Stored(|typed| {
     Ok(named.filter(|named| named.name.starts_with(typed.prefix)).take(typed.limit).collect())
 });
 
-/// The catalogs, as a shell completes them.
+/// Completes the catalogs.
 const CATALOGS: Names =
     Names::Stored(|typed| Ok(typed.matching(catalogs::list(typed.db)?.into_iter().map(|row| row.facts.name))));
 
@@ -138,7 +138,7 @@ pub struct Approve {
     r#for: Option<Millis>,
 }
 
-/// Takes a command line's span of time.
+/// Reads a span of time from the command line.
 fn span(text: &str) -> Result<Millis, Error> {
     span::parse(text)
         .map_err(|why| Error::new(Code::InvalidArgument, format!("'{}' {why}", text.escape_debug())).hint(span::HINT))
@@ -241,7 +241,7 @@ impl Operation for Deny {
     }
 }
 
-/// Returns the request that users name by its id, or by a part at the end of it: ids of one hour begin alike.
+/// Returns the request that a user names by its id or by the end of it: ids of the same hour begin alike.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -260,7 +260,7 @@ fn named(context: &Context, id: &str) -> Result<Request> {
     })
 }
 
-/// What became of a request, as people read it.
+/// Returns the state of a request in words.
 fn state(request: &Request, now: Millis) -> &'static str {
     match request.state {
         State::Pending | State::Approved if !in_time(request.asked_at, request.expires_at, now) => "expired",
@@ -281,7 +281,7 @@ fn shown(request: &Request, now: Millis) -> Body {
     Body::lines(lines)
 }
 
-/// Returns whom a yes is for, as people read it: the holders of an access key, else all who come without one.
+/// Returns in words who may use an approval: the holders of an access key, or everyone without one.
 fn asker_named(asker: &str) -> String {
     match asker.strip_prefix("key:") {
         Some(key) => format!("every agent with the access key '{key}'"),
@@ -289,7 +289,7 @@ fn asker_named(asker: &str) -> String {
     }
 }
 
-/// Says what a yes was widened to, and how that is taken back.
+/// Says what an approval was widened to, and how to take that back.
 fn wider_line(wider: &Wider) -> String {
     let Wider { consent, asker, catalog, expires_at } = wider;
     let (asker, until) = (asker_named(asker), rfc3339(*expires_at));
@@ -299,13 +299,13 @@ fn wider_line(wider: &Wider) -> String {
     )
 }
 
-/// What programs get of it.
+/// Returns it as JSON.
 fn wider_data(wider: &Wider) -> Value {
     let Wider { consent, asker, catalog, expires_at } = wider;
     json!({ "consent": consent.to_string(), "asker": asker, "catalog": catalog, "expires_at": rfc3339(*expires_at) })
 }
 
-/// What programs get of a request.
+/// Returns a request as JSON.
 fn data(request: &Request, now: Millis) -> Value {
     json!({
         "id": request.uuid.to_string(),

@@ -1,4 +1,4 @@
-//! The record of a yes to all reads of a catalog.
+//! The record of an approval of all reads of a catalog.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::hex;
 use crate::op::Context;
 use crate::store::Db;
 
-/// A yes to all reads of a catalog, as the record of it says.
+/// An approval of all reads of a catalog, as its record has it.
 #[derive(Debug)]
 pub(super) struct Reads {
     digest: String,
@@ -20,7 +20,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// Returns the yes that this caller has in a project, where there is one.
+    /// Returns the approval that this caller has in a project, if there is one.
     ///
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -33,7 +33,7 @@ impl Reads {
         }))
     }
 
-    /// Notes in the trail that the yes was used; in the transaction of what it allows.
+    /// Records in the trail that the approval was used, in the transaction of what it allows.
     ///
     /// # Errors
     /// `E_CONSENT_EXPIRED` where it was taken back, or ran out meanwhile; `E_DB_BUSY`, `E_STORAGE`, `E_FILE_FAILED`.
@@ -47,7 +47,7 @@ impl Reads {
     }
 }
 
-/// Whether what a record says still holds.
+/// Whether a record is still valid.
 pub(super) fn is_good(note: &Value, now: Millis) -> bool {
     match (note["approved_at"].as_i64(), note["expires_at"].as_i64()) {
         (Some(approved_at), Some(expires_at)) => in_time(approved_at, expires_at, now),
@@ -55,7 +55,7 @@ pub(super) fn is_good(note: &Value, now: Millis) -> bool {
     }
 }
 
-/// Returns what a record is named by.
+/// Returns the name of a record.
 pub(super) fn digest(asker: &str, project: &str, catalog: &str, base_url: Option<&str>) -> String {
     hex::encode(&disk::sha256(json!([asker, project, catalog, base_url]).to_string().as_bytes()))
 }

@@ -1,7 +1,7 @@
-//! A yes that is widened: for a time, plans of an asker that do nothing but read from one catalog need no request of their own.
+//! Widened approvals: for a time, an asker's plans that only read from one catalog need no request of their own.
 //!
-//! That is kept outside of the database, as every approval is, and is never so by default. It is bound to who asked, the project, and
-//! the catalog with its address: one that is served elsewhere since is asked about again.
+//! A widened approval is kept outside of the database, as every approval is, and is never the default. It is bound to the asker, the
+//! project, and the catalog with its address: if the catalog moves to another address, mcpkg asks again.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -16,10 +16,10 @@ use crate::op::Context;
 use crate::store::catalogs;
 use crate::store::consents::Request;
 
-/// The longest that a yes is widened for: a day.
+/// The longest time for which an approval can be widened: a day.
 pub const LONGEST: Millis = 24 * 60 * 60_000;
 
-/// Widens the yes to a request to all reads of a catalog for so many milliseconds; returns when it ends.
+/// Widens the approval of a request to all reads of a catalog for so many milliseconds. Returns when that ends.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` without a person at a terminal; `E_INVALID_ARGUMENT` for a span of nothing or of more than a day;
@@ -55,7 +55,7 @@ pub fn widen(context: &Context, request: &Request, catalog: &str, span: Millis) 
     told.map(|()| expires_at)
 }
 
-/// Refuses a span that a yes is not widened for.
+/// Refuses a span for which an approval cannot be widened.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`.
@@ -68,7 +68,7 @@ pub fn check(span: Millis) -> Result<()> {
     }
 }
 
-/// Returns where a catalog is served.
+/// Returns the address at which a catalog is served.
 ///
 /// # Errors
 /// `E_NOT_FOUND`; `E_DB_BUSY`, `E_STORAGE`.
@@ -76,7 +76,7 @@ pub fn base_url(context: &Context, catalog: &str) -> Result<Option<String>> {
     Ok(context.store.read(|db| catalogs::get(db, catalog))?.facts.base_url)
 }
 
-/// Returns the yes to all reads of a catalog that this caller has in a project, where there is one.
+/// Returns the approval of all reads of a catalog that this caller has in a project, if there is one.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -84,20 +84,20 @@ pub fn granted(context: &Context, project: &str, catalog: &str, base_url: Option
     Ok(Reads::of(context, project, catalog, base_url)?.map(Consent::to_reads))
 }
 
-/// What the yes to a request was widened to, while that holds.
+/// A widened approval that is still valid.
 #[derive(Clone, Debug)]
 pub struct Wider {
     /// The request.
     pub consent: Uuid,
     /// Who may read.
     pub asker: String,
-    /// The catalog, all reads of which need no request of their own.
+    /// The catalog whose reads need no request of their own.
     pub catalog: String,
-    /// When that ends, in milliseconds.
+    /// When it ends, in milliseconds.
     pub expires_at: Millis,
 }
 
-/// Returns what was widened on this machine and holds now; the first to end comes first.
+/// Returns the widened approvals that are valid on this machine now, the first to end first.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -118,7 +118,7 @@ pub fn standing(context: &Context) -> Result<Vec<Wider>> {
     Ok(standing)
 }
 
-/// Takes back what the yes to a request was widened to; returns whether it was.
+/// Takes back the widened approval of a request. Returns whether there was one.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -134,7 +134,7 @@ pub fn take_back(context: &Context, consent: Uuid) -> Result<bool> {
     Ok(was)
 }
 
-/// Takes away the records of what ran out.
+/// Deletes the records of those that have expired.
 fn sweep(context: &Context, now: Millis) -> Result<()> {
     for (sha256, note) in context.approved.all(Kind::Reads)? {
         if !is_good(&note, now) {

@@ -1,4 +1,4 @@
-//! git as a program: what it is told each time, and what becomes of what it prints.
+//! Starts git: the options and variables that every git gets, and how its output is read.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,33 +13,33 @@ use super::programs;
 use crate::error::{Error, Result};
 use crate::process::{Capture, Environment, Failure, Limits, Output, Program, Tell};
 
-/// Variables that would make git work on something else than the folder it is run in, as they are set inside a hook.
+/// Variables that would make git work on another repository than that of its folder. Git sets them inside a hook.
 const MISLEADING: [&str; 6] =
     ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
 
-/// How long a git may run that asks no other host.
+/// How long git may run if it talks to no other host.
 pub const LOCAL: Duration = Duration::from_secs(60);
 
-/// How long a lock of another git is waited for.
+/// How long to wait for a lock that another git holds.
 const LOCKED: Duration = Duration::from_secs(1);
 
 /// The pause between two tries to get what another git has locked.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// Said to every git: no monitor, no helper of a foreign transport, no upkeep that runs on.
+/// Options for every git: no file monitor, no command line as a transport, no maintenance in the background.
 const QUIET: [&str; 8] =
     ["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
 
-/// Said to every git that is not to run hooks.
+/// Options for every git that must not run hooks.
 const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
 
-/// Said where nothing is to be signed, whatever the user's configuration says.
+/// Options where nothing may be signed, whatever the user's configuration says.
 const UNSIGNED: [&str; 2] = ["-c", "commit.gpgsign=false"];
 
-/// The most that git may print where it speaks of a whole repository.
+/// How much git may print about a whole repository.
 const WHOLE: Capture = Capture { head: 64 << 20, tail: 64 << 10 };
 
-/// git in one folder. The caller puts `--` before what users wrote, or makes full ref names of it.
+/// git in one folder. The caller puts `--` before text from users, or makes full ref names of it.
 #[derive(Clone, Debug)]
 pub struct Git<'a> {
     folder: &'a Path,
@@ -51,13 +51,13 @@ pub struct Git<'a> {
 }
 
 impl<'a> Git<'a> {
-    /// Returns git in any folder, inside of a repository or not; what it commits is not signed.
+    /// Returns git in any folder, inside a repository or not. It does not sign its commits.
     pub fn new(folder: &'a Path, limits: Limits<'a>) -> Self {
         Self { folder, limits, lock: None, variables: Vec::new(), is_repository: false, runs_hooks: false }
     }
 
-    /// Returns git in the top folder of a repository, for [`LOCAL`] at most. No repository around it is taken for it, and it
-    /// signs where its configuration says so.
+    /// Returns git in the top folder of a repository, for [`LOCAL`] at most. It never uses a repository around that one, and signs if
+    /// the configuration says so.
     pub fn of(folder: &'a Path, cancelled: &'a CancellationToken) -> Self {
         Self { is_repository: true, ..Self::new(folder, Limits::new(LOCAL, cancelled)) }
     }
@@ -69,8 +69,8 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Makes an open file the standard input of what [`Git::change`] runs: a lock on it is then held until the last of them
-    /// has ended, also where this process is killed.
+    /// Makes an open file the standard input of each [`Git::change`]. A lock on that file is then held until the last git has ended,
+    /// even if this process is killed.
     #[must_use]
     pub fn holding(mut self, lock: &'a File) -> Self {
         self.lock = Some(lock);
@@ -91,7 +91,7 @@ impl<'a> Git<'a> {
         self
     }
 
-    /// Returns the same in another folder, such as another work tree of the repository.
+    /// Returns the same git in another folder, such as another work tree of the repository.
     #[must_use]
     pub fn at<'b>(&self, folder: &'b Path) -> Git<'b>
     where
@@ -105,7 +105,7 @@ impl<'a> Git<'a> {
         self.folder
     }
 
-    /// What ends each command before it ends by itself.
+    /// The limits of each command.
     pub fn limits(&self) -> &Limits<'a> {
         &self.limits
     }
@@ -119,7 +119,7 @@ impl<'a> Git<'a> {
         self.feed(args, &[])
     }
 
-    /// Runs it, and returns what it printed as text without the line's end.
+    /// Runs it, and returns what it printed as text, without the last line end.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -136,7 +136,7 @@ impl<'a> Git<'a> {
         self.succeeded(args, self.output(self.program(args)?, args, input)?)
     }
 
-    /// Runs it, and returns what it printed, or `None` where it ended with status 1: its way to say no.
+    /// Runs it, and returns what it printed, or `None` if it ended with status 1, which means no.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -148,7 +148,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs what ends with status 1 where it found something, and returns what it printed and whether it did.
+    /// Runs a command that ends with status 1 if it found something. Returns what it printed and whether it found anything.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -160,11 +160,11 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs what tells of each thing that it did, and returns the rows that `parse` makes of it, also where it ended with
-    /// status 1: then some of them say why.
+    /// Runs a command that reports each thing it did, and returns the rows that `parse` makes of its output. With status 1 some of the
+    /// rows say what failed.
     ///
     /// # Errors
-    /// As [`Git::run`]; status 1 where no row tells why.
+    /// As [`Git::run`]; status 1 without a row.
     pub(super) fn rows<A: AsRef<OsStr>, T>(&self, args: &[A], parse: impl Fn(&[u8]) -> Vec<T>) -> Result<Vec<T>> {
         let output = self.output(self.program(args)?, args, &[])?;
         let rows = parse(output.stdout.text().as_bytes());
@@ -174,8 +174,8 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs what changes a work tree or an index, with the file of [`Git::holding`] as its standard input. What another git
-    /// has locked is tried again for a second.
+    /// Runs a command that changes a work tree or an index, with the file of [`Git::holding`] as its standard input. If another git
+    /// holds a lock, it tries again for a second.
     ///
     /// # Errors
     /// As [`Git::run`]; `E_GIT_LOCKED`.
@@ -197,7 +197,7 @@ impl<'a> Git<'a> {
         }
     }
 
-    /// Runs it, and hands `tell` what it prints to its standard error when it comes.
+    /// Runs it, and passes what it prints to standard error to `tell` at once.
     ///
     /// # Errors
     /// As [`Git::run`].
@@ -205,17 +205,17 @@ impl<'a> Git<'a> {
         self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
 
-    /// Runs what only reads the index, before anybody knows which programs the repository names.
+    /// Runs a command that only reads the index, before it is known which programs the repository names.
     ///
     /// # Errors
     /// As [`Git::run`].
     pub(super) fn listed<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
-        // An object that is missing is not fetched by such a program.
+        // Such a program would fetch a missing object.
         let program = self.plain(args).variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
         self.succeeded(args, self.output(program, args, &[])?)
     }
 
-    /// Returns the program, for a caller that talks with it while it runs.
+    /// Returns the program, for a caller that talks to it while it runs.
     ///
     /// # Errors
     /// `E_UNAPPROVED` where it would run a program that the repository names and this user did not trust.
@@ -233,9 +233,9 @@ impl<'a> Git<'a> {
         git = if self.is_repository { git.capture(WHOLE) } else { git.args(UNSIGNED) };
         git = git.args(args);
         git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
-        // Nobody sits at what git runs: neither an editor nor a pager is of use.
+        // Nobody sits at a terminal of git's: an editor or a pager would wait for ever.
         git = git.variable("GIT_EDITOR", ":").variable("GIT_SEQUENCE_EDITOR", ":").variable("GIT_PAGER", "cat");
-        // ssh in a group of its own would be stopped where it asks a terminal.
+        // ssh runs in its own process group, and would be stopped if it asked at the terminal.
         git = git.variable("SSH_ASKPASS_REQUIRE", "force");
         for variable in MISLEADING {
             git = git.without(variable);
@@ -247,7 +247,7 @@ impl<'a> Git<'a> {
             git = git.variable(name, value);
         }
         tracing::debug!(folder = %self.folder.display(), args = %shown(args), "git");
-        // The credential cache and ssh's shared connection outlive the git that began them.
+        // The credential cache and ssh's shared connection outlive the git that started them.
         git.leaves_children()
     }
 
@@ -264,7 +264,7 @@ impl<'a> Git<'a> {
     }
 }
 
-/// Runs git in `folder` and returns what it printed. The caller puts `--` before what users wrote.
+/// Runs git in `folder` and returns what it printed. The caller puts `--` before text from users.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -280,7 +280,7 @@ pub fn feed<A: AsRef<OsStr>>(folder: &Path, args: &[A], input: &[u8], limits: &L
     Git::new(folder, *limits).feed(args, input)
 }
 
-/// Runs git in `folder`, and returns what it printed, or `None` where it ended with status 1: its way to say no.
+/// Runs git in `folder`, and returns what it printed, or `None` if it ended with status 1, which means no.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -288,7 +288,7 @@ pub fn ask<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>) -> R
     Git::new(folder, *limits).ask(args)
 }
 
-/// Runs git in `folder`, and hands `tell` what it prints to its standard error when it comes.
+/// Runs git in `folder`, and passes what it prints to standard error to `tell` at once.
 ///
 /// # Errors
 /// As [`Git::run`].

@@ -1,4 +1,4 @@
-//! Why git gave no output, in its own words.
+//! Errors of git, in its own words.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::process::{Failure, Limits, Output, Printed};
 use crate::redact::{redact, redact_at_cut};
 
-/// Returns why git gave no output.
+/// Returns the error for a git that gave no output.
 pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<'_>, failure: Failure) -> Error {
     match failure {
         Failure::NotStarted(error) => not_started(folder, args, error),
@@ -31,7 +31,7 @@ pub(super) fn ended<A: AsRef<OsStr>>(folder: &Path, args: &[A], limits: &Limits<
     }
 }
 
-/// Returns what git printed, all of it.
+/// Returns all that git printed.
 pub(super) fn printed<A: AsRef<OsStr>>(args: &[A], output: Output) -> Result<Vec<u8>> {
     output.stdout.whole().ok_or_else(|| {
         Error::new(Code::GitFailed, format!("git {}: it printed more than mcpkg reads", subcommand(args)))
@@ -60,7 +60,7 @@ pub(super) fn failed<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     }
 }
 
-/// Returns the line that says why: git's own, or the one before it where git knows no more than that the other program failed.
+/// Returns the line that says why: git's own, or the one before it if git only says that the other program failed.
 fn gist(said: &str) -> &str {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     let own = lines.iter().position(|line| line.starts_with("fatal: ") || line.starts_with("error: "));
@@ -71,7 +71,7 @@ fn gist(said: &str) -> &str {
     at.map_or("it gave no reason", |at| lines[at])
 }
 
-/// Returns what to do where git's words are about the disk: it was full, or git may not write there. Often it does not say which.
+/// Returns a hint if git failed because of the disk: it was full, or git may not write there. Often git does not say which.
 fn is_of_disk(said: &str) -> Option<&'static str> {
     const ROOM: &str = "make room on the disk, and try again";
     const EITHER: &str = "look whether the disk is full or cannot be written, and try again";
@@ -89,7 +89,7 @@ fn is_of_disk(said: &str) -> Option<&'static str> {
     WORDS.iter().find(|(words, _)| said.contains(words)).map(|(_, hint)| *hint)
 }
 
-/// Whether git ended since another one has locked what it wanted to change.
+/// Whether git failed because another git holds the lock.
 pub(super) fn is_locked(stderr: &Printed) -> bool {
     let said = stderr.text();
     // The last is of refs that are kept in tables.
@@ -98,7 +98,7 @@ pub(super) fn is_locked(stderr: &Printed) -> bool {
         .any(|words| said.contains(words))
 }
 
-/// Returns why something cannot be changed that another git has locked.
+/// Returns the error for a lock that another git holds.
 pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitStatus, stderr: &Printed) -> Error {
     let failed = failed(folder, args, status, stderr);
     let message = format!("Another git works in `{}`", folder.display());
@@ -111,7 +111,7 @@ pub(super) fn locked<A: AsRef<OsStr>>(folder: &Path, args: &[A], status: &ExitSt
     })
 }
 
-/// Which git was run where, for an error's details.
+/// Returns which git was run where, for an error's details.
 pub(super) fn about<A: AsRef<OsStr>>(folder: &Path, args: &[A]) -> Value {
     json!({ "cwd": folder.display().to_string(), "cwd_posix": posix(folder), "args": listed(args) })
 }
@@ -123,7 +123,7 @@ pub(super) fn with(mut details: Value, more: Value) -> Value {
     details
 }
 
-/// Returns the words of a command line from the subcommand on, without what stands before every subcommand.
+/// Returns the words of a command line from the subcommand on, without the options before it.
 pub(super) fn words<A: AsRef<OsStr>>(args: &[A]) -> impl Iterator<Item = String> {
     let all = listed(args);
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! The folders of a repository, found without starting git.
+//! Finds the folders of a repository without starting git.
 
 use std::path::{Path, PathBuf};
 
@@ -49,8 +49,8 @@ impl Kept {
         Self::at(own.to_owned(), None).map(|kept| Self { is_submodule: true, ..kept })
     }
 
-    /// Returns the repositories that git may find from a folder, the innermost first: the last one is the one that it takes, if it
-    /// takes any. It passes over those before, unless they are whole in a way that only git knows.
+    /// Returns the repositories that git may find from a folder, the innermost first. Git uses the last one if it uses any. It most
+    /// likely skips those before, which look incomplete.
     pub(super) fn found_from(folder: &Path) -> Vec<Self> {
         let mut found: Vec<Self> = Vec::new();
         let Ok(folder) = folder.canonicalize() else { return found };
@@ -66,7 +66,7 @@ impl Kept {
         found
     }
 
-    /// Whether git takes this for a repository: it never says yes where git says no.
+    /// Whether git takes this for a repository. This never says yes if git says no.
     fn is_whole(&self) -> bool {
         // The dot asks for the right to look into the folder.
         is_head(&self.own.join("HEAD")) && ["objects/.", "refs/."].iter().all(|name| self.shared.join(name).exists())
@@ -108,35 +108,35 @@ pub fn own_folder(toplevel: &Path) -> Option<PathBuf> {
     Kept::below(toplevel).map(|kept| kept.own)
 }
 
-/// Returns the branch that HEAD names, where `own` is the [`own_folder`] of a work tree and its refs are files; `None` where
-/// git has to be asked.
+/// Returns the branch that HEAD names, if its refs are files; `own` is the [`own_folder`] of a work tree. `None` means that git has to
+/// be asked.
 pub fn head_branch(own: &Path) -> Option<String> {
     let head = own.join("HEAD");
-    // A link is how git wrote it twenty years ago.
+    // Git of twenty years ago wrote a link.
     let is_file = head.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
     let text = file::read_text(&head, file::TEXT).ok().filter(|_| is_file)?;
     let branch = text.strip_prefix("ref: refs/heads/")?.strip_suffix('\n')?;
-    // What stands in for it where refs are kept in tables.
+    // A placeholder, if refs are kept in tables.
     (branch != ".invalid").then(|| branch.to_owned())
 }
 
-/// What somebody began in a work tree and has not ended.
+/// An operation that somebody began in a work tree and has not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// A merge.
     Merge,
     /// A rebase, or a series of patches.
     Rebase,
-    /// A commit that is taken over from elsewhere.
+    /// A commit that is copied from another branch.
     CherryPick,
-    /// A commit that is taken back.
+    /// A commit that is reverted.
     Revert,
     /// A search for the commit that broke something.
     Bisect,
 }
 
 impl Operation {
-    /// The files and folders that tell of each.
+    /// The files and folders that show each operation.
     const SIGNS: [(&'static str, Operation); 6] = [
         ("rebase-merge", Operation::Rebase),
         ("rebase-apply", Operation::Rebase),
@@ -158,20 +158,20 @@ impl Operation {
     }
 }
 
-/// Returns what was begun and not ended in a work tree, where `own` is its [`own_folder`].
+/// Returns the operation that is unfinished in a work tree; `own` is its [`own_folder`].
 pub fn operation(own: &Path) -> Option<Operation> {
     let found = Operation::SIGNS.iter().find(|(sign, _)| own.join(sign).symlink_metadata().is_ok());
     found.map(|(_, operation)| *operation)
 }
 
-/// Returns the lock of the index of a work tree, where another git holds it or was killed with it.
+/// Returns the lock file of a work tree's index, if another git holds it or was killed while it did.
 pub fn index_lock(toplevel: &Path) -> Option<PathBuf> {
     let lock = own_folder(toplevel)?.join("index.lock");
     lock.symlink_metadata().is_ok().then_some(lock)
 }
 
-/// Returns the branches that a rebase or a bisect in some work tree of the repository goes back to, by their full names, each
-/// with that work tree: git names no such branch as checked out. `shared` is the repository's [`folder`].
+/// Returns the branches to which a rebase or a bisect returns, by their full names, each with its work tree. Git does not list such a
+/// branch as checked out. `shared` is the repository's [`folder`].
 pub fn in_progress(shared: &Path) -> Vec<(String, Operation, PathBuf)> {
     let linked = std::fs::read_dir(shared.join("worktrees")).into_iter().flatten().flatten();
     let all = std::iter::once(shared.to_owned()).chain(linked.map(|entry| entry.path()));

@@ -1,4 +1,4 @@
-//! The hooks that a merge by hand would run. mcpkg merges without them, unless somebody asks for them.
+//! Runs the hooks that a merge by hand would run. mcpkg merges without them unless the user asks for them.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::programs::MERGE;
 use crate::error::{Error, Result};
 use crate::file;
 
-/// Returns which hooks of a merge a repository has, its own or the user's.
+/// Returns the hooks of a merge that a repository has, its own or the user's.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -17,14 +17,14 @@ pub fn of_merge(git: &Git<'_>) -> Result<Vec<&'static str>> {
     Ok(MERGE.into_iter().filter(|hook| is_program(&Path::new(&folder).join(hook))).collect())
 }
 
-/// Runs the hooks that come before a merge's commit, on an index of its files, and returns the message that they left.
+/// Runs the hooks before a merge's commit on an index of its files, and returns the message that they left.
 ///
 /// # Errors
-/// As [`Git::run`], where one of them refuses; `E_UNAPPROVED` where nobody trusted them.
+/// As [`Git::run`], if one of them refuses; `E_UNAPPROVED` if nobody has trusted them.
 pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     let scratch = tempfile::tempdir().map_err(|error| Error::file("make a folder in", &std::env::temp_dir(), error))?;
     let git = git.clone().variable("GIT_INDEX_FILE", scratch.path().join("index"));
-    // It has a hook of its own, which is none of a merge's.
+    // `read-tree` has a hook of its own, which does not belong to a merge.
     git.run(&["read-tree", tree])?;
     let git = git.with_hooks();
     git.run(&["hook", "run", "--ignore-missing", "pre-merge-commit"])?;
@@ -36,7 +36,7 @@ pub fn before(git: &Git<'_>, tree: &str, message: &str) -> Result<String> {
     file::read_text(&path, file::TEXT).map_err(|error| Error::file("read", &path, error))
 }
 
-/// Runs the hooks that come after a merge; where the work tree was at another commit before, also that of a switch.
+/// Runs the hooks after a merge. If the work tree was at another commit before, it also runs the hook of a switch.
 ///
 /// # Errors
 /// As [`before`].

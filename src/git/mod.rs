@@ -1,8 +1,8 @@
-//! git: the one place that runs it. It never asks, runs no hooks, and never takes a user's word for an option.
+//! The only place that runs git. It never prompts, runs no hooks unless asked to, and never takes text from a user as an option.
 //!
-//! [`Git`] is git in one folder. What is asked of it stands in a file for each subject: [`refs`] and their
-//! [`transaction`], [`trees`] and [`tags`] (objects alone, nothing moves), [`status`], [`worktrees`], [`snapshot`],
-//! [`unfinished`] (a checkout that failed), [`remote`]. [`programs`] keeps it from running what a repository's own configuration names.
+//! [`Git`] is git in one folder. There is a file for each subject: [`refs`] and their [`transaction`], [`trees`] and [`tags`]
+//! (these write objects only, and move nothing), [`status`], [`worktrees`], [`snapshot`], [`unfinished`] (a checkout that failed),
+//! [`remote`]. [`programs`] keeps git from running what a repository's own configuration names.
 
 mod command;
 mod failure;

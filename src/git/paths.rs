@@ -1,4 +1,4 @@
-//! What git prints, separated by NUL.
+//! Reads git's output, whose parts NULs separate.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns what stands between the NULs, where each part ends with one.
+/// Returns the parts of an output in which each part ends with NUL.
 pub(super) fn parts(printed: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = printed.strip_suffix(b"\0").unwrap_or(printed);
     whole.split(|byte| *byte == 0).filter(move |_| !printed.is_empty())

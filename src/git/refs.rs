@@ -1,4 +1,4 @@
-//! Branches, tags and other refs, with where each one is.
+//! Reads branches, tags and other refs.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::command::Git;
 use super::paths::{parts, path, text};
 use crate::error::{Code, Error, Result};
 
-/// A ref and what git knows of it.
+/// A ref with what git knows about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ref {
     /// Its full name, such as `refs/heads/main`.
@@ -17,22 +17,22 @@ pub struct Ref {
     pub peeled: Option<String>,
     /// The full name of the branch that it follows.
     pub upstream: Option<String>,
-    /// How it stands to that branch; `None` where it follows none, or was not asked for.
+    /// How it differs from that branch; `None` if it follows none, or if nobody asked.
     pub track: Option<Track>,
     /// The work tree in which it is checked out.
     pub worktree: Option<PathBuf>,
 }
 
-/// How a branch stands to the one that it follows.
+/// How a branch differs from the one that it follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Track {
-    /// The other one is not there any more.
+    /// The other branch no longer exists.
     Gone,
-    /// It has commits that the other one lacks, and lacks some that the other one has.
+    /// Each may have commits that the other lacks.
     Apart {
-        /// Commits that it has alone.
+        /// How many commits only this branch has.
         ahead: u64,
-        /// Commits that it lacks.
+        /// How many commits only the other one has.
         behind: u64,
     },
 }
@@ -156,7 +156,7 @@ fn track(said: &str) -> Option<Track> {
     Some(Track::Apart { ahead: count("ahead ").unwrap_or(0), behind: count("behind ").unwrap_or(0) })
 }
 
-/// Whether no branch, tag or other ref leads to a commit.
+/// Whether a commit is reachable from no branch, tag or other ref.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -164,7 +164,7 @@ pub fn is_lost(git: &Git<'_>, commit: &str) -> Result<bool> {
     Ok(git.run(&["for-each-ref", "--count=1", "--format=x", "--contains", commit])?.is_empty())
 }
 
-/// Refuses a branch whose name differs from that of another one by case alone, where the disk does not tell them apart.
+/// Refuses a branch whose name differs from another only by case, if the disk cannot tell them apart.
 ///
 /// # Errors
 /// `E_BRANCH_IN_USE`; as [`Git::run`].

@@ -1,4 +1,4 @@
-//! Other repositories: cloned, fetched from, pushed to.
+//! Clones, fetches and pushes.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,17 +13,17 @@ use crate::error::Result;
 use crate::process::{Limits, Tell};
 use crate::redact::redact;
 
-/// How long a git may run that asks another host.
+/// How long git may run if it talks to another host.
 pub const REMOTE: Duration = Duration::from_secs(600);
 
-/// The name that git gives the repository that one was cloned from.
+/// The name that git gives to the repository from which one was cloned.
 pub const ORIGIN: &str = "origin";
 
 /// The variable in which git finds the header with a name and password.
 const HEADER: &str = "MCPKG_GIT_HEADER";
 
-/// Clones a repository into `place`, which does not exist yet or is empty. `secret` is `NAME:PASSWORD` for its host, which
-/// git gets by its environment: arguments are seen by everybody on the machine.
+/// Clones a repository into `place`, which must not exist or must be empty. `secret` is `NAME:PASSWORD` for its host. Git gets it in
+/// its environment: everybody on the machine can see arguments.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -33,7 +33,7 @@ pub fn clone(url: &str, secret: Option<&str>, place: &Path, limits: &Limits<'_>,
     let mut set = None;
     if let (Some(secret), Some((scheme, rest))) = (secret, url.split_once("://")) {
         let host = rest.split('/').next().unwrap_or_default();
-        // To that host alone, should it lead to another one.
+        // For that host only, in case it redirects to another one.
         set = Some(format!("--config-env=http.{scheme}://{host}/.extraHeader={HEADER}"));
         git = git.variable(HEADER, format!("Authorization: Basic {}", BASE64_STANDARD.encode(secret)));
     }
@@ -54,23 +54,23 @@ pub fn fetch(git: &Git<'_>, tell: Tell) -> Result<()> {
 /// What a push does to a ref of `origin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// Moves it forward to an object that it does not lose anything by, or makes it.
+    /// Moves it forward to an object, without losing a commit, or creates it.
     Set {
         /// The full name.
         name: String,
         /// The object.
         id: String,
     },
-    /// Deletes it where it is still at `old`.
+    /// Deletes it if it is still at `old`.
     Delete {
         /// The full name.
         name: String,
-        /// The object that it has to be at.
+        /// The object at which it has to be.
         old: String,
     },
 }
 
-/// What became of a ref in a push.
+/// The result of a push for one ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pushed {
     /// The full name of the ref at `origin`.
@@ -79,14 +79,14 @@ pub struct Pushed {
     pub said: String,
     /// Whether it was refused.
     pub is_refused: bool,
-    /// Whether it was there already.
+    /// Whether it was up to date already.
     pub is_there: bool,
 }
 
-/// Pushes to `origin`, all of the refs or none, and returns what became of each. This alone runs the repository's hooks.
+/// Pushes all of the refs to `origin` or none, and returns the result for each. It runs the repository's hooks.
 ///
 /// # Errors
-/// As [`Git::run`], where `origin` could not be asked. That it refused a ref is no error.
+/// As [`Git::run`], if `origin` could not be reached. A refused ref is not an error.
 pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     let git = without_questions(git.clone().within(REMOTE).with_hooks())?;
     let mut args: Vec<String> = ["push", "--atomic", "--porcelain", "--no-follow-tags"].map(str::to_owned).to_vec();
@@ -104,7 +104,7 @@ pub fn push(git: &Git<'_>, updates: &[Update]) -> Result<Vec<Pushed>> {
     git.rows(&args, |printed| parse(&text(printed)))
 }
 
-/// Returns what the configuration says of a push, as arguments: so it is known beforehand what such a push runs.
+/// Returns what the configuration says about a push as arguments, so that mcpkg knows before the push which programs it runs.
 fn said(git: &Git<'_>) -> Result<Vec<String>> {
     let get = |key: &str| -> Result<Option<String>> {
         let said = git.ask(&["config", "--type=bool-or-str", "--get", key])?;
@@ -119,7 +119,7 @@ fn said(git: &Git<'_>) -> Result<Vec<String>> {
     Ok(signed.into_iter().chain(into_submodules.map(|said| format!("--recurse-submodules={said}"))).collect())
 }
 
-/// Returns the addresses that a push to `origin` goes to, as the repository's and the user's settings have them now.
+/// Returns the addresses to which a push to `origin` goes, by the repository's and the user's current settings.
 ///
 /// # Errors
 /// As [`Git::run`], where there is no `origin`.
@@ -145,11 +145,11 @@ fn parse(printed: &str) -> Vec<Pushed> {
     pushed
 }
 
-/// Returns git that asks no one for a password: ssh fails where it would.
+/// Returns git that asks nobody for a password: ssh fails instead of asking.
 fn without_questions<'a>(git: Git<'a>) -> Result<Git<'a>> {
     let command = match std::env::var("GIT_SSH_COMMAND") {
         Ok(command) => Some(command),
-        // A program by itself takes no options, and neither does one of another kind than OpenSSH's.
+        // A bare program takes no options, and only OpenSSH knows this one.
         Err(_) if std::env::var_os("GIT_SSH").is_some() => None,
         Err(_) => {
             let set = git.ask(&["config", "--get", "core.sshCommand"])?;

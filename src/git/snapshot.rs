@@ -1,7 +1,7 @@
-//! All files of a work tree as a commit, the ones that are not tracked too, without changing its index or its refs.
+//! Stores all files of a work tree as a commit, tracked or not, without changing its index or its refs.
 //!
-//! The files go in by an index beside the real one, which conflicts of a merge do not hinder. No filter or line end conversion
-//! touches them, so that they come back as the bytes that they were.
+//! It adds the files to a copy of the index, so that it works during a merge with conflicts too. No filter or line end conversion
+//! changes them: they come back byte for byte.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::version::{Version, version};
 use super::{refs, trees};
 use crate::error::{Error, Result};
 
-/// The tree without entries, which git knows without its object.
+/// The empty tree, which git knows without an object.
 const EMPTY_TREE: [(&str, &str); 2] = [
     ("sha1", "4b825dc642cb6eb9a060e54bf8d69288fbee4904"),
     ("sha256", "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"),

@@ -1,4 +1,4 @@
-//! Merges, trees and commits as objects: nothing moves, and no work tree is touched.
+//! Makes merges, trees and commits as objects: no ref moves, and no work tree changes.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -87,7 +87,7 @@ pub fn commit(git: &Git<'_>, tree: &str, parents: &[&str], message: &str) -> Res
     Ok(text(git.feed(&args, message.as_bytes())?.trim_ascii()))
 }
 
-/// Whether a key of the configuration, which is a yes or a no, says yes.
+/// Whether a boolean key of the configuration is true.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -95,7 +95,7 @@ pub(super) fn says(git: &Git<'_>, key: &str) -> Result<bool> {
     Ok(git.ask(&["config", "--type=bool", "--get", key])?.is_some_and(|said| said.trim_ascii() == b"true"))
 }
 
-/// Returns the files that differ between two commits or trees; a renamed one is named by both names.
+/// Returns the files that differ between two commits or trees. A renamed file appears under both names.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -104,7 +104,7 @@ pub fn changed(git: &Git<'_>, from: &str, to: &str) -> Result<Vec<PathBuf>> {
     Ok(parts(&printed).map(path).collect())
 }
 
-/// Returns a file's bytes as a commit or a tree has it, or `None` where it has no such file.
+/// Returns the bytes of a file in a commit or a tree, or `None` if there is no such file.
 ///
 /// # Errors
 /// As [`Git::run`].
@@ -115,7 +115,7 @@ pub fn read(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns the id of `tree` with the file at `path` made or replaced; an existing one keeps its mode.
+/// Returns the id of `tree` after adding or replacing the file at `path`. An existing file keeps its mode.
 ///
 /// # Errors
 /// As [`Git::run`]; `E_INVALID_ARGUMENT` where a folder of `path` is a file or a link.
@@ -182,7 +182,7 @@ fn entry(git: &Git<'_>, tree: &str, path: &Path) -> Result<Option<Entry>> {
     Ok(parts(&printed).find_map(Entry::parse))
 }
 
-/// Returns what a folder of a tree has; none where there is no such folder.
+/// Returns the entries of a folder in a tree; none if there is no such folder.
 fn children(git: &Git<'_>, tree: &str, folder: &Path) -> Result<Vec<Entry>> {
     let tree = match folder.as_os_str().is_empty() {
         true => tree.to_owned(),

@@ -1,7 +1,7 @@
-//! What a checkout leaves in a work tree where it fails before its end.
+//! Cleans up after a checkout that failed halfway.
 //!
-//! git writes the files first, the index and the branch last: a full disk, a filter that fails or a power cut leaves some of the
-//! files as they were to become, while the old commit is checked out.
+//! Git writes the files first, and the index and the branch last. A full disk, a failing filter or a power cut leaves some new files,
+//! while the old commit is still checked out.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -15,8 +15,8 @@ use crate::file;
 /// The largest file that is compared; a larger one stays.
 const LARGEST: u64 = 64 << 20;
 
-/// Puts the files of a work tree that has the commit `from` checked out back, where a checkout of `to` wrote or removed them.
-/// Returns the paths that stay, since they hold neither: somebody has worked in them.
+/// Restores the files of the checked-out commit `from` that a checkout of `to` wrote or removed. Returns the paths that it left alone
+/// because they match neither commit: somebody has edited them.
 ///
 /// # Errors
 /// As [`Git::run`]; `E_FILE_FAILED`.

@@ -1,4 +1,4 @@
-//! Which git is installed.
+//! Finds out which git is installed.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::process::Limits;
 pub struct Version(pub u32, pub u32);
 
 impl Version {
-    /// The oldest release with `merge-tree --write-tree`: what a merge that moves nothing needs.
+    /// The oldest release with `merge-tree --write-tree`, which a merge that moves nothing needs.
     pub const OLDEST: Version = Version(2, 38);
 
     /// The first release that takes attributes from a tree.
@@ -34,7 +34,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// Returns which git is installed. It is asked once.
+/// Returns the version of the installed git. It starts git only once.
 ///
 /// # Errors
 /// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`.
@@ -52,7 +52,7 @@ pub fn version(limits: &Limits<'_>) -> Result<Version> {
     Ok(*VERSION.get_or_init(|| version))
 }
 
-/// Returns which git is installed, where it is new enough to merge without moving anything.
+/// Returns the version of the installed git, if it can merge without moving anything.
 ///
 /// # Errors
 /// `E_GIT_TOO_OLD`; as [`version`].

@@ -20,9 +20,9 @@ pub struct Worktree {
     pub branch: Option<String>,
     /// Whether this is a bare repository, which has no files.
     pub is_bare: bool,
-    /// Why nobody may remove it, which may be an empty text.
+    /// Why nobody may remove it; the reason may be empty.
     pub locked: Option<String>,
-    /// Why git would forget it: its folder is gone.
+    /// Why git would remove its entry: the folder is gone.
     pub prunable: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct Worktree {
 pub enum Checkout<'a> {
     /// A branch that exists, without `refs/heads/`.
     Branch(&'a str),
-    /// A branch that is made at a commit, or at another branch, which it then follows where `follows` says so.
+    /// A new branch at a commit or at another branch, which it follows if `follows` says so.
     New {
         /// The branch's name, without `refs/heads/`.
         branch: &'a str,
@@ -75,7 +75,7 @@ pub fn add(git: &Git<'_>, path: &Path, checkout: Checkout<'_>) -> Result<()> {
     git.change(&args).map(drop)
 }
 
-/// Removes a work tree with its folder. What was changed in it is lost: the caller has kept it.
+/// Removes a work tree with its folder, and all changes in it. The caller keeps them first.
 ///
 /// # Errors
 /// As [`Git::change`]; a locked one is refused.
@@ -84,7 +84,7 @@ pub fn remove(git: &Git<'_>, path: &Path) -> Result<()> {
     git.change(&[&args[..], &[path.as_os_str()]].concat()).map(drop)
 }
 
-/// Moves the branch that is checked out forward to a commit, with the files; an ignored file in the way is not overwritten.
+/// Moves the checked-out branch forward to a commit, with the files. It does not overwrite an ignored file.
 ///
 /// # Errors
 /// As [`Git::change`]; `E_GIT_FAILED` where the branch did not move.
@@ -92,7 +92,7 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     // `branch.NAME.mergeOptions` may ask for another merge: one that moves no branch, or makes a commit. A name may hold `=`.
     let options = format!("--config-env=branch.{branch}.mergeOptions={NOTHING}");
     let mut said = vec!["merge", "--quiet", "--ff-only", "--no-autostash", "--no-overwrite-ignore"];
-    // Said as an argument, so that it is known beforehand that the merge runs a program for it.
+    // As an argument, so that mcpkg knows before the merge that it runs a program.
     if says(git, "merge.verifySignatures")? {
         said.push("--verify-signatures");
     }
@@ -105,10 +105,10 @@ pub fn forward(git: &Git<'_>, branch: &str, commit: &str) -> Result<()> {
     }
 }
 
-/// A variable without a value, for keys of the configuration that are not to count.
+/// A variable without a value, which overrides a key of the configuration.
 const NOTHING: &str = "MCPKG_NOTHING";
 
-/// Forgets the work trees whose folders are gone.
+/// Removes the entries of work trees whose folders are gone.
 ///
 /// # Errors
 /// As [`Git::change`].

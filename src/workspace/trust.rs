@@ -66,7 +66,7 @@ impl Operation for Trust {
         }
         let programs = named.lines().into_iter().map(|line| format!("  {line}"));
         let lines =
-            std::iter::once(format!("Git runs these programs for `{shown}` once you trust it:")).chain(programs);
+            std::iter::once(format!("Git follows these settings of `{shown}` once you trust it:")).chain(programs);
         (context.ask)(Body::lines(lines), &format!("Trust what `{shown}` names?"))?;
         programs::trust(&named, &context.approved)?;
         Ok(Reply::sentence(format!("Trusted `{shown}`"), data(true)))

@@ -49,16 +49,16 @@ const QUIET: &[&str] = &[
 /// Commands of git that ask another host.
 const REMOTE: &[&str] = &["clone", "fetch", "ls-remote", "pull", "push", "submodule"];
 
-/// Those of them that change something, so that a hook of the configuration may run.
+/// Those of [`QUIET`] that change something, so that a hook of the configuration may run.
 const CHANGES: &[&str] = &["diff", "fetch", "hook", "push", "symbolic-ref", "tag", "update-ref"];
 
-/// Arguments of commands that sign, or verify signatures: callers say so there, whatever the configuration says.
+/// Arguments by which a command signs or verifies signatures. Callers pass one if the configuration asks for it.
 const SIGNING: &[&str] = &["-S", "--sign", "--signed=true", "--signed=if-asked", "--verify-signatures"];
 
-/// Arguments of a push that pushes submodules too, each as its own configuration says.
+/// Arguments by which a push also pushes submodules, each by its own configuration.
 const INTO_SUBMODULES: &[&str] = &["--recurse-submodules=on-demand", "--recurse-submodules=only"];
 
-/// Returns `program` so that it runs nothing which the repository of `folder` names and this user did not trust.
+/// Returns `program`, changed to run nothing that the repository of `folder` names and this user does not trust.
 ///
 /// # Errors
 /// As [`require`].
@@ -75,7 +75,7 @@ pub(in crate::git) fn held_back<A: AsRef<OsStr>>(
     })
 }
 
-/// Returns what the repository of `folder` names and this user did not trust, where git runs nothing of it with these arguments.
+/// Returns what the repository of `folder` names and this user does not trust, if git runs none of it with these arguments.
 ///
 /// # Errors
 /// `E_UNAPPROVED` where git would run one of them; as [`Named::of`].
@@ -126,8 +126,8 @@ fn is_quiet(command: &str, second: &str) -> bool {
     QUIET.contains(&command) || matches!((command, second), ("worktree", "list" | "prune") | ("remote", "get-url"))
 }
 
-/// Switches off what a repository names, for one command that has no need of it. The configuration comes by the environment, since a
-/// name may have a `=` in it.
+/// Switches off what a repository names, for one command that does not need it. The settings go into the environment, since a name may
+/// contain `=`.
 fn without_programs(program: Program, named: &Named) -> Program {
     let names = |runs: Runs| named.settings.iter().any(|setting| setting.runs() == Some(runs));
     let mut program = program;
@@ -142,7 +142,7 @@ fn without_programs(program: Program, named: &Named) -> Program {
     if names(Runs::Signing) {
         configuration.push(("log.showSignature".to_owned(), "false"));
     }
-    // What is not there is not fetched by a program that the repository names; the second is for releases that do not know the first.
+    // Such a program would fetch a missing object. Older releases of git know only the second variable.
     if names(Runs::Remotes) {
         program = program.variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
     }

@@ -20,7 +20,7 @@ const LARGEST: u64 = 4 << 20;
 /// How deep files include each other.
 const DEPTH: usize = 10;
 
-/// Words of which each name of a setting that matters has one: a file with none of them is not parsed.
+/// Each setting that matters contains one of these words. A file without any of them is not parsed.
 const WORDS: &[&str] = &[
     "program",
     "command",
@@ -58,14 +58,15 @@ pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Se
 /// The key that says where the files are.
 const WORKTREE: &str = "core.worktree";
 
-/// Whether a work tree is not the one in which the repository was found. That of a submodule whose folder is not known is not looked at.
+/// Whether `core.worktree` names another folder than the one in which the repository was found. A submodule whose folder is unknown
+/// does not count.
 fn is_elsewhere(kept: &Kept, value: &str) -> bool {
     let Some(top) = &kept.top else { return !kept.is_submodule };
     let same = |one: &Path, other: &Path| matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other);
     !same(top, &kept.own.join(value))
 }
 
-/// Takes the settings of a file, and of those that it includes, whatever the condition.
+/// Reads the settings of a file and of the files that it includes, whatever the condition.
 fn take(path: &Path, depth: usize, limits: &Limits<'_>, found: &mut Vec<Setting>) -> Result<()> {
     let bytes = match file::read(path, LARGEST) {
         Ok(bytes) => bytes,
@@ -91,7 +92,7 @@ fn take(path: &Path, depth: usize, limits: &Limits<'_>, found: &mut Vec<Setting>
 /// Returns the file that another one includes.
 fn included(path: &Path, value: &str) -> Result<PathBuf> {
     let in_home = value.strip_prefix("~/");
-    // Git looks for these in places that are not known here: another user's home, its own folder.
+    // mcpkg does not know these places: another user's home, git's own folder.
     if (value.starts_with('~') && in_home.is_none()) || value.starts_with("%(") || value.starts_with(":(") {
         let what = format!("The configuration `{}` cannot be read: it includes `{value}`", path.display());
         return Err(Error::new(Code::GitFailed, what).hint("name the file by its path from the root"));
@@ -102,7 +103,7 @@ fn included(path: &Path, value: &str) -> Result<PathBuf> {
     })
 }
 
-/// Returns the settings of a file, as git itself reads it: outside of any repository, where it runs nothing.
+/// Returns the settings of a file. Git itself reads it, outside of any repository, where it runs nothing.
 fn parsed(path: &Path, bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Setting>> {
     static KNOWN: Mutex<Option<HashMap<[u8; 32], Vec<Setting>>>> = Mutex::new(None);
     let digest: [u8; 32] = Sha256::digest(bytes).into();

@@ -1,4 +1,4 @@
-//! The submodules of a repository: git looks into them when it looks at the files around them.
+//! Finds the submodules of a repository: git looks into them when it looks at the files around them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -62,7 +62,7 @@ fn linked(kept: &Kept, depth: usize, limits: &Limits<'_>, found: &mut Vec<Kept>)
     Ok(())
 }
 
-/// Returns the paths of the submodules that an index names. One that did not change is not read again.
+/// Returns the paths of the submodules that an index names. It reads an index again only after a change.
 fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
     type Stamp = (u64, Option<std::time::SystemTime>);
     static SEEN: Mutex<Option<HashMap<PathBuf, (Stamp, Vec<PathBuf>)>>> = Mutex::new(None);
@@ -73,7 +73,7 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
         return Ok(names);
     }
     let bytes = file::read(index, LARGEST_INDEX).ok();
-    // One that cannot be read may have any.
+    // An index that cannot be read may name some.
     let may_have = bytes.is_none_or(|bytes| [MODE, LINK].iter().any(|part| memmem::find(&bytes, part).is_some()));
     let names = if may_have { listed(top, limits)? } else { Vec::new() };
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +85,7 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
     Ok(names)
 }
 
-/// Returns the paths of the submodules, as git lists them: for that it reads the index alone, and runs nothing.
+/// Returns the paths of the submodules, as git lists them. For that git reads only the index, and runs nothing.
 fn listed(top: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
     let printed = Git::new(top, *limits).listed(&["ls-files", "--stage", "-z", "--full-name", "--", ":/"])?;
     let name = |line: &[u8]| {
