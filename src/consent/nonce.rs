@@ -1,8 +1,8 @@
-//! Nonces: who asked for consent gets a secret with the request. It is worth nothing until a person approves, then it is good
-//! once, for the same asker and the same plan. Only its SHA-256 is kept.
+//! Nonces: a caller that asks for consent gets a secret with the request. It is worth nothing until a person approves. Then it
+//! works once, for the same asker and the same plan. Only its SHA-256 is kept.
 //!
-//! A request may have several nonces: who asks again for the same plan gets another one for the request that is there, however
-//! often, and the request is used once.
+//! A request may have several nonces: a caller that asks again for the same plan gets another one for the existing request. The
+//! request is still used only once.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,26 +23,26 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::consents::{self, Binding, New, Request, State};
 
-/// The time between two looks whether a person has decided.
+/// The time between two checks whether a person has decided.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// The key of a nonce's row that holds the id of its request.
+/// The key in a nonce's row that holds the id of its request.
 const KEY: &str = "consent";
 
-/// What a caller does with its nonce.
+/// What the hints tell a caller to do with its nonce.
 const AGAIN: &str = "call again with `nonce` from the details: it is valid once, for the same plan";
 
-/// What a caller has of a consent.
+/// What a caller already holds of a consent.
 #[derive(Clone, Copy, Debug)]
 pub enum Held<'a> {
     /// Nothing yet.
     Nothing,
-    /// A nonce; so long is waited for a person to decide.
+    /// A nonce, and how long to wait for a person to decide.
     Nonce(&'a str, Duration),
 }
 
-/// Returns a person's consent where there is one; asks for it where a person sits at the caller's own terminal, or where the
-/// caller holds nothing yet.
+/// Returns a person's consent if there is one. Asks for it if a person sits at the caller's own terminal, or if the caller holds
+/// nothing yet.
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the request that was stored, and its nonce; `E_CONSENT_PENDING`, `E_CONSENT_DENIED`,
@@ -66,7 +66,7 @@ pub fn ask(context: &Context, need: &Need<'_>, held: Held<'_>) -> Result<Consent
     }
 }
 
-/// Adds the nonce to the details of a failure after which a person may still approve.
+/// Adds the nonce to the details of an error after which a person may still approve.
 fn with(error: Error, nonce: &str) -> Error {
     if !matches!(error.code(), Code::ConsentRequired | Code::ConsentPending | Code::ConsentDenied) {
         return error;
@@ -76,7 +76,7 @@ fn with(error: Error, nonce: &str) -> Error {
     error.with_details(details)
 }
 
-/// Returns the failure that hands out a nonce: for the request that this asker has for the same plan, else for a new one.
+/// Returns the error that hands out a nonce, for the request that this asker already has for the same plan or for a new one.
 fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     let (now, asker) = (context.clock.now(), context.caller.asker());
     let inputs = json!({ "arguments": need.inputs }).to_string();
@@ -104,7 +104,7 @@ fn offer(context: &Context, need: &Need<'_>) -> Result<Error> {
     Ok(with(failure, &nonce))
 }
 
-/// Returns the request that stands for the same plan: one that a person denied before all others.
+/// Returns the open request for the same plan. One that a person denied comes before all others.
 fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) -> Result<Option<Request>> {
     let mut found = consents::unused(db, binding, now)?;
     found.retain(|request| in_time(request.asked_at, request.expires_at, now));
@@ -112,7 +112,7 @@ fn standing(context: &Context, db: &Db<'_>, binding: &Binding<'_>, now: Millis) 
         return Ok(Some(found.swap_remove(at)));
     }
     for request in found {
-        // One that was approved by nobody on this machine stays as it is.
+        // A request that nobody approved on this machine is skipped.
         if request.state == State::Pending || has_record(context, &request)? {
             return Ok(Some(request));
         }
@@ -126,7 +126,6 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
     let now = context.clock.now();
     let new = New {
         uuid: context.clock.uuid(),
-        sha256: Some(&disk::sha256(secret.as_bytes())),
         binding: Binding {
             operation: &request.operation,
             asker: &request.asker,
@@ -138,14 +137,14 @@ fn issue(context: &Context, db: &Db<'_>, request: &Request) -> Result<String> {
         summary: &request.summary,
         effects: "[]",
         asked_at: now,
-        // The request's own time is what counts.
+        // Only the request's own time counts.
         expires_at: now.saturating_add(DECIDE_WITHIN + USE_WITHIN),
     };
-    consents::insert(db, &new)?;
+    consents::insert_token(db, &new, &disk::sha256(secret.as_bytes()))?;
     Ok(format!("{}.{secret}", request.uuid.simple()))
 }
 
-/// Returns the consent that a nonce stands for, once a person approved; waits for that.
+/// Waits for a person to approve, and returns the consent that a nonce stands for.
 fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Result<Consent> {
     let unknown = || mismatch("unknown", "is not known");
     let (id, secret) = nonce.trim().split_once('.').ok_or_else(unknown)?;
@@ -170,13 +169,13 @@ fn redeem(context: &Context, need: &Need<'_>, nonce: &str, wait: Duration) -> Re
     }
 }
 
-/// Whether a nonce's row is of a request for this operation.
+/// Whether a nonce's row belongs to a request for this operation.
 fn is_of(given: &Request, need: &Need<'_>, id: Uuid) -> bool {
     let inputs: Value = serde_json::from_str(&given.inputs).unwrap_or_default();
     given.operation == need.operation && inputs[KEY].as_str() == Some(&id.to_string())
 }
 
-/// Returns the consent that a request has become.
+/// Returns the consent that a request has become, or the error that says why it is not one.
 fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Consent> {
     if request.asker != context.caller.asker() {
         return Err(mismatch("session_differs", "was given to another asker"));
@@ -195,9 +194,9 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     match request.state {
         State::Denied => Err(denied(&request, AGAIN)),
         State::Approved if has_record(context, &request)? => Ok(Consent::of_nonce(request)),
-        // The record goes in the transaction that uses the row up, which may not have ended yet.
+        // The transaction that uses the row up deletes the record, and may still be running.
         State::Approved if is_used(context, request.uuid)? => Err(mismatch("consumed", "was used already")),
-        // Else nobody will bring it back.
+        // Otherwise nobody will bring the record back.
         State::Approved => {
             let lost = ended(request.uuid, "was approved, and this machine has no record of that");
             Err(lost.hint("call again without a nonce: a person decides anew"))
@@ -207,7 +206,7 @@ fn decided(context: &Context, need: &Need<'_>, request: Request) -> Result<Conse
     }
 }
 
-/// Whether a request is used once whoever writes just now has ended.
+/// Whether a request is used, after waiting for the current writer.
 fn is_used(context: &Context, id: Uuid) -> Result<bool> {
     let found = match context.store.may_write() {
         true => context.store.write(|db| consents::get(db, id))?,
@@ -231,7 +230,7 @@ fn pending(request: &Request) -> Error {
         .hint(format!("the user runs `{command}` at a terminal; then {AGAIN}"))
 }
 
-/// Returns the failure of a call without a nonce for what a person approved since.
+/// Returns the error for a call without a nonce whose plan a person has approved since.
 fn approved(request: &Request) -> Error {
     let what = format!(
         "{}: the user approved it, but the call lacks the nonce of that approval; nothing was changed",

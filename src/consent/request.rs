@@ -1,11 +1,11 @@
 //! Requests that a person consents to.
 //!
-//! An operation that needs a person calls [`ask`] with what it would do, and gets a [`Consent`] that it uses up in the
-//! transaction of what it does. Where nobody consented yet the request is stored, and the operation fails with
-//! `E_CONSENT_REQUIRED`. After a person approved it ([`approve`]) the same call, with the same plan, goes through, once.
+//! An operation that needs a person calls [`ask`] with what it would do. It gets a [`Consent`], which it uses up in the
+//! transaction of what it does. If nobody has consented yet, mcpkg stores the request and the operation fails with
+//! `E_CONSENT_REQUIRED`. Once a person has approved it ([`approve`]), the same call with the same plan succeeds, once.
 //!
-//! The row says what was asked; that it was approved counts only with a record outside of the database
-//! ([`crate::approved`]), which only [`approve`] writes: a database from somebody else cannot bring its own consent.
+//! The row says what was asked. An approval counts only with a record outside of the database ([`crate::approved`]), which only
+//! [`approve`] writes: a database from somebody else cannot bring its own consent.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -28,10 +28,10 @@ pub const DECIDE_WITHIN: Millis = 60 * 60_000;
 /// How long an approved request may be used: ten minutes, as a confirm token.
 pub const USE_WITHIN: Millis = 10 * 60_000;
 
-/// Lines of what a request does that an agent is told; a last one counts the rest.
+/// How many lines of a request's effects an agent gets; a last line counts the rest.
 const TOLD: usize = 100;
 
-/// Characters of such a line that are shown where not all of it is.
+/// How many characters of such a line stay when it is cut.
 const SHOWN: usize = 200;
 
 /// What an operation would do, and needs a person's consent for.
@@ -43,11 +43,11 @@ pub struct Need<'a> {
     pub project: &'a str,
     /// The normalised arguments.
     pub inputs: &'a Value,
-    /// The SHA-256 of all that it would do, in hex: what is done later is the same, or has to be asked anew.
+    /// The SHA-256 of all that it would do, in hex. If it would do anything else later, a person is asked again.
     pub plan_hash: &'a str,
     /// What it does, in one sentence without a final period.
     pub summary: String,
-    /// What it does, a line each: what a person has to know to decide.
+    /// What it does, one effect a line: all that a person has to know to decide.
     pub effects: Vec<String>,
 }
 
@@ -62,13 +62,13 @@ enum Given {
     AtTerminal,
     /// To a request that was stored.
     Stored(Box<Request>),
-    /// To one whose nonce the caller holds.
+    /// To a request whose nonce the caller holds.
     Nonce(Box<Request>),
     /// To all reads of a catalog.
     Reads(Box<Reads>),
 }
 
-/// Returns a person's consent, where there is one; asks for it where a person sits at the caller's own terminal.
+/// Returns a person's consent if there is one. Asks for it if a person sits at the caller's own terminal.
 ///
 /// # Errors
 /// `E_CONSENT_REQUIRED` with the id of the request, which is stored; `E_TOO_MANY` where too many wait to store another;
@@ -111,7 +111,7 @@ pub(super) fn at_terminal(context: &Context, need: &Need<'_>) -> Result<Consent>
     Ok(Consent(Given::AtTerminal))
 }
 
-/// Stores a request, which waits for a person from now on.
+/// Stores a request, which then waits for a person.
 ///
 /// # Errors
 /// `E_TOO_MANY`, `E_MAY_ONLY_READ`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -119,7 +119,7 @@ fn store(context: &Context, need: &Need<'_>, binding: Binding<'_>, now: Millis) 
     context.store.write(|db| insert(context, db, need, binding, now))
 }
 
-/// As [`store`], in a transaction that is open.
+/// Does the same as [`store`], in an open transaction.
 ///
 /// # Errors
 /// As [`store`].
@@ -134,7 +134,6 @@ pub(super) fn insert(
     let effects = json!(effects).to_string();
     let new = New {
         uuid: context.clock.uuid(),
-        sha256: None,
         binding,
         caller: context.caller.actor(),
         summary: &marks::line(&need.summary),
@@ -150,22 +149,22 @@ pub(super) fn insert(
 }
 
 impl Consent {
-    /// Returns a consent for what needs no stored request: it was given in the command itself, or its caller may do it anyway.
+    /// Returns a consent that needs no stored request: it was given in the command itself, or the caller may do it anyway.
     pub fn without_request() -> Self {
         Self(Given::AtTerminal)
     }
 
-    /// Returns the consent that a widened one is.
+    /// Returns the consent that a widened approval gives.
     pub(super) fn to_reads(reads: Reads) -> Self {
         Self(Given::Reads(Box::new(reads)))
     }
 
-    /// Returns the consent that an approved request is to who holds its nonce.
+    /// Returns the consent that an approved request gives to the holder of its nonce.
     pub(super) fn of_nonce(request: Request) -> Self {
         Self(Given::Nonce(Box::new(request)))
     }
 
-    /// Uses the consent up; in the transaction of what it allows.
+    /// Uses the consent up, in the transaction of what it allows.
     ///
     /// # Errors
     /// `E_CONSENT_EXPIRED` where it was used, withdrawn or ran out meanwhile, `E_CONSENT_MISMATCH` where a nonce was used
@@ -193,13 +192,13 @@ impl Consent {
     }
 }
 
-/// Returns the failure of a request that is not stored since too many wait.
+/// Returns the error for a request that is not stored because too many are waiting.
 fn too_many() -> Error {
     Error::new(Code::TooMany, "As many requests for consent wait for a person as may be")
         .hint("a person decides on them with `mcpkg consent list`, `approve` and `deny`; each ends after an hour")
 }
 
-/// Approves a request: for a person at a terminal, or for one who answered the elicitation of the client that asks.
+/// Approves a request, for a person at a terminal or for one who answered the elicitation of the asking client.
 ///
 /// # Errors
 /// `E_TERMINAL_REQUIRED` where the caller is no such person; `E_NOT_FOUND`, `E_CONSENT_EXPIRED`; `E_UNAPPROVED` where the
@@ -287,7 +286,7 @@ pub fn waiting(context: &Context, uuid: Uuid, now: Millis) -> Result<Request> {
     Ok(request)
 }
 
-/// Returns the lines that say what a request does. Where they are damaged a line says so: nobody consents to nothing.
+/// Returns the lines that say what a request does. If they are damaged a line says so: nobody should consent to an empty list.
 pub fn effects(request: &Request) -> Vec<String> {
     serde_json::from_str(&request.effects).unwrap_or_else(|_| vec![DAMAGED.to_owned()])
 }
@@ -305,7 +304,7 @@ pub(super) fn has_record(context: &Context, request: &Request) -> Result<bool> {
     Ok(expires_at.is_some_and(|expires_at| in_time(expires_at.saturating_sub(USE_WITHIN), expires_at, now)))
 }
 
-/// Takes away the records of consents that ran out before they were used.
+/// Deletes the records of consents that expired before they were used.
 fn sweep(context: &Context, now: Millis) -> Result<()> {
     for (sha256, note) in context.approved.all(Kind::Consent)? {
         if note["expires_at"].as_i64().is_none_or(|expires_at| now >= expires_at.saturating_add(SLACK)) {
@@ -315,7 +314,7 @@ fn sweep(context: &Context, now: Millis) -> Result<()> {
     Ok(())
 }
 
-/// Returns what a record names a request by: the SHA-256 of all of it that never changes.
+/// Returns the name of a request's record: the SHA-256 of everything in the request that never changes.
 fn digest(request: &Request) -> String {
     let Request { uuid, operation, asker, caller, project, inputs, plan_hash, summary, effects, asked_at, .. } =
         request;
@@ -328,14 +327,14 @@ fn get(db: &Db<'_>, uuid: Uuid) -> Result<Request> {
     consents::get(db, uuid)?.ok_or_else(|| missing(&uuid.to_string()))
 }
 
-/// Returns the failure of an id that no request has.
+/// Returns the error for an id that no request has.
 pub(super) fn missing(id: &str) -> Error {
     Error::new(Code::NotFound, format!("There is no request '{}' for consent", id.escape_debug()))
         .with_details(json!({ "consent": id }))
         .hint("`mcpkg consent list` shows those that wait")
 }
 
-/// What a caller does that was given no nonce.
+/// What the hints tell a caller without a nonce to do.
 const AGAIN: &str = "the same call goes through";
 
 /// Whether the caller's client declined a request within this very call.
@@ -343,8 +342,8 @@ pub(super) fn is_declined_now(context: &Context, request: &Request) -> bool {
     request.is_declined() && context.answered == Some(request.uuid)
 }
 
-/// Returns the failure of what nobody consented to yet; `then` says what the caller does once somebody did. Has the caller's client
-/// ask its user where it can, and did not decline that already.
+/// Returns the error for a plan that nobody has consented to yet; `then` says what the caller does after that. Has the caller's
+/// client ask its user, if it can and has not declined already.
 pub(super) fn required(context: &Context, request: &Request, then: &str) -> Error {
     if let Some(elicit) = context.elicit.as_ref().filter(|_| !request.is_declined()) {
         elicit(request.uuid);
@@ -364,14 +363,14 @@ pub(super) fn required(context: &Context, request: &Request, then: &str) -> Erro
     .hint(format!("the user runs `{command}` at a terminal; then {then}"))
 }
 
-/// Returns the failure of what a person said no to.
+/// Returns the error for a request that a person denied.
 pub(super) fn denied(request: &Request, then: &str) -> Error {
     let hint =
         format!("if the user changes their mind, they run `{}` at a terminal; then {then}", approve_command(request));
     refused(request, "the user denied it").hint(hint)
 }
 
-/// Returns the failure of what the client of the caller declined: nobody knows whether a person saw it.
+/// Returns the error for a request that the caller's client declined: nobody knows whether a person saw it.
 pub(super) fn declined(request: &Request, then: &str) -> Error {
     let hint = format!("to allow it, the user runs `{}` at a terminal; then {then}", approve_command(request));
     refused(request, "the client declined to ask its user, or its user declined").hint(hint)
@@ -397,7 +396,7 @@ pub(super) fn ended(uuid: Uuid, why: &str) -> Error {
         .hint("the operation asks anew when it is called again")
 }
 
-/// Returns lines for who is not shown all of them: `most` at most, a last one counting the rest, and of a long one how long it is.
+/// Shortens lines: keeps `most` at most, with a last one that counts the rest. A long line is cut, and says how long it was.
 pub fn shortened(lines: &[String], most: usize) -> Vec<String> {
     let mut short: Vec<String> = lines.iter().take(most).map(|line| beginning(line)).collect();
     if lines.len() > most {
@@ -413,7 +412,7 @@ fn beginning(line: &str) -> String {
     }
 }
 
-/// Returns the failure of a nonce that is not good for what is asked.
+/// Returns the error for a nonce that is not valid for this plan.
 pub(super) fn mismatch(kind: &str, why: &str) -> Error {
     Error::new(Code::ConsentMismatch, format!("The nonce {why}; nothing was changed"))
         .with_details(json!({ "mismatch_kind": kind }))

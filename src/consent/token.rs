@@ -1,4 +1,4 @@
-//! Confirm tokens: a caller that was shown a plan gets one, and with it applies that plan and no other one.
+//! Confirm tokens: a caller that was shown a plan gets one. It applies that plan with it, and no other.
 
 use serde_json::Value;
 
@@ -11,15 +11,15 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::consents::{self, Binding, New, Request, State};
 
-/// For how long a token is good: ten minutes (contract 000, two-stage confirmation).
+/// How long a token is valid: ten minutes (contract 000, two-stage confirmation).
 pub const LIFE: Millis = 10 * 60_000;
 
-/// A token that was given.
+/// A token that was given to a caller.
 #[derive(Debug)]
 pub struct Issued {
     /// The token: 64 hex digits. It is kept nowhere.
     pub token: String,
-    /// From when on it is refused.
+    /// When it expires.
     pub expires_at: Millis,
 }
 
@@ -38,26 +38,26 @@ pub struct Plan<'a> {
     pub summary: &'a str,
 }
 
-/// Why a token is not taken.
+/// Why a token is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// No token of this asker's for this operation is like it.
+    /// This asker has no such token for this operation.
     Unknown,
     /// It was used already.
     Consumed,
-    /// Its time is over, or the clock went back behind it.
+    /// It has expired, or the clock went back to before it was given.
     Expired {
-        /// From when on it is refused.
+        /// When it expires.
         at: Millis,
     },
     /// It was given for other arguments.
     OtherInputs {
-        /// What it was given for.
+        /// The arguments that it was given for.
         given: Value,
     },
     /// It was given for another plan.
     OtherPlan {
-        /// The SHA-256 of that one, in hex.
+        /// The SHA-256 of that plan, in hex.
         given: String,
     },
 }
@@ -79,7 +79,6 @@ pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
     };
     let new = New {
         uuid: context.clock.uuid(),
-        sha256: Some(&key(&token)),
         binding,
         caller: context.caller.actor(),
         summary: plan.summary,
@@ -87,11 +86,11 @@ pub fn issue(context: &Context, plan: &Plan<'_>) -> Result<Issued> {
         asked_at: now,
         expires_at,
     };
-    context.store.write(|db| consents::insert(db, &new))?;
+    context.store.write(|db| consents::insert_token(db, &new, &key(&token)))?;
     Ok(Issued { token, expires_at })
 }
 
-/// Checks a token before anything is planned for it; the inner result says why it is refused.
+/// Checks a token before anything is planned. The inner result says why it is refused.
 ///
 /// # Errors
 /// `E_DB_CORRUPT`, `E_STORAGE`.
@@ -120,7 +119,7 @@ pub fn check(
     Ok(Ok(Confirmed { sha256, row }))
 }
 
-/// A token that is good as far as was looked.
+/// A token that has passed the checks so far.
 #[derive(Debug)]
 pub struct Confirmed {
     sha256: Sha,
@@ -128,7 +127,7 @@ pub struct Confirmed {
 }
 
 impl Confirmed {
-    /// Checks that the token is of this plan.
+    /// Checks that the token was given for this plan.
     ///
     /// # Errors
     /// [`Refused::OtherPlan`].
@@ -139,7 +138,7 @@ impl Confirmed {
         }
     }
 
-    /// Uses the token up; in the transaction of what it allows.
+    /// Uses the token up, in the transaction of what it allows.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`; the inner one where another process used it first.

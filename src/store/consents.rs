@@ -64,8 +64,6 @@ pub struct Binding<'a> {
 pub struct New<'a> {
     /// Its id.
     pub uuid: Uuid,
-    /// The SHA-256 of the token, where the caller confirms with one; else a person consents.
-    pub sha256: Option<&'a [u8; 32]>,
     /// What is asked.
     pub binding: Binding<'a>,
     /// The caller, as the trail names it.
@@ -142,20 +140,33 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
     db.run(sql, params![now, limits.before(now).min(now), limits.most(), most])
 }
 
-/// Adds a row, and deletes those that ended long ago and those of the asker that are too many. Returns false, and adds
-/// nothing, where as many requests of the asker wait for a person as may be.
+/// Adds a request that a person consents to. Returns false, and adds nothing, where as many requests of the asker wait for a person
+/// as may be.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
+    let most = GROWING.limits(db)?.most();
+    if waiting(db, new.binding.asker, new.asked_at, most)? >= most {
+        return Ok(false);
+    }
+    add(db, new, Needs::Person, None).map(|()| true)
+}
+
+/// Adds a token that a caller confirms with, by its SHA-256. There is always room for one: an older one of the asker makes way.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn insert_token(db: &Db<'_>, new: &New<'_>, sha256: &[u8; 32]) -> Result<()> {
+    add(db, new, Needs::Token, Some(sha256))
+}
+
+/// Adds a row, and deletes those that ended long ago and those of the asker that are too many.
+fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> Result<()> {
     let limits = GROWING.limits(db)?;
     let (now, most) = (new.asked_at, limits.most());
     db.run(sql!("DELETE FROM consent WHERE expires_at < ?1"), params![limits.before(now).min(now)])?;
-    let needs = if new.sha256.is_some() { Needs::Token } else { Needs::Person };
     let Binding { operation, asker, project, inputs, plan_hash } = new.binding;
-    if needs == Needs::Person && waiting(db, asker, now, most)? >= most {
-        return Ok(false);
-    }
     db.run(
         sql!(
             "INSERT INTO consent (uuid, needs, sha256, operation, asker, caller, project, inputs, plan_hash, summary,
@@ -165,7 +176,7 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
         params![
             new.uuid,
             needs.word(),
-            new.sha256,
+            sha256,
             operation,
             asker,
             plain(new.caller),
@@ -185,7 +196,7 @@ pub fn insert(db: &Db<'_>, new: &New<'_>) -> Result<bool> {
             AND id NOT IN (SELECT id FROM consent WHERE asker = ?1 AND needs = ?2 ORDER BY id DESC LIMIT ?4)"
     );
     db.run(too_many, params![asker, needs.word(), now, most])?;
-    Ok(true)
+    Ok(())
 }
 
 /// Returns how many requests of an asker are neither used nor past their time, `most` at most.

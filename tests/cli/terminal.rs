@@ -275,7 +275,6 @@ fn requests_for_consent_say_what_and_who() {
     let binding = Binding { operation: "rollback", asker: "user", project: "p", inputs: "{}", plan_hash: "hash" };
     let new = New {
         uuid: clock.uuid(),
-        sha256: None,
         binding,
         caller: "mcp:claude-code",
         summary: "Roll back /home/ada/work to how it was before any deploy: 12 files",

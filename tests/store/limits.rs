@@ -100,17 +100,12 @@ fn consents_that_wait_stay_and_those_that_ended_go() {
     let insert = |asker: &str, token: Option<&[u8; 32]>, expires_at: i64| -> Uuid {
         let binding = Binding { operation: "rollback", asker, project: "p", inputs: "{}", plan_hash: "hash" };
         let uuid = Clock::system().uuid();
-        let new = New {
-            uuid,
-            sha256: token,
-            binding,
-            caller: "mcp:x",
-            summary: "x",
-            effects: "[]",
-            asked_at: NOW - 20 * HOUR,
-            expires_at,
-        };
-        assert!(store.write(|db| consents::insert(db, &new)).expect("a row"));
+        let new =
+            New { uuid, binding, caller: "mcp:x", summary: "x", effects: "[]", asked_at: NOW - 20 * HOUR, expires_at };
+        match token {
+            Some(sha256) => store.write(|db| consents::insert_token(db, &new, sha256)).expect("a row"),
+            None => assert!(store.write(|db| consents::insert(db, &new)).expect("a row")),
+        }
         uuid
     };
     let there = |uuid: &Uuid| store.read(|db| consents::get(db, *uuid)).expect("a read").is_some();

@@ -187,6 +187,31 @@ fn a_nonce_ends_with_its_time_and_where_the_clock_goes_back() {
 }
 
 #[test]
+fn where_too_many_requests_wait_none_is_stored_and_those_that_wait_get_more_nonces() {
+    let scratch = Scratch::with_project_here();
+    scratch.ok(&["limit", "set", "consents", "--number", "2"]);
+    let agent = agent(&scratch);
+    let inputs = json!({});
+    let ask = |hash: &str| nonce::ask(&agent, &need(&inputs, hash), Held::Nothing).expect_err("it is asked for");
+    let details = |error: &mcpkg::error::Error| error.details().cloned().unwrap_or_default();
+    let first = [ask("one"), ask("two")].map(|error| details(&error));
+    let refused = ask("three");
+    assert_eq!((refused.code().name(), &details(&refused)["nonce"]), ("E_TOO_MANY", &json!(null)), "{refused}");
+    let list = scratch.json(&["consent", "list"]);
+    assert_eq!(list["consents"].as_array().map(Vec::len), Some(2), "{list}");
+    // Another nonce for what waits already is given whatever the number, and is good.
+    for _ in 0..3 {
+        let again = details(&ask("one"));
+        assert_eq!(again["consent"], first[0]["consent"]);
+        let nonce = again["nonce"].as_str().expect("a nonce").to_owned();
+        assert_ne!(nonce, first[0]["nonce"].as_str().expect("a nonce"));
+        let waits =
+            nonce::ask(&agent, &need(&inputs, "one"), Held::Nonce(&nonce, Duration::ZERO)).expect_err("it waits");
+        assert_eq!(waits.code().name(), "E_CONSENT_PENDING", "{waits}");
+    }
+}
+
+#[test]
 fn the_database_holds_no_nonce() {
     let ground = Ground::new();
     let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
