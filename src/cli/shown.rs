@@ -1,4 +1,4 @@
-//! What a terminal shows. Texts of others reach it in one way: as a part of a [`Shown`], which marks what they hide.
+//! Text for a terminal. Text from others reaches it in one way only: as a part of a [`Shown`], which marks hidden characters.
 
 use anstyle::{AnsiColor, Style};
 use unicode_width::UnicodeWidthChar;
@@ -13,13 +13,13 @@ pub(super) const YELLOW: Style = AnsiColor::Yellow.on_default();
 pub(super) const CYAN: Style = AnsiColor::Cyan.on_default();
 pub(super) const BOLD: Style = Style::new().bold();
 
-/// Begins a row that goes on with the line above it.
+/// Begins a row that continues the line above it.
 const GOES_ON: &str = "↳ ";
 
-/// Characters of a line that a question shows: four rows of a narrow terminal.
+/// How many characters of a line a question shows: four rows of a narrow terminal.
 const LONGEST: usize = 320;
 
-/// Text for a terminal or a pipe: parts, each with the style that the shell gives it.
+/// Text for a terminal or a pipe, in parts that each have a style.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown(Vec<(Style, String)>);
 
@@ -46,7 +46,7 @@ impl Shown {
         self
     }
 
-    /// Returns it without the end of its last line, for what is typed behind it.
+    /// Returns it without its last line end, so that the person types on the same line.
     pub(super) fn without_end(mut self) -> Self {
         if self.0.last().is_some_and(|(_, text)| text == "\n") {
             self.0.pop();
@@ -67,7 +67,7 @@ impl Shown {
         })
     }
 
-    /// Returns the text with its styles: for a terminal with marks instead of what acts there or is not seen.
+    /// Returns the text with its styles. For a terminal, marks replace the characters that act there or are invisible.
     pub(super) fn written(&self, for_terminal: bool) -> String {
         let mut written = String::new();
         for (style, text) in &self.0 {
@@ -92,14 +92,14 @@ fn of_diff(line: &str) -> Option<Style> {
 pub(super) struct Lines(Vec<(Style, String)>);
 
 impl Lines {
-    /// Returns those of a body, whose tables are so wide.
+    /// Returns the lines of a body, with tables of this width.
     pub(super) fn of(body: Body, width: u16) -> Self {
         let mut lines = Self(Vec::new());
         lines.add(body, width);
         lines
     }
 
-    /// Returns a question as the only line, and whether a part of it was left out: its beginning and its end stay.
+    /// Returns a question as one line, and whether its middle was left out.
     pub(super) fn question(text: &str) -> (Self, bool) {
         let text = marks::line(text);
         let one = |text: String| Self(vec![(Style::new(), text)]);
@@ -145,8 +145,8 @@ impl Lines {
         self.0.extend(text.lines().map(line));
     }
 
-    /// Returns the lines as rows of so many columns: those that go on with a line begin with a mark. Where `cut`, a long line ends
-    /// with its size. Also returns how many rows there are, and whether any line was cut.
+    /// Returns the lines as rows of so many columns: a mark begins each row that continues a line. With `cut`, a long line ends with
+    /// its size. Also returns the number of rows, and whether any line was cut.
     pub(super) fn rows(&self, columns: u16, cut: bool) -> (Shown, usize, bool) {
         let (mut shown, mut count, mut is_cut) = (Shown::default(), 0, false);
         for (style, line) in &self.0 {
@@ -163,13 +163,14 @@ impl Lines {
     }
 }
 
-/// Returns a line as rows of so many columns, which end behind a blank where one is near.
+/// Returns a line as rows of so many columns. A row ends after a blank if one is near, and never inside a sign that consists of several
+/// characters.
 fn wrapped(line: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let mut rows = vec![String::new()];
     let mut room = columns;
-    for c in line.chars() {
-        let width = columns_of(c);
+    for sign in signs(line, columns - GOES_ON.chars().count()) {
+        let width = sign.chars().map(columns_of).sum();
         if width > room {
             let mut next = GOES_ON.to_owned();
             if let Some(row) = rows.last_mut() {
@@ -177,17 +178,49 @@ fn wrapped(line: &str, columns: usize) -> Vec<String> {
                 next.push_str(&row.split_off(blank.unwrap_or(row.len())));
             }
             room = columns.saturating_sub(next.chars().map(columns_of).sum());
+            if width > room {
+                rows.push(std::mem::replace(&mut next, GOES_ON.to_owned()));
+                room = columns - GOES_ON.chars().count();
+            }
             rows.push(next);
         }
         room = room.saturating_sub(width);
         if let Some(row) = rows.last_mut() {
-            row.push(c);
+            row.push_str(sign);
         }
     }
     rows
 }
 
-/// Returns how many columns a character may take: a terminal that takes fewer breaks no row that we did not break.
+/// Splits a line into signs that a terminal draws as one: a letter with its accents, an emoji of several characters, a flag. A sign
+/// that is wider than a row is split.
+fn signs(line: &str, columns: usize) -> Vec<&str> {
+    let mut signs = Vec::new();
+    let (mut start, mut width, mut before) = (0, 0, None);
+    for (at, c) in line.char_indices() {
+        let goes_on = before.is_some_and(|before| is_one_sign(&line[start..at], before, c));
+        if at > start && (!goes_on || width + columns_of(c) > columns) {
+            signs.push(&line[start..at]);
+            (start, width) = (at, 0);
+        }
+        width += columns_of(c);
+        before = Some(c);
+    }
+    signs.extend((start < line.len()).then(|| &line[start..]));
+    signs
+}
+
+/// Whether a character belongs to the sign before it, whose last character is `before`.
+fn is_one_sign(sign: &str, before: char, c: char) -> bool {
+    let is_flag = |c: char| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
+    // The skin of a person, what joins two emoji, and all that has no columns of its own.
+    matches!(c, '\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}')
+        || before == '\u{200d}'
+        || columns_of(c) == 0
+        || is_flag(before) && is_flag(c) && sign.chars().count() == 1
+}
+
+/// Returns the most columns that a character takes on any terminal, so that no terminal breaks a row by itself.
 fn columns_of(c: char) -> usize {
     match c {
         // It makes the one before it an emoji, which is wider.
@@ -212,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_on_with_a_mark_and_is_cut_with_its_size() {
+    fn a_line_goes_on_with_a_mark() {
         assert_eq!(wrapped("0123456789ab", 8), ["01234567", "↳ 89ab"]);
         assert_eq!(wrapped("日本語日本", 8), ["日本語日", "↳ 本"]);
         // Behind a blank, unless the row would lose more than half.
@@ -223,6 +256,35 @@ mod tests {
             ["⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}⚠\u{fe0f}", "↳ !"]
         );
         assert_eq!(wrapped("", 8), [""]);
+    }
+
+    #[test]
+    fn a_sign_of_several_characters_stays_whole() {
+        for (sign, columns) in [
+            ("⚠\u{fe0f}", 2),
+            ("👩\u{200d}💻", 4),
+            ("❤\u{fe0f}\u{200d}🔥", 4),
+            ("👍\u{1f3fd}", 4),
+            ("🇩🇪", 4),
+            ("e\u{301}", 1),
+        ] {
+            let begins = "0".repeat(8 - columns + 1);
+            assert_eq!(wrapped(&format!("{begins}{sign}!"), 8), [begins, format!("↳ {sign}!")], "{sign}");
+            let fits = format!("{}{sign}", "0".repeat(8 - columns));
+            assert_eq!(wrapped(&format!("{fits}!"), 8), [fits, "↳ !".to_owned()], "{sign}");
+        }
+        // Flags go by two. What is wider than a row is cut, and no row is too wide.
+        assert_eq!(wrapped("🇩🇪🇫🇷🇮🇹", 8), ["🇩🇪🇫🇷", "↳ 🇮🇹"]);
+        for line in ["👩\u{200d}".repeat(40), "ab 🇩🇪🇫🇷 c⚠\u{fe0f}d".repeat(9), format!("x{}", "\u{fe0f}".repeat(50))]
+        {
+            let rows = wrapped(&line, 8);
+            assert!(rows.iter().all(|row| row.chars().map(columns_of).sum::<usize>() <= 8), "{rows:?}");
+            assert_eq!(rows.concat().replace(GOES_ON, ""), line);
+        }
+    }
+
+    #[test]
+    fn a_long_line_is_cut_with_its_size() {
         let lines = Lines::of(Body::lines(["a\nb".to_owned(), "x".repeat(400)]), 80);
         let (shown, count, is_cut) = lines.rows(80, true);
         assert_eq!((count, is_cut), (6, true), "{shown:?}");
