@@ -184,8 +184,8 @@ pub trait Operation: clap::Args + DeserializeOwned + schemars::JsonSchema + Send
     /// What the tool's description says behind [`Operation::ABOUT`], unless the server stands in for a contract: the words that
     /// users say when they need it, since agents search the descriptions for them. No final period.
     const USER_WORDS: &'static str = "";
-    /// Words by which agents look for it that count more than those of the description, where the agent knows such: Claude Code's tool
-    /// search does, in which its own tools and the names of others count more than a description.
+    /// Synonyms by which agents look for it, in general words and never whole requests. Claude Code's tool search weighs them more than
+    /// the words of a description, and less than those of a name.
     const SEARCH_HINT: &'static str = "";
     /// What else `--help` says.
     const HELP: &'static str = "";

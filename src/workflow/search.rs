@@ -189,7 +189,7 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["command", "search"];
     const TITLE: &'static str = "Search commands";
     const ABOUT: &'static str = "Find commands of every source by words, the best first";
-    const SEARCH_HINT: &'static str = "switch project, start feature branch all repos, call api list apps";
+    const SEARCH_HINT: &'static str = "project branch feature release api endpoint history revert undelete";
     const USER_WORDS: &'static str = "Finds what no other tool here does: deploy rules, undo or rollback a deploy, check status of \
         deployed files, see history and revisions, restore what was deleted, start a feature branch, release \
         repos, switch project, call an API";

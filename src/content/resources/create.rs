@@ -39,7 +39,7 @@ impl Operation for Create {
     const CLI: &'static [&'static str] = &["resource", "create"];
     const TITLE: &'static str = "Create resource";
     const ABOUT: &'static str = "Create a new resource in the selected project";
-    const SEARCH_HINT: &'static str = "remember this note";
+    const SEARCH_HINT: &'static str = "memo reminder jot down file picture keep";
     const USER_WORDS: &'static str = "Save or remember this note, document or image";
     const HELP: &'static str = "CONTENT is the text itself, `@FILE`, or `-` for standard input; `@@` begins with a \
         literal `@`.\nFrom the shell the bytes and the file's name decide whether it is text, and its MIME type.";

@@ -80,7 +80,7 @@ impl Operation for Search {
     const CLI: &'static [&'static str] = &["tool", "search"];
     const TITLE: &'static str = "Search for tools";
     const ABOUT: &'static str = "Search the Enact registry for tools. Returns matching tools with descriptions.";
-    const SEARCH_HINT: &'static str = "find tool convert csv";
+    const SEARCH_HINT: &'static str = "utility converter formatter csv json pdf";
     const USER_WORDS: &'static str = "Find a tool for a task, such as converting CSV";
     const HELP: &'static str = "Looks in all registries. What another host answers is kept for an hour, until \
         something is published or taken back there from here, and stands in for it where it cannot be reached. \
