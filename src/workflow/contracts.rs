@@ -265,6 +265,7 @@ mod tests {
         let positional = |name: &str| Positional {
             name: name.trim_matches(['{', '}']).to_owned(),
             r#type: "string".to_owned(),
+            passwords: Vec::new(),
             help: None,
             provider: None,
             accepts: Vec::new(),

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::api::arguments::marked;
 use super::api::reference::References;
 use super::api::schema::Shape;
 use super::passwords;
@@ -20,10 +21,11 @@ pub fn flags(schema: &Map<String, Value>) -> Vec<Flag> {
     let references = References::new(&root);
     // One reference that leads nowhere must not take the other arguments with it.
     let whole = Shape::of(references, &root).unwrap_or_else(|_| Shape::named(&root));
+    let passwords = passwords::of_schema(references, &root);
     let flag = |(name, property): &(&str, &Value)| {
         let shape = Shape::of(references, property).unwrap_or_default();
         let items = shape.items.map(|items| Shape::of(references, items).unwrap_or_default());
-        Flag {
+        let flag = Flag {
             required: whole.required.contains(name),
             nullable: shape.nullable,
             r#enum: shape.values.iter().map(|value| (*value).clone()).collect(),
@@ -33,7 +35,8 @@ pub fn flags(schema: &Map<String, Value>) -> Vec<Flag> {
             items: items.map(|items| items.type_name().to_owned()),
             description: shape.description.map(str::to_owned),
             ..Flag::new(*name, shape.type_name())
-        }
+        };
+        marked(flag, &passwords.within(name))
     };
     let mut flags: Vec<Flag> = whole.properties.iter().map(flag).collect();
     flags.sort_by_key(|flag| !flag.required);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::redact::{Secrets, is_secret_name, known_tokens, redact};
+use crate::redact::{HIDDEN, Secrets, is_secret_name, known_tokens, redact};
 use crate::workflow::spec::OutputContract;
 
 /// The secrets that a run was answered, by their values. Those that it sends are known to the whole process.
@@ -19,9 +19,13 @@ pub struct Sealed {
 }
 
 impl Known {
-    /// Remembers a value that was sent.
-    pub fn learn(&mut self, value: &str) {
-        self.0.learn(value);
+    /// Remembers a text or a number that was sent.
+    pub fn learn(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.0.learn(text),
+            Value::Number(number) => self.0.learn(&number.to_string()),
+            _ => {}
+        }
     }
 
     /// Returns a text without the secrets that are known, the passwords of addresses and access keys.
@@ -78,7 +82,13 @@ impl Known {
                     self.hide(value, &format!("{pointer}/{key}"), at);
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            Value::Number(number) => {
+                if self.0.hidden_in(&number.to_string()) == HIDDEN {
+                    *value = HIDDEN.into();
+                    at.push(pointer.to_owned());
+                }
+            }
+            Value::Null | Value::Bool(_) => {}
         }
     }
 }

@@ -230,6 +230,9 @@ pub struct Flag {
     /// The schema's `format`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// Where passwords stand inside its value: JSON pointers, in which `*` is any key or element and `**` any number of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passwords: Vec<String>,
     /// The type of the elements of an array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<String>,
@@ -263,6 +266,7 @@ impl Flag {
             any_of: Vec::new(),
             default: None,
             format: None,
+            passwords: Vec::new(),
             items: None,
             description: None,
             provider: None,
@@ -321,6 +325,9 @@ pub struct Positional {
     pub name: String,
     /// A type of JSON Schema's.
     pub r#type: String,
+    /// Where passwords stand in its value, as those of a flag; an empty pointer is the whole value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passwords: Vec<String>,
     /// What it means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,

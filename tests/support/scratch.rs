@@ -137,6 +137,34 @@ impl Scratch {
         }
     }
 
+    /// Returns the values of all rows as text, by table: of every table that there is, contents among them.
+    pub fn tables(&self) -> Vec<(String, String)> {
+        let copy = folder();
+        let file = copy.path().join("tables.db");
+        self.ok(&["backup", &file.display().to_string()]);
+        let connection = rusqlite::Connection::open(file).expect("the backup opens");
+        let tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0";
+        let mut statement = connection.prepare(tables).expect("a statement");
+        let names = statement.query_map([], |row| row.get::<_, String>(0)).expect("the tables");
+        let of_table = |name: String| {
+            let mut statement = connection.prepare(&format!("SELECT * FROM \"{name}\"")).expect("a statement");
+            let columns = statement.column_count();
+            let (mut text, mut rows) = (String::new(), statement.query([]).expect("rows"));
+            while let Some(row) = rows.next().expect("a row") {
+                for at in 0..columns {
+                    use rusqlite::types::ValueRef::{Blob, Text};
+                    match row.get_ref(at).expect("a value") {
+                        Text(bytes) | Blob(bytes) => text.push_str(&String::from_utf8_lossy(bytes)),
+                        other => text.push_str(&format!("{other:?}")),
+                    }
+                    text.push('|');
+                }
+            }
+            (name, text)
+        };
+        names.map(|name| of_table(name.expect("a name"))).collect()
+    }
+
     /// Returns all that the database holds: the bytes of its file, or of a backup where it is none.
     pub fn bytes(&self) -> Vec<u8> {
         let file = match self.database.get_or_init(Database::create) {

@@ -6,6 +6,7 @@ use super::naming;
 use super::reference::References;
 use super::schema::Shape;
 use super::violation::{Fault, Rule};
+use crate::workflow::passwords::{FORMAT, Places, of_schema};
 use crate::workflow::spec::{Body, Flag, Form, Place, Positional, Style};
 
 /// The most characters of a description.
@@ -106,6 +107,7 @@ impl Arguments {
         self.positionals.push(Positional {
             name: argument,
             r#type: shape.type_name().to_owned(),
+            passwords: passwords_of(references, parameter.value).pointers(),
             help: described(parameter.value, &shape),
             provider: None,
             accepts: Vec::new(),
@@ -135,7 +137,7 @@ impl Arguments {
         let mut flag = flag(name, &shape, place, required);
         flag.description = described(value, &shape);
         flag.style = style;
-        self.flags.push(flag);
+        self.flags.push(marked(flag, &passwords_of(references, value)));
         Ok(())
     }
 
@@ -200,6 +202,27 @@ fn shape_of<'d>(references: References<'d>, parameter: &'d Value) -> Result<(Sha
     Ok((shape.transpose()?.unwrap_or_default(), media.is_some()))
 }
 
+/// Returns where a parameter has passwords: by its schema, or all of it where it is marked itself.
+fn passwords_of<'d>(references: References<'d>, parameter: &'d Value) -> Places {
+    let media = || parameter["content"].as_object()?.values().next()?.get("schema");
+    let mut places =
+        parameter.get("schema").or_else(media).map(|schema| of_schema(references, schema)).unwrap_or_default();
+    if parameter["x-secret"] == true || parameter["writeOnly"] == true {
+        places.add(Places::whole());
+    }
+    places
+}
+
+/// Returns a flag with the places of its passwords. Where all of it is one its format says so, unless that is another.
+pub(in crate::workflow) fn marked(flag: Flag, places: &Places) -> Flag {
+    let passwords = match flag.format.as_deref() {
+        Some(FORMAT) => Vec::new(),
+        _ if places.is_whole() => vec![String::new()],
+        _ => places.pointers(),
+    };
+    Flag { passwords, ..flag }
+}
+
 /// Returns how an argument of a query is written in a style, where that is not the usual way; `None` where there is no such style.
 pub(super) fn query_style(style: &str, explode: Option<bool>) -> Option<Option<Style>> {
     let explodes = explode.unwrap_or(style == "form");
@@ -233,6 +256,7 @@ pub(super) fn flag(name: &str, shape: &Shape<'_>, place: Place, required: bool) 
         any_of: shape.forms.iter().map(Form::of).collect(),
         default: shape.default.filter(|default| !default.is_null()).cloned(),
         format: shape.format.map(str::to_owned),
+        passwords: Vec::new(),
         items: items.map(str::to_owned),
         description: shape.description.map(short),
         provider: None,

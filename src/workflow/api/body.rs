@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
-use super::arguments::{Arguments, flag, query_style};
+use super::arguments::{Arguments, flag, marked, query_style};
 use super::media::{Media, is_json};
 use super::multipart::BINARY;
 use super::reference::References;
 use super::schema::Shape;
 use super::violation::Fault;
+use crate::workflow::passwords::of_schema;
 use crate::workflow::spec::{Body, Flag, Form, Place, Style};
 
 /// The argument that is all of a body, where it has no keys.
@@ -34,6 +35,7 @@ impl Arguments {
         }
         let content_type = if name.contains('*') { kind.stands_for() } else { name.as_str() };
         let (content_type, needs) = (content_type.to_owned(), Vec::new());
+        let passwords = of_schema(references, schema);
         let mut body = Body { content_type, whole: true, required, needs };
         match kind {
             Media::Multipart if is_not_form(name) => self.cannot(format!("its body is {name}")),
@@ -56,26 +58,29 @@ impl Arguments {
                             Media::Multipart => part(references, flag, &of, encoding)?,
                             _ => flag,
                         };
-                        self.flags.push(flag);
+                        self.flags.push(marked(flag, &passwords.within(name)));
                     }
                 }
             }
             Media::Multipart => {}
-            Media::Json => self.flags.push(flag(WHOLE, &shape, Place::Body, required)),
+            Media::Json => {
+                self.flags.push(marked(flag(WHOLE, &shape, Place::Body, required), &passwords));
+            }
             // Its keys are free: they are those of one object.
-            Media::Form => self.flags.push(Flag {
-                r#type: "object".to_owned(),
-                style: Some(Style::Pairs),
-                ..flag(WHOLE, &shape, Place::Body, required)
-            }),
+            Media::Form => {
+                let whole = marked(flag(WHOLE, &shape, Place::Body, required), &passwords);
+                self.flags.push(Flag { r#type: "object".to_owned(), style: Some(Style::Pairs), ..whole });
+            }
             Media::Text => {
-                self.flags.push(Flag { r#type: "string".to_owned(), ..flag(WHOLE, &shape, Place::Body, required) });
+                let whole = marked(flag(WHOLE, &shape, Place::Body, required), &passwords);
+                self.flags.push(Flag { r#type: "string".to_owned(), ..whole });
             }
             Media::Bytes => {
                 let description = Some("Bytes, as base64".to_owned());
                 let (kind, format) = ("string".to_owned(), Some("byte".to_owned()));
-                let whole = flag(WHOLE, &Shape::default(), Place::Body, required);
-                self.flags.push(Flag { r#type: kind, format, description, ..whole });
+                let whole =
+                    Flag { r#type: kind, format, description, ..flag(WHOLE, &Shape::default(), Place::Body, required) };
+                self.flags.push(marked(whole, &passwords));
             }
         }
         self.body = Some(body);

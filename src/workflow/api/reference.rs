@@ -40,6 +40,11 @@ impl<'d> References<'d> {
         Err(Fault { rule: Rule::RefCycle, message, at: value.get("$ref").unwrap_or(value) })
     }
 
+    /// Returns what a reference itself leads to, which may be another one; `None` where there is none, or it leads nowhere.
+    pub fn target_of(&self, value: &'d Value) -> Option<&'d Value> {
+        self.target(value.get("$ref")?.as_str()?, value).ok()
+    }
+
     fn target(&self, reference: &str, holder: &'d Value) -> Result<&'d Value, Fault<'d>> {
         let at = holder.get("$ref").unwrap_or(holder);
         let Some(fragment) = reference.strip_prefix('#') else {

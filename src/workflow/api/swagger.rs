@@ -15,7 +15,8 @@ pub(super) const METHODS: [&str; 9] = ["get", "put", "post", "delete", "options"
 const PARTS: &str = "multipart/form-data";
 
 /// Keys of a parameter that are of its schema in OpenAPI 3.
-const OF_SCHEMA: [&str; 7] = ["type", "format", "items", "enum", "default", "x-nullable", "x-mcpkg-tags"];
+const OF_SCHEMA: [&str; 9] =
+    ["type", "format", "items", "enum", "default", "x-nullable", "x-mcpkg-tags", "x-secret", "writeOnly"];
 
 /// Returns a Swagger 2.0 document as one of OpenAPI 3.0.
 pub fn converted(root: &Value) -> Value {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::book::Book;
 use super::known::Known;
+use super::sources::Sources;
 use super::templates::Use;
 use super::{commands, names, outputs, providers, references, safety, shape, templates};
 use crate::error::{Code, Error, Result};
@@ -44,6 +45,8 @@ pub struct Sound {
     pub order: Vec<usize>,
     /// Its templates, and where each is used.
     pub uses: Vec<Use>,
+    /// Which values its templates name are passwords.
+    pub passwords: Sources,
 }
 
 impl Checked {
@@ -118,14 +121,15 @@ fn semantics(book: &mut Book<'_>, definition: &Definition, commands: &dyn Comman
     commands::check(book, &known, &uses, &contracts);
     providers::check(book, &known, &uses, &contracts, &graph)?;
     outputs::check(book, &known, &uses, &contracts);
-    safety::check(book, &known, &uses, &graph);
+    let passwords = Sources::of(definition, &uses, |step| known.spec(step).map(|spec| &**spec));
+    safety::check(book, &known, &uses, &passwords, &graph);
     let specs = known.resolved.iter().map(|resolved| match resolved {
         Resolved::One(spec) => Some(Arc::clone(spec)),
         _ => None,
     });
     let specs: Option<Vec<_>> = specs.collect();
     let order = graph.order();
-    Ok(specs.map(|specs| Sound { definition: definition.clone(), specs, graph, order, uses }))
+    Ok(specs.map(|specs| Sound { definition: definition.clone(), specs, graph, order, uses, passwords }))
 }
 
 /// Refuses a text of a version whose rules are not known.

@@ -13,9 +13,11 @@ mod providers;
 mod references;
 mod safety;
 mod shape;
+mod sources;
 mod surveyed;
 mod templates;
 
 pub use checked::{Checked, Sound, checked, shaped};
+pub use sources::Sources;
 pub use surveyed::{Surveyed, surveyed};
 pub use templates::{Slot, Use};

@@ -4,22 +4,24 @@ use serde_json::Value;
 
 use super::book::Book;
 use super::known::Known;
+use super::sources::Sources;
 use super::templates::{Slot, Use};
 use crate::redact::holds_token;
-use crate::workflow::definition::{InputType, Origin};
+use crate::workflow::definition::{InputType, Origin, Step};
 use crate::workflow::expression::{Root, Template};
 use crate::workflow::finding::Kind;
 use crate::workflow::graph::Graph;
+use crate::workflow::passwords;
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 use crate::workflow::yaml::places::below;
 
-pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], graph: &Graph) {
-    literals(book, known);
+pub(super) fn check(book: &mut Book<'_>, known: &Known<'_>, uses: &[Use], sources: &Sources, graph: &Graph) {
+    literals(book, known, sources);
     secrets(book, known, uses);
     changes(book, known, graph);
 }
 
-fn literals(book: &mut Book<'_>, known: &Known<'_>) {
+fn literals(book: &mut Book<'_>, known: &Known<'_>, sources: &Sources) {
     let definition = known.definition;
     for (index, named) in definition.inputs.list.iter().enumerate() {
         let pointer = format!("{}/default/value", definition.inputs.pointer(index));
@@ -32,42 +34,71 @@ fn literals(book: &mut Book<'_>, known: &Known<'_>) {
             book.at(Kind::SecretLiteral, &pointer, message)
                 .hint("name where it is kept: env:NAME, file:PATH or command:ARGV");
         } else {
-            tokens(book, &pointer, value);
+            let mut found = Vec::new();
+            sources.each(&Root::Input(named.id.clone()), &mut value.clone(), &mut |at, value| {
+                found.extend(value.is_string().then(|| at.to_owned()));
+            });
+            for at in &found {
+                let message = format!("the default of the password `{}` stands in the text", named.id);
+                book.at(Kind::SecretLiteral, &format!("{pointer}{at}"), message).hint("leave the default out");
+            }
+            if found.is_empty() {
+                tokens(book, &pointer, value);
+            }
         }
     }
     for (index, step) in definition.steps.iter().enumerate() {
+        let begin = format!("/steps/{index}");
+        let found = known.spec(index).map(|spec| passwords_of(spec, step)).unwrap_or_default();
+        for at in &found {
+            let name = at.trim_start_matches("/with/").trim_start_matches('/').replace('/', ".");
+            let message = format!("the secret `{name}` stands in the text");
+            book.at(Kind::SecretLiteral, &format!("{begin}{at}"), message).hint("make it an input of type secret");
+        }
+        let is_found = |at: &str| found.iter().any(|found| at.strip_prefix(&begin) == Some(found));
         for (arg, value) in &step.with {
-            let pointer = below(&format!("/steps/{index}/with"), arg);
-            let is_secret = known.spec(index).is_some_and(|spec| {
-                let mut flags = spec.flags.iter().filter(|flag| flag.name == *arg);
-                flags.any(|flag| flag.r#type == "secret" || flag.format.as_deref() == Some("password"))
-            });
-            match value.as_str() {
-                Some(text) if is_secret && !Template::may_be(text) => {
-                    let found =
-                        book.at(Kind::SecretLiteral, &pointer, format!("the secret `{arg}` stands in the text"));
-                    found.hint("make it an input of type secret");
-                }
-                _ => tokens(book, &pointer, value),
-            }
+            tokens_but(book, &below(&format!("{begin}/with"), arg), value, &is_found);
         }
         if let Some(body) = &step.body {
-            tokens(book, &format!("/steps/{index}/body"), body);
+            tokens_but(book, &format!("{begin}/body"), body, &is_found);
         }
     }
 }
 
-/// Looks for texts that are secrets by their look.
+/// Returns the places of the passwords that stand in the text of a step, and of references that do.
+fn passwords_of(spec: &CommandSpec, step: &Step) -> Vec<String> {
+    let is_reference = |name: &str| spec.flags.iter().any(|flag| flag.name == name && flag.r#type == passwords::TAG);
+    let is_literal = |value: &Value| value.as_str().is_some_and(|text| !Template::may_be(text));
+    let references = step.with.iter().filter(|(name, value)| is_reference(name) && is_literal(value));
+    let mut found: Vec<String> = references.map(|(name, _)| below("/with", name)).collect();
+    let (mut with, mut body) = (step.with.clone(), step.body.clone());
+    passwords::each_of_step(spec, &mut with, body.as_mut(), &mut |at, value| {
+        found.extend(value.is_string().then(|| at.to_owned()));
+    });
+    found
+}
+
 fn tokens(book: &mut Book<'_>, pointer: &str, value: &Value) {
+    tokens_but(book, pointer, value, &|_| false);
+}
+
+/// Looks for texts that are secrets by their look, and were not found yet.
+fn tokens_but(book: &mut Book<'_>, pointer: &str, value: &Value, is_found: &dyn Fn(&str) -> bool) {
     match value {
+        Value::String(_) if is_found(pointer) => {}
         Value::String(text) if !is_identifier(text) && holds_token(text) => {
             let found = book.at(Kind::SecretLiteral, pointer, "this is a secret by its look, and stands in the text");
             found.hint("make it an input of type secret");
         }
         Value::Array(values) => {
-            values.iter().enumerate().for_each(|(index, value)| tokens(book, &below(pointer, index), value));
+            values
+                .iter()
+                .enumerate()
+                .for_each(|(index, value)| tokens_but(book, &below(pointer, index), value, is_found));
         }
-        Value::Object(values) => values.iter().for_each(|(key, value)| tokens(book, &below(pointer, key), value)),
+        Value::Object(values) => {
+            values.iter().for_each(|(key, value)| tokens_but(book, &below(pointer, key), value, is_found))
+        }
         _ => {}
     }
 }

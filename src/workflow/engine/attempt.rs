@@ -11,6 +11,7 @@ use crate::store::runs::attempts::{self, Ended};
 use crate::store::runs::steps::Step;
 use crate::store::runs::{self, StepState};
 use crate::workflow::commands;
+use crate::workflow::expression::Root;
 use crate::workflow::running::{Answered, Failed, Running};
 use crate::workflow::sealed::Sealed;
 use crate::workflow::spec::{CommandSpec, Idempotency, OutputContract};
@@ -80,11 +81,15 @@ impl Drive<'_> {
         outcome: &Result<Answered, Failed>,
         reason: Option<&str>,
     ) -> (Ended, Option<Sealed>) {
-        let contract = &self.program.steps[seq].spec.output_contract;
+        let step = &self.program.steps[seq];
+        let contract = &step.spec.output_contract;
         let ended_at = self.context.clock.now();
         let reason = reason.map(|reason| self.known.hidden_in(reason));
         match outcome {
             Ok(answered) => {
+                // What a later step sends as a password is one in the answer that it comes from.
+                let (source, known) = (Root::Step(step.id.clone()), &mut self.known);
+                self.program.passwords.each(&source, &mut answered.output.clone(), &mut |_, value| known.learn(value));
                 let sealed = self.known.seal(&answered.output, contract);
                 let ended = Ended {
                     outcome: "ok".to_owned(),

@@ -18,7 +18,6 @@ use crate::store::RunHolder;
 use crate::store::projects;
 use crate::store::runs::attempts;
 use crate::store::runs::{self, New};
-use crate::workflow::sealed::Known;
 
 /// The key of a note that holds the generation of the database.
 const GENERATION: &str = "generation";
@@ -97,7 +96,7 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
     }
     let values = Values::of(program, &context.cancelled).ok()?;
     let (with, body) = values.arguments(step, &Map::new(), &context.cancelled).ok()?;
-    let begun = beginning(context, run, step, 0, (&with, body.as_ref()), &mut Known::default());
+    let begun = beginning(context, run, step, 0, (&with, body.as_ref()), &mut program.known());
     let until = deadline(step, begun.started_at);
     Some((begun, until))
 }

@@ -7,6 +7,7 @@ use super::program::{Planned, place};
 use crate::clock::Millis;
 use crate::error::Result;
 use crate::op::Context;
+use crate::redact::HIDDEN;
 use crate::store::Db;
 use crate::store::runs::attempts::{self, Begun};
 use crate::store::runs::steps;
@@ -24,10 +25,15 @@ pub fn beginning(
     known: &mut Known,
 ) -> Begun {
     let spec = &step.spec;
-    for (_, value) in with.iter().filter(|(name, _)| passwords::is_named(spec, name)) {
-        value.as_str().into_iter().for_each(|value| known.learn(value));
+    let (mut with, mut body) = (with.clone(), body.cloned());
+    let mut take = |_: &str, value: &mut Value| {
+        known.learn(value);
+        *value = HIDDEN.into();
+    };
+    passwords::each_argument(spec, &mut with, &mut take);
+    if let Some(body) = &mut body {
+        passwords::each_of_body(spec, body, &mut take);
     }
-    let with = &passwords::arguments(spec, with);
     Begun {
         seq: place(seq),
         number: 1,
@@ -67,12 +73,9 @@ fn key_of(run: Uuid, step: &str, round: i64) -> Uuid {
 }
 
 /// Returns all that a command is given, as one value.
-fn arguments(with: &Map<String, Value>, body: Option<&Value>) -> Value {
-    let mut all = with.clone();
-    if let Some(body) = body {
-        all.insert("body".to_owned(), body.clone());
-    }
-    Value::Object(all)
+fn arguments(mut with: Map<String, Value>, body: Option<Value>) -> Value {
+    with.extend(body.map(|body| ("body".to_owned(), body)));
+    Value::Object(with)
 }
 
 /// Returns the path of the address that an API is served at, which the paths of its commands follow.

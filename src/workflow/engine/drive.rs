@@ -109,7 +109,7 @@ pub fn drive(context: &Context, program: &Program, begun: Begun) -> Result<()> {
         generation,
         project: project.as_deref(),
         values,
-        known: Known::default(),
+        known: program.known(),
         rows,
         stop: &stop,
         holder: &holder,

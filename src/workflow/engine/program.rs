@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 use super::earlier::Earlier;
 use crate::clock::Millis;
 use crate::store::runs::Kind;
-use crate::workflow::check::{Slot, Sound, Use};
+use crate::workflow::check::{Slot, Sound, Sources, Use};
 use crate::workflow::definition::{self, InputType};
 use crate::workflow::expression::Root;
 use crate::workflow::passwords;
+use crate::workflow::sealed::Known;
 use crate::workflow::spec::{CommandSpec, OutputField, SECRET};
 
 /// What a run does.
@@ -28,8 +29,8 @@ pub struct Program {
     pub inputs: Map<String, Value>,
     /// The names of the inputs that are secrets.
     pub secret_inputs: Vec<String>,
-    /// The names of the inputs that are passwords: sent, and not kept.
-    pub passwords: Vec<String>,
+    /// Which inputs, variables and answers are passwords: sent, and not kept.
+    pub passwords: Sources,
     /// The variables that the project allows.
     pub env: Map<String, Value>,
     /// What steps answered that are none of its own: it is one step alone.
@@ -135,7 +136,37 @@ impl Program {
 
     /// Returns the inputs as they are kept.
     pub fn kept_inputs(&self) -> Map<String, Value> {
-        passwords::kept(&self.inputs, |name| self.passwords.iter().any(|password| password == name))
+        let kept =
+            |(name, value): (&String, &Value)| (name.clone(), self.passwords.hidden(&Root::Input(name.clone()), value));
+        self.inputs.iter().map(kept).collect()
+    }
+
+    /// Returns the variables as they are kept.
+    pub fn kept_env(&self) -> Map<String, Value> {
+        let kept =
+            |(name, value): (&String, &Value)| (name.clone(), self.passwords.hidden(&Root::Env(name.clone()), value));
+        self.env.iter().map(kept).collect()
+    }
+
+    /// Returns the passwords that are known before it runs, by their values.
+    pub fn known(&self) -> Known {
+        let mut known = Known::default();
+        let mut learn = |_: &str, value: &mut Value| known.learn(value);
+        let given = self.inputs.iter().map(|(name, value)| (Root::Input(name.clone()), value));
+        let given = given.chain(self.env.iter().map(|(name, value)| (Root::Env(name.clone()), value)));
+        let earlier = self.earlier.iter().map(|earlier| (Root::Step(earlier.step.clone()), &earlier.output));
+        for (source, value) in given.chain(earlier) {
+            self.passwords.each(&source, &mut value.clone(), &mut learn);
+        }
+        for step in &self.steps {
+            match &step.with {
+                Arguments::Plain { with, .. } => passwords::each_argument(&step.spec, &mut with.clone(), &mut learn),
+                Arguments::Templates(with) => {
+                    passwords::each_of_step(&step.spec, &mut with.clone(), step.body.clone().as_mut(), &mut learn);
+                }
+            }
+        }
+        known
     }
 
     /// Returns the program of a workflow without errors, whose inputs and variables have these values.
@@ -166,7 +197,7 @@ impl Program {
             steps: sound.order.iter().map(planned).collect(),
             final_output: definition.final_output.clone(),
             secret_inputs: secrets.map(|named| named.id.clone()).collect(),
-            passwords: passwords::inputs(sound),
+            passwords: sound.passwords.clone(),
             inputs,
             env,
             earlier: Vec::new(),
@@ -203,7 +234,7 @@ impl Program {
             final_output: None,
             inputs: Map::new(),
             secret_inputs: Vec::new(),
-            passwords: Vec::new(),
+            passwords: Sources::default(),
             env: Map::new(),
             earlier: Vec::new(),
         }

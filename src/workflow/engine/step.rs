@@ -40,7 +40,7 @@ impl Drive<'_> {
         if self.rows[seq].rounds == 0
             && let Some(condition) = &step.condition
         {
-            match self.values.holds(condition) {
+            match self.values.holds(condition, &self.known) {
                 Ok((true, _)) => {}
                 Ok((false, why)) => return self.leave(seq, StepState::Skipped, &why),
                 Err(error) => return self.leave(seq, StepState::Failed, &error.to_string()),
@@ -139,7 +139,7 @@ impl Drive<'_> {
         // Without a condition it does not repeat, as the check and the plan say.
         let until = step.repeat.as_ref().and_then(|repeat| Some((repeat, repeat.until.as_ref()?)));
         let Some((repeat, until)) = until else { return Round::Done };
-        match self.values.holds_with(until, &step.id, output) {
+        match self.values.holds_with(until, &step.id, output, &self.known) {
             Ok((true, _)) => return Round::Done,
             Ok((false, _)) => {}
             Err(error) => return Round::GivenUp(error.to_string()),

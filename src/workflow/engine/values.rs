@@ -10,6 +10,7 @@ use super::program::{Arguments, Planned, Program};
 use crate::error::{Code, Error, Result};
 use crate::secret::Reference;
 use crate::workflow::expression::{Expression, Outcome, Path, Root, Scope, Template, condition, value_at};
+use crate::workflow::sealed::Known;
 
 /// Stands in the memory for a secret that an earlier process was answered: no text from outside holds it.
 const LOST: &str = "\0lost";
@@ -83,20 +84,20 @@ impl Values {
         Ok((with, body))
     }
 
-    /// Returns whether a condition holds, and what its operands are.
+    /// Returns whether a condition holds, and what its operands are without the secrets that are known.
     ///
     /// # Errors
     /// `E_STEP_FAILED` where it is no condition.
-    pub fn holds(&self, text: &Value) -> Result<(bool, String)> {
-        holds(text, self)
+    pub fn holds(&self, text: &Value, known: &Known) -> Result<(bool, String)> {
+        holds(text, self, known)
     }
 
     /// As [`Values::holds`], for a condition that knows what a step answered just now.
     ///
     /// # Errors
     /// As [`Values::holds`].
-    pub fn holds_with(&self, text: &Value, step: &str, output: &Value) -> Result<(bool, String)> {
-        holds(text, &With { values: self, step, output })
+    pub fn holds_with(&self, text: &Value, step: &str, output: &Value, known: &Known) -> Result<(bool, String)> {
+        holds(text, &With { values: self, step, output }, known)
     }
 
     /// Returns a template of an answer filled in; what is missing is null.
@@ -187,7 +188,7 @@ fn known(found: Option<&Value>, path: &Path) -> Outcome {
         .map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
 }
 
-fn holds(text: &Value, scope: &dyn Scope) -> Result<(bool, String)> {
+fn holds(text: &Value, scope: &dyn Scope, known: &Known) -> Result<(bool, String)> {
     let text = match text {
         Value::String(text) => text,
         Value::Bool(holds) => return Ok((*holds, format!("the condition is {holds}"))),
@@ -196,15 +197,15 @@ fn holds(text: &Value, scope: &dyn Scope) -> Result<(bool, String)> {
     let expression = Template::read_condition(text)
         .map_err(|faults| broken(text, faults.first().map_or("it is no condition", |fault| fault.message.as_str())))?;
     let holds = condition(&expression, scope).unwrap_or(false);
-    Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope))))
+    Ok((holds, format!("the condition is {holds}{}", operands(&expression, scope, known))))
 }
 
-/// Says what the paths of a condition stand for.
-fn operands(expression: &Expression, scope: &dyn Scope) -> String {
+/// Says what the paths of a condition stand for: hidden before it is cut, since a part of a secret is not known as one.
+fn operands(expression: &Expression, scope: &dyn Scope, known: &Known) -> String {
     let mut told: Vec<String> = Vec::new();
     expression.paths(&mut |path, _| {
         let value = match scope.look(path) {
-            Outcome::Known(value) => value.to_string(),
+            Outcome::Known(value) => known.hidden_in(&value.to_string()),
             Outcome::Missing | Outcome::Unknown => "missing".to_owned(),
         };
         let value: String = value.chars().take(TOLD).collect();
@@ -300,17 +301,19 @@ mod tests {
         let template = json!("key ${{ secrets.token }}");
         assert_eq!(filled(&template, &Sent { values: &values, secrets: &secrets }).unwrap(), "key s3cr3t");
         assert_eq!(values.answer(&template).unwrap(), Value::Null);
-        assert!(!values.holds(&json!("secrets.token")).unwrap().0);
+        assert!(!values.holds(&json!("secrets.token"), &Known::default()).unwrap().0);
     }
 
     #[test]
     fn a_condition_tells_its_operands() {
-        let told = |text: &str| values().holds(&json!(text)).unwrap();
+        let told = |text: &str| values().holds(&json!(text), &Known::default()).unwrap();
         assert_eq!(told("inputs.flag"), (false, "the condition is false: inputs.flag is false".to_owned()));
         assert_eq!(told("${{ inputs.n == 3 }}"), (true, "the condition is true: inputs.n is 3".to_owned()));
-        assert!(values().holds(&json!(true)).unwrap().0);
-        assert!(values().holds(&json!("inputs.n +")).is_err());
-        let own = values().holds_with(&json!("steps.b.output.state == 'up'"), "b", &json!({ "state": "up" })).unwrap();
+        assert!(values().holds(&json!(true), &Known::default()).unwrap().0);
+        assert!(values().holds(&json!("inputs.n +"), &Known::default()).is_err());
+        let own = values()
+            .holds_with(&json!("steps.b.output.state == 'up'"), "b", &json!({ "state": "up" }), &Known::default())
+            .unwrap();
         assert!(own.0);
     }
 

@@ -12,6 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::redact;
 use crate::workflow::argument::{self, Argument};
 use crate::workflow::definition::{DefaultValue, Definition, Form, Input, InputType, Inputs, NamedInput, Origin, Step};
+use crate::workflow::passwords;
 use crate::workflow::source::{Commands, Resolved};
 use crate::workflow::spec::{CommandEffect, CommandSpec};
 use crate::workflow::words::snake;
@@ -188,7 +189,8 @@ impl Inference<'_> {
         let Known { call, spec, id } = &self.known[at];
         let mut step: Step = serde_json::from_value(json!({ "id": id, "run": spec.id }))
             .map_err(|error| Error::internal("a step cannot be made").with_source(error))?;
-        for (name, value) in &call.with {
+        // What is not kept of a run is not taken over from a call that is handed over either.
+        for (name, value) in &passwords::arguments(spec, &call.with) {
             let argument = argument::named(spec, name);
             if value.is_null() {
                 // What the command was given is what the workflow gives it, where null says more than nothing.

@@ -69,13 +69,10 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     }
     let mut inputs = given::taken(definition, &given.inputs)?;
     defaults(sound, commands, &mut inputs)?;
-    let before = Before {
-        definition,
-        commands,
-        inputs: &inputs,
-        outputs: &given.outputs,
-        unresolved: RefCell::new(BTreeSet::new()),
-    };
+    let unresolved = RefCell::new(BTreeSet::new());
+    let (inputs_known, outputs) = (&inputs, &given.outputs);
+    let before = |hides| Before { definition, commands, inputs: inputs_known, hides, outputs, unresolved: &unresolved };
+    let (before, shown) = (before(None), before(Some(&sound.passwords)));
     let contracts = step::contracts(sound);
     let contracts: Vec<_> = contracts.iter().map(|contract| Some(&**contract)).collect();
     let mut uses = vec![Vec::new(); definition.steps.len()];
@@ -87,13 +84,13 @@ pub fn planned(checked: &Checked, commands: &dyn Commands, given: &Given) -> Res
     let mut will_run = vec![None; definition.steps.len()];
     let mut steps = Vec::with_capacity(definition.steps.len());
     for (at, index) in sound.order.iter().enumerate() {
-        let mut planned = step::plan(sound, &before, at, &uses[*index], &contracts, &will_run)?;
+        let mut planned = step::plan(sound, [&before, &shown], at, &uses[*index], &contracts, &will_run)?;
         planned.line = checked.places.get(&format!("/steps/{index}")).map(|place| place.value.line);
         will_run[*index] = Some(planned.will_run);
         steps.push(planned);
     }
     let effects = Effects::of(sound, &steps);
-    let final_output = definition.final_output.as_ref().map(|output| step::filled(output, &before));
+    let final_output = definition.final_output.as_ref().map(|output| step::filled(output, &shown));
     let env = variables(sound, commands)?;
     let plan_hash = hash(sound, [&inputs, &env], &effects, given.project.as_deref())?;
     Ok(Plan { inputs_required: required(sound, &inputs), steps, effects, final_output, inputs, env, plan_hash })

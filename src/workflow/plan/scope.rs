@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::workflow::check::Sources;
 use crate::workflow::definition::{Definition, InputType};
 use crate::workflow::expression::{Outcome, Path, Root, Scope, value_at};
 use crate::workflow::source::Commands;
@@ -15,10 +16,12 @@ pub(super) struct Before<'a> {
     pub(super) commands: &'a dyn Commands,
     /// The values of inputs, as the inputs take them.
     pub(super) inputs: &'a Map<String, Value>,
+    /// Which of them are passwords, where these are shown and not looked at.
+    pub(super) hides: Option<&'a Sources>,
     /// The answers of steps, where somebody supplied them.
     pub(super) outputs: &'a Map<String, Value>,
     /// What was looked for and is not known, in the order of the paths.
-    pub(super) unresolved: RefCell<BTreeSet<String>>,
+    pub(super) unresolved: &'a RefCell<BTreeSet<String>>,
 }
 
 impl Before<'_> {
@@ -30,7 +33,9 @@ impl Before<'_> {
     fn find(&self, path: &Path) -> Outcome {
         let inside = |value: Option<&Value>, otherwise: Outcome| match value {
             Some(value) => {
-                value_at(value, &path.segments).map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
+                let kept = self.hides.map(|passwords| passwords.hidden(&path.root, value));
+                let found = value_at(kept.as_ref().unwrap_or(value), &path.segments);
+                found.map_or(Outcome::Missing, |value| Outcome::Known(value.clone()))
             }
             None => otherwise,
         };
@@ -47,7 +52,7 @@ impl Before<'_> {
             }
             Root::Step(id) => inside(self.outputs.get(id), Outcome::Unknown),
             Root::Env(name) => match self.commands.variable(name) {
-                Ok(Some(value)) => Outcome::Known(Value::String(value)),
+                Ok(Some(value)) => inside(Some(&Value::String(value)), Outcome::Missing),
                 _ => Outcome::Missing,
             },
             Root::Secret(name) => Outcome::Known(Value::String(format!("secrets.{name}"))),

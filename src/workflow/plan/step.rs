@@ -74,10 +74,11 @@ pub struct PlannedStep {
     pub line: Option<usize>,
 }
 
-/// Plans the step at `at` in the order. `uses` are its templates; `will_run` tells it of the steps before.
+/// Plans the step at `at` in the order. Conditions look at all that is known `before`; what is `shown` has no passwords. `uses` are the
+/// templates of the step, and `will_run` says of the steps before it whether they run.
 pub(super) fn plan(
     sound: &Sound,
-    before: &Before<'_>,
+    [before, shown]: [&Before<'_>; 2],
     at: usize,
     uses: &[&Use],
     contracts: &Contracts<'_>,
@@ -88,8 +89,8 @@ pub(super) fn plan(
     let mut notes = Vec::new();
     let needed: Vec<usize> = sound.graph.of(index).iter().copied().collect();
     let will = will(step, before, &needed, will_run, sound, &mut notes);
-    let with = step.with.iter().map(|(arg, value)| (arg.clone(), filled(value, before))).collect();
-    let body = step.body.as_ref().map(|body| filled(body, before));
+    let with = step.with.iter().map(|(arg, value)| (arg.clone(), filled(value, shown))).collect();
+    let body = step.body.as_ref().map(|body| filled(body, shown));
     let mut unresolved = before.take_unresolved();
     let mut provider_args = Map::new();
     for (name, input) in used_inputs(sound, uses) {

@@ -68,7 +68,7 @@ fn made_of(plan: &Plan) -> Value {
     json!({
         "project": plan.project,
         "input": plan.program.kept_inputs(),
-        "env": plan.program.env,
+        "env": plan.program.kept_env(),
         "command": Map::from_iter(commands),
     })
 }

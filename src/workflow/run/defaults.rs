@@ -4,13 +4,13 @@ use serde_json::{Map, Value};
 
 use crate::error::Result;
 use crate::op::Context;
-use crate::redact::HIDDEN;
 use crate::store::blobs::stored_json;
 use crate::store::projects;
 use crate::store::runs::{self, Run};
 use crate::store::{Db, Store};
 use crate::workflow::definition::{DefaultValue, Definition, InputType, NamedInput, Origin};
 use crate::workflow::expression::value_at;
+use crate::workflow::passwords::holds_hidden;
 use crate::workflow::{given, output};
 
 /// Returns the values that inputs have by earlier runs and that are not given: of the last run of the same workflow that succeeded,
@@ -65,14 +65,4 @@ fn value(db: &Db<'_>, project: i64, own: &str, input: &str, default: &DefaultVal
 
 fn definition(db: &Db<'_>, run: &Run) -> Result<Value> {
     stored_json(&runs::definition(db, run)?, "what a run was to do")
-}
-
-/// Whether something was taken out of a value.
-fn holds_hidden(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains(HIDDEN),
-        Value::Array(values) => values.iter().any(holds_hidden),
-        Value::Object(fields) => fields.values().any(holds_hidden),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
 }

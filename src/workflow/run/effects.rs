@@ -58,10 +58,7 @@ pub fn of(program: &Program) -> Vec<String> {
         lines.push(counts(program));
     }
     for (name, value) in &program.kept_inputs() {
-        lines.push(match program.passwords.contains(name) {
-            true => format!("input {name} = {}", passwords::shown(&program.inputs[name])),
-            false => valued(&format!("input {name}"), value),
-        });
+        lines.push(given(&format!("input {name}"), &program.inputs[name], value));
     }
     for step in &program.steps {
         lines.extend(of_step(step, program.steps.len() > 1));
@@ -90,18 +87,22 @@ fn of_step(step: &Planned, named: bool) -> Vec<String> {
     {
         lines.push(format!("{prefix}up to {} times until {}", repeat.max_rounds, quoted(until)));
     }
-    let (with, secrets): (_, &[String]) = match &step.with {
-        Arguments::Plain { with, secrets } => (with, secrets),
-        Arguments::Templates(with) => (with, &[]),
+    let mut body = step.body.clone();
+    let (with, secrets, kept): (_, &[String], _) = match &step.with {
+        Arguments::Plain { with, secrets } => (with, secrets, passwords::arguments(spec, with)),
+        Arguments::Templates(with) => {
+            let mut kept = with.clone();
+            passwords::each_of_step(spec, &mut kept, body.as_mut(), &mut |_, value| *value = HIDDEN.into());
+            (with, &[], kept)
+        }
     };
-    for (name, kept) in &passwords::of_step(spec, with) {
+    for (name, kept) in &kept {
         lines.push(match secrets.contains(name) {
             true => format!("{prefix}{name} = the secret at {}", quoted(kept)),
-            false if *kept == HIDDEN => format!("{prefix}{name} = {}", passwords::shown(&with[name])),
-            false => valued(&format!("{prefix}{name}"), kept),
+            false => given(&format!("{prefix}{name}"), &with[name], kept),
         });
     }
-    if let Some(body) = &step.body {
+    if let Some(body) = &body {
         lines.push(valued(&format!("{prefix}body"), body));
     }
     if !spec.auth.is_empty() {
@@ -129,6 +130,14 @@ const fn does(effect: CommandEffect) -> &'static str {
         CommandEffect::Read => "reads",
         CommandEffect::Write => "writes",
         CommandEffect::Destroy => "destroys",
+    }
+}
+
+/// Returns the line of a value that is given, of which `kept` is shown.
+fn given(name: &str, value: &Value, kept: &Value) -> String {
+    match *kept == HIDDEN && kept != value {
+        true => format!("{name} = {}", passwords::shown(value)),
+        false => valued(name, kept),
     }
 }
 

@@ -10,6 +10,7 @@ mod defaults;
 mod effects;
 mod execute;
 pub mod gates;
+mod kept;
 mod list;
 mod plan;
 mod reply;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{arguments, defaults, effects};
+use super::{arguments, defaults, effects, kept};
 use crate::disk;
 use crate::error::{Code, Error, Result};
 use crate::hex;
@@ -39,9 +39,6 @@ pub struct Plan {
     pub may_be_confirmed: bool,
 }
 
-/// The key that a definition has of which something was hidden.
-pub const IS_HIDDEN: &str = "is_hidden";
-
 /// Plans a single command.
 ///
 /// # Errors
@@ -68,8 +65,8 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
     if !foreseen.is_empty() {
         hash = hex::encode(&disk::sha256(json!([hash, foreseen]).to_string().as_bytes()));
     }
-    let kept = json!({ "command": spec.id, "with": passwords::arguments(&spec, &with) });
-    let definition = hidden(&definition, kept);
+    let without = json!({ "command": spec.id, "with": passwords::arguments(&spec, &with) });
+    let definition = kept::hidden(&definition, without);
     let program = Program::of_command(Arc::clone(&spec), with);
     Ok(Plan {
         summary: effects::asked(&format!("Run {}", spec.id), &program),
@@ -81,25 +78,6 @@ pub fn of_spec(context: &Context, spec: Arc<CommandSpec>, with: Map<String, Valu
         hash,
         project,
     })
-}
-
-/// Returns the definition of a workflow's plan as it is kept, without passwords.
-pub(super) fn kept(sound: &Sound, program: &Program, definition: &Value) -> Value {
-    let mut kept = definition.clone();
-    kept["workflow"] = passwords::definition(sound, kept["workflow"].take());
-    if let Some(inputs) = kept["inputs"].as_object() {
-        kept["inputs"] =
-            passwords::kept(inputs, |name| program.passwords.iter().any(|password| password == name)).into();
-    }
-    hidden(definition, kept)
-}
-
-/// Marks what is kept of a definition where that is not all of it: no plan can be made of it again.
-fn hidden(definition: &Value, mut kept: Value) -> Value {
-    if kept != *definition {
-        kept[IS_HIDDEN] = true.into();
-    }
-    kept
 }
 
 /// A workflow without errors, planned with what is given.
@@ -160,7 +138,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
             .hint_for("`--input NAME=VALUE` gives one", "give them as inputs"));
     }
     let program = Program::of_workflow(&sound, planned.inputs, planned.env);
-    let definition = kept(&sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }));
+    let definition = kept::of_workflow(&sound, &program, &json!({ "workflow": sound.definition, "inputs": inputs }))?;
     Ok(Plan {
         summary: effects::asked(&format!("Run the workflow {}", program.name), &program),
         effects: effects::of(&program),

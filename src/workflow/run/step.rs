@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::effects;
 use super::plan::{self, Looked, Plan};
+use super::{effects, kept};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::workflow::check::{Slot, Sound};
@@ -55,7 +55,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>, alone:
         effects: effects::of(&program),
         may_be_confirmed: false,
         hash: plan::hash(&decides, [&*sound.specs[index]], &project),
-        definition: plan::kept(&sound, &program, &definition),
+        definition: kept::of_workflow(&sound, &program, &definition)?,
         program,
         project,
     })

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::kept::IS_HIDDEN;
 use super::plan::{self, Plan};
 use super::step::{self, Alone};
 use crate::error::{Code, Error, Result};
@@ -12,6 +13,7 @@ use crate::store::workflows;
 use crate::store::{Db, blobs};
 use crate::workflow::draft;
 use crate::workflow::engine::earlier::{Earlier, answers};
+use crate::workflow::passwords::holds_hidden;
 use crate::workflow::saved::model;
 
 /// What is run.
@@ -86,11 +88,24 @@ fn of_run(db: &Db<'_>, run: &Run) -> Result<(Wanted, Vec<Earlier>)> {
     let own = answers(db, &steps::of(db, run.id)?)?;
     earlier.retain(|earlier| !own.iter().any(|own| own.step == earlier.step));
     earlier.extend(own);
-    let inputs = definition["inputs"].as_object().cloned().ok_or_else(|| blobs::damaged_value(NO_DEFINITION))?;
+    let mut inputs = definition["inputs"].as_object().cloned().ok_or_else(|| blobs::damaged_value(NO_DEFINITION))?;
+    if definition[IS_HIDDEN] == true {
+        // What stands there for a password is never sent as one: it has to be given again.
+        inputs.retain(|_, value| !holds_hidden(value));
+        if holds_hidden(workflow) {
+            return Err(hidden_text(run));
+        }
+    }
     Ok((Wanted::of_text(workflow.to_string(), inputs), earlier))
 }
 
 const NO_DEFINITION: &str = "what a run was to do is no definition";
+
+fn hidden_text(run: &Run) -> Error {
+    let why =
+        format!("The workflow of run {} has a password in its text, and mcpkg does not store passwords", run.uuid);
+    Error::new(Code::SecretMissing, why).hint("name the workflow or its text beside the run")
+}
 
 /// Returns the answers that a run of one step was given; none where it is one of all steps.
 fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
@@ -103,7 +118,7 @@ fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
 /// # Errors
 /// As [`plan::of_command`] and [`Wanted::plan`]; `E_DAMAGED` where its definition is none.
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
-    if definition[plan::IS_HIDDEN] == true {
+    if definition[IS_HIDDEN] == true {
         let why = "The run cannot be resumed: it was given a password, and mcpkg does not store passwords";
         return Err(Error::new(Code::SecretMissing, why).hint("run it again with all its arguments"));
     }

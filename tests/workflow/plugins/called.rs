@@ -53,6 +53,41 @@ fn a_tool_is_found_without_a_start_and_run_with_consent() {
 }
 
 #[test]
+fn a_password_of_a_tool_is_sent_and_kept_nowhere() {
+    let secret = json!({ "type": "string", "format": "password" });
+    let mut login = crate::support::plugin::tool(
+        "login",
+        "Signs in",
+        json!({
+            "user": { "type": "string" }, "phrase": secret, "with": { "$ref": "#/$defs/with" },
+        }),
+    );
+    login["inputSchema"]["$defs"] =
+        json!({ "with": { "type": "object", "properties": { "code": secret, "note": { "type": "string" } } } });
+    let ground = Ground::playing(json!({ "tools": [login] }));
+    let with =
+        json!({ "user": "ada", "phrase": "planted-phrase-1", "with": { "code": "planted-code-2", "note": "seen" } });
+    let mut client = Client::legacy(&ground.scratch, "2025-11-25");
+    let mut asks = json!({ "command": "toy:login", "args": with, "wait_s": 0 });
+    let asked = execute(&mut client, asks.clone());
+    let shown = asked.to_string();
+    assert!(!shown.contains("planted-") && shown.contains("ada") && shown.contains("seen"), "{shown}");
+    approve(&ground, &asked);
+    asks["nonce"] = asked["error"]["details"]["nonce"].clone();
+    asks["wait_s"] = json!(30);
+    let answer = execute(&mut client, asks);
+    // The tool repeats what it was given.
+    let said = answer["final_output"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    assert!(said.contains("\"code\":\"***\"") && said.contains("\"user\":\"ada\""), "{said}");
+    client.finish();
+    let tables = ground.scratch.tables();
+    assert!(tables.iter().any(|(_, rows)| rows.contains("seen")), "the run is looked at");
+    for (table, rows) in tables {
+        assert!(!rows.contains("planted-"), "{table}: {rows}");
+    }
+}
+
+#[test]
 fn x16_plugin_tools_are_steps_and_providers() {
     let data = json!({ "notes": [{ "key": "n1", "title": "One" }] });
     let ground = Ground::playing(json!({ "tools": tools(), "data": data }));

@@ -1,0 +1,133 @@
+//! Places inside a value: JSON pointers, in which `*` is any key or element and `**` any number of them.
+
+use crate::workflow::expression::Segment;
+
+/// Any key or element.
+pub const ANY: &str = "*";
+
+/// Any number of keys and elements, none too.
+pub const ANY_DEPTH: &str = "**";
+
+/// Places inside a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places(Vec<Vec<String>>);
+
+impl Places {
+    /// Reads pointers; an empty one is the whole value.
+    pub fn of(pointers: &[String]) -> Self {
+        let part = |part: &str| part.replace("~1", "/").replace("~0", "~");
+        let of = |pointer: &String| pointer.split('/').skip(1).map(part).collect();
+        Self(pointers.iter().map(of).collect())
+    }
+
+    /// Returns the whole value.
+    pub fn whole() -> Self {
+        Self(vec![Vec::new()])
+    }
+
+    /// Returns places by the keys that lead to each.
+    pub fn at(paths: Vec<Vec<String>>) -> Self {
+        Self(paths)
+    }
+
+    /// Whether there is no such place.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether the whole value is one.
+    pub fn is_whole(&self) -> bool {
+        self.0.iter().any(|path| path.iter().all(|part| part == ANY_DEPTH))
+    }
+
+    /// Returns the places inside what stands at a key.
+    pub fn within(&self, key: &str) -> Self {
+        let mut within = Vec::new();
+        self.0.iter().for_each(|path| after(path, key, &mut within));
+        Self(within)
+    }
+
+    /// Returns the same places, of a value that has this one at the end of a path.
+    pub fn below(&self, segments: &[Segment]) -> Self {
+        let above: Vec<String> = segments.iter().map(key).collect();
+        Self(self.0.iter().map(|path| [above.as_slice(), path].concat()).collect())
+    }
+
+    /// As [`Places::below`], for one key.
+    pub fn below_key(&self, key: &str) -> Self {
+        self.below(&[Segment::Key(key.to_owned())])
+    }
+
+    /// Adds other places.
+    pub fn add(&mut self, other: Self) {
+        let new: Vec<_> = other.0.into_iter().filter(|path| !self.0.contains(path)).collect();
+        self.0.extend(new);
+    }
+
+    /// Returns the places as pointers, sorted, each once.
+    pub fn pointers(&self) -> Vec<String> {
+        let part = |part: &String| format!("/{}", part.replace('~', "~0").replace('/', "~1"));
+        let mut pointers: Vec<String> = self.0.iter().map(|path| path.iter().map(part).collect()).collect();
+        pointers.sort_unstable();
+        pointers.dedup();
+        pointers
+    }
+}
+
+fn key(segment: &Segment) -> String {
+    match segment {
+        Segment::Key(key) => key.clone(),
+        Segment::Index(index) => index.to_string(),
+    }
+}
+
+/// Appends what is left of a path after a key. All that stands inside a place belongs to it.
+fn after(path: &[String], key: &str, left: &mut Vec<Vec<String>>) {
+    match path.split_first() {
+        None => left.push(Vec::new()),
+        Some((first, rest)) if first == ANY_DEPTH => {
+            left.push(path.to_vec());
+            after(rest, key, left);
+        }
+        Some((first, rest)) if first == ANY || first == key => left.push(rest.to_vec()),
+        Some(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pointer_leads_to_its_place_and_to_all_inside() {
+        let is_at = |pointer: &str, way: &[&str]| {
+            let places = Places::of(&[pointer.to_owned()]);
+            way.iter().fold(places, |places, key| places.within(key)).is_whole()
+        };
+        for (pointer, way, expected) in [
+            ("", &[][..], true),
+            ("", &["a", "b"], true),
+            ("/a/b", &["a", "b"], true),
+            ("/a/b", &["a", "b", "c"], true),
+            ("/a/b", &["a"], false),
+            ("/a/b", &["b"], false),
+            ("/a~1b/~0", &["a/b", "~"], true),
+            ("/*/b", &["7", "b"], true),
+            ("/*/b", &["b"], false),
+            ("/a/**/b", &["a", "b"], true),
+            ("/a/**/b", &["a", "x", "0", "b"], true),
+            ("/a/**/b", &["a", "x"], false),
+        ] {
+            assert_eq!(is_at(pointer, way), expected, "{pointer} {way:?}");
+        }
+    }
+
+    #[test]
+    fn places_move_with_their_value() {
+        let places = Places::of(&["/x".to_owned()]);
+        let above = [Segment::Key("a/b".to_owned()), Segment::Index(3)];
+        assert_eq!(places.below(&above).pointers(), ["/a~1b/3/x"]);
+        assert_eq!(places.below(&above).within("a/b").within("3"), places);
+        assert!(places.within("y").is_empty());
+    }
+}
