@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result};
 use crate::redact::HIDDEN;
 use crate::workflow::check::Sound;
-use crate::workflow::definition::Origin;
+use crate::workflow::definition::{Definition, Origin};
 use crate::workflow::engine::earlier::Earlier;
 use crate::workflow::engine::program::Program;
 use crate::workflow::expression::Root;
@@ -41,7 +41,7 @@ pub fn of_workflow(sound: &Sound, program: &Program, definition: &Value) -> Resu
 }
 
 /// Returns the definition without the passwords that stand in its text.
-fn without_literals(sound: &Sound) -> crate::workflow::definition::Definition {
+fn without_literals(sound: &Sound) -> Definition {
     let mut definition = sound.definition.clone();
     for named in &mut definition.inputs.list {
         let default = named.input.default.as_mut().filter(|default| default.from == Origin::Literal);
