@@ -22,5 +22,5 @@ pub const MAX_PATTERN: usize = 1 << 20;
 pub const MAX_ATTEMPTS: u32 = 10_000;
 /// The longest time that a step may be repeated for, in milliseconds: a day.
 pub const MAX_REPEAT_MS: u64 = 24 * 3_600_000;
-/// The most findings of one text that are told.
+/// The most findings that are returned for one text.
 pub const MAX_FINDINGS: usize = 500;

@@ -23,7 +23,7 @@ const NEXT_CURSOR: &str = "next_cursor";
 /// The operations that agents have as tools or as commands alone; those that the caller may reach.
 pub struct Operations;
 
-/// The commands of those who are served the same: few servers are asked by many different keys.
+/// The commands by what a caller may reach: few servers have many different keys.
 static SPECS: Kept<Surface, Vec<CommandSpec>> = Kept::new(8);
 
 impl CommandSource for Operations {
@@ -87,7 +87,7 @@ fn specs(context: &Context) -> Result<Arc<Vec<CommandSpec>>> {
     })
 }
 
-/// Returns the operations that agents have, each with its id; what runs commands is none itself.
+/// Returns the operations that agents have, each with its id; an operation that runs commands is not one of them.
 fn named() -> impl Iterator<Item = (&'static Entry, String)> {
     let mut taken = HashSet::new();
     crate::operations().filter(|entry| entry.faces.command() && !entry.runs_commands).map(move |entry| {
@@ -113,7 +113,7 @@ pub fn of_the_user() -> Vec<Brief> {
     let agents: HashSet<&[&str]> =
         crate::operations().filter(|entry| entry.faces.command()).map(|entry| entry.cli).collect();
     let users = crate::operations().filter(|entry| !entry.faces.command() && !agents.contains(entry.cli));
-    // Whoever may only read is told of it too.
+    // A caller that may only read sees it too.
     let brief = |entry: &Entry| {
         let brief = Brief::of(&spec(entry, format!("{GROUP} {}", entry.cli.join(" "))));
         Brief { effect: CommandEffect::Read, ..brief }

@@ -11,7 +11,7 @@ use super::source::{Commands, Resolved};
 use super::spec::{CommandSpec, ProviderContract};
 use crate::error::{Code, Error, Result};
 
-/// How many near ids are named where there is none of the one that was typed.
+/// How many similar ids are named when no command has the id that was typed.
 const NEAR: usize = 3;
 
 /// Bytes of the longest text that is taken for a mistyped id.

@@ -11,7 +11,7 @@ use crate::op::{Context, Live, Resource, Shown, Values};
 /// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[COMMAND];
 
-/// The spec of a command, for whoever may reach it.
+/// The spec of a command, for callers that may reach it.
 const COMMAND: Resource = Resource {
     uri: "mcpkg://command/{id}",
     name: "command",

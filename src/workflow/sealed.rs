@@ -1,4 +1,4 @@
-//! Secrets in answers: taken out of all that is kept and shown.
+//! Removes secrets from answers before they are stored or shown.
 
 use serde_json::Value;
 

@@ -23,7 +23,7 @@ use crate::op::{Body, Context, Effect, Faces, Identity, Operation, Rate, Reply, 
 const USUAL: u32 = 8;
 const MOST: u32 = 100;
 
-/// How many groups are named to who named none that there is.
+/// How many groups are named when the caller names an unknown one.
 const SUGGESTED: usize = 8;
 
 /// The name of this list in cursors.

@@ -17,7 +17,7 @@ use super::{GROUP, word};
 use crate::error::Result;
 use crate::op::{Body, Context, Effect, Faces, Operation, Rate, Reply, Shape, Table, cell};
 
-/// The most fields of an answer that are told, without `detail: full`.
+/// The most fields of an answer that are shown without `detail: full`.
 const FIELDS: usize = 60;
 
 /// The keys of the contract, in its order; all others follow.
@@ -38,7 +38,7 @@ pub struct Show {
     detail: Detail,
 }
 
-/// How much is told of a command.
+/// How much to show of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Detail {
@@ -52,7 +52,7 @@ pub enum Detail {
 /// What was told to agents last, as JSON.
 static TOLD: Kept<(Same, Detail), String> = Kept::new(64);
 
-/// A command that was read: read anew, it is another one.
+/// A command that was read. Reading it again gives a different one.
 struct Same(Arc<CommandSpec>);
 
 impl PartialEq for Same {
@@ -101,7 +101,7 @@ impl Operation for Show {
     }
 }
 
-/// Returns what is told of a command: the contract's keys first, then all others.
+/// Returns the data of a command: the contract's keys first, then all others.
 ///
 /// # Errors
 /// `E_INTERNAL` where it cannot be written as JSON.

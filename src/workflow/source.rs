@@ -1,4 +1,4 @@
-//! Where commands come from, and how who checks a text finds them.
+//! Where commands come from, and how a check of a text finds them.
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ pub trait Commands {
     /// `E_STORAGE` and its like.
     fn provider(&self, id: &str) -> Result<Option<Arc<ProviderContract>>>;
 
-    /// Returns whether any command of a group can be reached. Who does not know which groups there are says yes.
+    /// Returns whether any command of a group can be reached. A source that does not know its groups answers yes.
     ///
     /// # Errors
     /// `E_STORAGE` and its like.

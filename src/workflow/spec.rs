@@ -67,7 +67,7 @@ pub struct CommandSpec {
     /// Why no step can run it, where none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
-    /// What who consents to it should know of it besides: that nobody looked at it as it is.
+    /// What a person should know before consenting to it: that nobody looked at it in its present form.
     #[serde(skip)]
     pub caution: Option<&'static str>,
     /// Its hash, once it was asked for.

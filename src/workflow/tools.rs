@@ -98,7 +98,7 @@ fn all(context: &Context, tools: &Projections) -> Result<Vec<Projected>> {
             let is_last = page.len() < PAGE;
             all.extend(page);
             if is_last {
-                // What runs commands is none itself.
+                // A tool that runs commands is not a command itself.
                 all.retain(|tool| !tool.runs_commands);
                 return Ok(all);
             }

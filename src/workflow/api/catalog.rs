@@ -349,7 +349,7 @@ pub const fn effect_word(effect: CommandEffect) -> &'static str {
 /// Takes arguments `NAME=REF` apart, where `REF` says where a secret is kept; an empty one takes it away where `may_go`.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT`; a value in the place of a reference is not repeated.
+/// `E_INVALID_ARGUMENT`; the error does not repeat a value that was given instead of a reference.
 pub fn references(arguments: &[String], flag: &str, may_go: bool) -> Result<Vec<(String, String)>> {
     let one = |argument: &String| {
         let split = argument.split_once('=').map(|(name, reference)| (name.trim(), reference));

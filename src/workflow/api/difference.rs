@@ -12,7 +12,7 @@ use crate::workflow::spec::{CommandSpec, Flag, OutputField};
 pub struct Difference {
     /// The ids of the commands that are new.
     pub added: Vec<String>,
-    /// The ids of those that are gone, which breaks who uses them.
+    /// The ids of commands that are gone, which breaks their callers.
     pub removed: Vec<String>,
     /// Those that changed.
     pub changed: Vec<Changed>,
@@ -30,7 +30,7 @@ pub struct Changed {
 /// A change of a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Change {
-    /// Whether who uses the command as it was may find that it no longer works.
+    /// Whether a call of the command as it was may no longer work.
     pub breaking: bool,
     /// What changed.
     pub what: String,
@@ -65,7 +65,7 @@ impl Difference {
         *self == Self::default()
     }
 
-    /// Whether anything of it breaks who uses the API.
+    /// Whether any of it breaks a caller of the API.
     pub fn breaks(&self) -> bool {
         !self.removed.is_empty() || self.changed.iter().any(Changed::breaks)
     }
@@ -99,7 +99,7 @@ impl Difference {
 }
 
 impl Changed {
-    /// Whether any of its changes breaks who uses it.
+    /// Whether any of its changes breaks a caller.
     pub fn breaks(&self) -> bool {
         self.changes.iter().any(|change| change.breaking)
     }

@@ -249,7 +249,7 @@ fn command<'d>(
 fn own_server(root: &Value, holders: &[&Value], from: Option<&Url>) -> (Option<String>, Option<String>) {
     let has_own = |holder: &&&Value| holder["servers"].as_array().is_some_and(|servers| !servers.is_empty());
     let Some(holder) = holders.iter().find(has_own) else { return (None, None) };
-    // One that is told relative to the document may be told relative to the document's own as well.
+    // An address relative to the document may be relative to the address of the document too.
     let general = servers::of(root, from).into_iter().next().and_then(|server| Url::parse(&server.url));
     match servers::of(holder, from.or(general.as_ref())).into_iter().next() {
         Some(server) => (Some(server.url), None),

@@ -168,7 +168,7 @@ fn last_part(id: &str) -> String {
     kebab(id.rsplit(['/', '.', '#', ':']).find(|part| !part.is_empty()).unwrap_or_default()).replace('_', "-")
 }
 
-/// Returns a text in lower case, with `-` between words and in the place of what no id has.
+/// Returns a text in lower case, with `-` between words and for characters that no id has.
 pub fn kebab(text: &str) -> String {
     let mut made = String::new();
     let mut previous = ' ';

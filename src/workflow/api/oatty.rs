@@ -66,7 +66,7 @@ const fn switched_on() -> bool {
     true
 }
 
-/// Reads a registry; returns its catalogs, and a note of each entry that is none.
+/// Reads a registry; returns its catalogs, and a note for each entry that is not one.
 ///
 /// # Errors
 /// Why it is no registry, for a person. No value of the file is repeated.

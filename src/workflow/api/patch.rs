@@ -22,7 +22,7 @@ pub struct Patch {
     /// What a second call does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency: Option<Idempotency>,
-    /// Where the list stands in its answer; empty where that is none.
+    /// Where the list stands in its answer; empty if the answer is not a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<String>,
     /// How its pages follow each other.

@@ -129,7 +129,7 @@ fn in_yaml(text: &str, pointers: &[String]) -> HashMap<String, (usize, usize)> {
         if !event.is_node() {
             continue;
         }
-        // A scalar in the place of a key only names what comes.
+        // A scalar that stands where a key does only names the value after it.
         if let (Some((Open::Mapping(key @ None), _)), Some((scalar, _))) = (open.last_mut(), event.scalar()) {
             *key = Some(scalar.to_owned());
             continue;

@@ -35,7 +35,7 @@ pub struct Surveyed {
 pub fn surveyed(text: &str, commands: &dyn Commands) -> Result<Option<Surveyed>> {
     let read = yaml::read(text);
     let places = read.places;
-    // What is found is told by a check, and not here.
+    // A check reports what is found, not this function.
     let mut book = Book::new(text, &places, Vec::new());
     let Some(value) = read.value else { return Ok(None) };
     let Some(definition) = shape(&mut book, value)? else { return Ok(None) };

@@ -287,7 +287,7 @@ impl Inputs {
     pub fn pointer(&self, index: usize) -> String {
         match self.form {
             Form::List => format!("/inputs/{index}"),
-            // A name that needs escapes is none that an expression could write.
+            // No expression can write a name that needs escapes.
             Form::Map => format!("/inputs/{}", self.list[index].id.replace('~', "~0").replace('/', "~1")),
         }
     }

@@ -94,7 +94,7 @@ impl Approve {
     }
 }
 
-/// What a person is shown before they decide: who proposes it and why, what it means, the text, and what is found in it.
+/// What a person sees before deciding: the proposer and the reason, what it means, the text, and what is found in it.
 fn preview(kept: &Kept, findings: &[Finding]) -> Body {
     let diff = changes::body(shown(&kept.diff()), &kept.changes());
     let found = model::lines(findings).into_iter().map(|line| line + "\n").collect::<String>();

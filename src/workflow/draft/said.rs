@@ -23,7 +23,7 @@ impl Said {
     /// Looks at a text. Neither network nor process is asked, and nothing is written.
     ///
     /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow, or holds a secret.
+    /// `E_WORKFLOW_INVALID` with the findings, if it is not a workflow, or holds a secret.
     pub(super) fn of(context: &Context, text: String) -> Result<Self> {
         let (model, checked) = Model::checked(context, &text)?;
         model::without_secrets(&checked.findings)?;

@@ -142,7 +142,7 @@ fn run(context: &Context, running: &Running<'_>) -> Result<Answered, Failed> {
     }
 }
 
-/// What stands as the outcome of an attempt whose process ended before the answer came.
+/// The outcome of an attempt whose process ended before the answer came.
 pub const LOST: &str = "lost";
 
 /// Whether a command may be sent again where nobody knows whether it did its work.

@@ -102,7 +102,7 @@ fn first(context: &Context, program: &Program, run: Uuid) -> Option<(attempts::B
 }
 
 /// Notes outside of the database that this run was begun on this machine with this plan, and in which generation of the database
-/// its rows stand: a resume of any other run, or of one that was restored from a backup, asks anew.
+/// its rows stand: a resume of any other run, or of one that was restored from a backup, asks again.
 pub fn record(context: &Context, run: Uuid, plan_hash: &str, generation: &str) {
     let note = json!({ "run": run.to_string(), GENERATION: generation });
     if let Err(error) = context.approved.put_unsynced(Kind::Run, &digest(run, plan_hash), &note) {

@@ -29,7 +29,7 @@ impl Live {
     }
 }
 
-/// Who follows a run: what it tells goes to them until they stop waiting.
+/// A caller that follows a run: it gets the run's notes until it stops waiting.
 #[derive(Default)]
 pub struct Followed(Mutex<Option<(Arc<Progress>, Arc<Say>)>>);
 
@@ -108,7 +108,7 @@ impl Drop for Working {
     }
 }
 
-/// Returns the context of a run: nobody can be asked within it, and who gives up waiting does not end it.
+/// Returns the context of a run: nobody can be asked in it, and it goes on when the caller stops waiting.
 fn alone(context: &Context, followed: &Arc<Followed>) -> Context {
     let (progress, say) = (Arc::clone(followed), Arc::clone(followed));
     Context {

@@ -13,7 +13,7 @@ use crate::store::{Db, Holding, Store};
 /// The most bytes of an output that an agent is answered.
 const MAX_OUTPUT: usize = 64 << 10;
 
-/// How much is told of a run.
+/// How much a report says about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// Its steps, and how many attempts each took.

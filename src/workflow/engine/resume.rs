@@ -55,7 +55,7 @@ pub struct Resumable {
 /// `E_RUN_BUSY` where somebody works on it; `E_RUN_STATE` where it has ended; `E_DB_BUSY`, `E_DAMAGED`, `E_STORAGE`.
 pub fn take(context: &Context, run: &Run, retries: bool) -> Result<Resumable> {
     let holder = context.store.hold_run(run.uuid)?.ok_or_else(|| busy(context, run.uuid))?;
-    // Read again under the lock: the one who held it may have brought it to its end.
+    // Read again under the lock: its last holder may have ended the run.
     let found = context.store.read(|db| {
         let Some(run) = runs::get(db, run.uuid)? else { return Ok(None) };
         let definition = runs::definition(db, &run)?;
@@ -224,7 +224,7 @@ fn decide(db: &Db<'_>, run: i64, row: &Step, decision: &Decision, now: Millis) -
     steps::end(db, run, row.seq, state, reason, now)
 }
 
-/// Ends a run that nobody works on, because somebody wants so; whoever works on one ends it.
+/// Cancels a run. If a process works on it, that process ends it; otherwise it ends here.
 ///
 /// # Errors
 /// `E_RUN_STATE` where it has ended already; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

@@ -196,7 +196,7 @@ impl Drive<'_> {
         }
         let is_uncertain = failed.may_be_done && !may_repeat(spec);
         match cut {
-            // The row stays as it is: what a resume may do with it is told by the command.
+            // The row stays as it is: the command says what a resume may do with it.
             Some(Signal::End) => Ok(Next::Stopped(Signal::End)),
             Some(signal) if !is_uncertain => {
                 let (ended, _) = self.ended(seq, &Err(failed), Some("it was cut off"));

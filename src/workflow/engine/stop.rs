@@ -110,7 +110,7 @@ impl Stop {
     }
 
     fn look(&self, context: &Context, run: i64) {
-        // A database that is busy or broken is told by the work itself.
+        // The work itself reports a database that is busy or broken.
         let wanted = context.store.hasty().read(|db| runs::wanted(db, run)).ok().flatten();
         let mut state = self.state();
         if context.is_cancelled() || live::is_ending() {

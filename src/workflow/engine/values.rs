@@ -15,7 +15,7 @@ use crate::workflow::sealed::Known;
 /// Stands in the memory for a secret that an earlier process was answered: no text from outside holds it.
 const LOST: &str = "\0lost";
 
-/// Characters of a value that are told as the reason for which a condition is false.
+/// Characters of a value that the reason for a false condition shows.
 const TOLD: usize = 60;
 
 /// The values of a run.
@@ -240,7 +240,7 @@ fn broken(text: &str, why: &str) -> Error {
     Error::new(Code::StepFailed, format!("`{}` cannot be filled in: {why}", text.escape_debug()))
 }
 
-/// Puts the values of secrets in the place of their references.
+/// Replaces references to secrets with their values.
 fn resolve(values: &mut Map<String, Value>, secrets: &[String], cancelled: &CancellationToken) -> Result<()> {
     for name in secrets {
         let Some(Value::String(reference)) = values.get(name) else { continue };

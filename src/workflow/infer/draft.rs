@@ -161,7 +161,7 @@ fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier: &[A
     }
 }
 
-/// Returns what the workflow is, for who reads its list.
+/// Returns a description of the workflow, for lists of workflows.
 fn described(kept: &BTreeSet<usize>, known: &[Known]) -> String {
     let commands: Vec<&str> = kept.iter().map(|at| known[*at].spec.id.as_str()).collect();
     crate::workflow::answer::cut(&format!("Made of what was run: {}", commands.join(", ")), 200)

@@ -1,4 +1,4 @@
-//! What was run: the steps of runs that succeeded, with what each was given and answered.
+//! The calls that were made: the steps of runs that succeeded, with their arguments and answers.
 
 use std::borrow::Cow;
 use std::str::FromStr;

@@ -20,7 +20,7 @@ const MOST: usize = 20_000;
 /// How deep.
 const DEPTH: usize = 16;
 
-/// What stands in the place of a secret.
+/// The text that replaces a secret.
 pub const HIDDEN: &str = "***";
 
 /// How sure it is that a value is the one that an earlier call answered.
@@ -135,7 +135,7 @@ pub fn find(argument: Option<&Argument<'_>>, name: &str, value: &Value, earlier:
     best.map(|(_, reference)| reference)
 }
 
-/// How a value fits an argument, besides being the same.
+/// What else, apart from equality, says that a value fits an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Value,

@@ -22,14 +22,14 @@ pub fn ask(connection: &Connection, limits: &Limits) -> Result<Listing, Broken> 
     Ok(listing)
 }
 
-/// Where what is known of a plugin is kept, by whoever learns it.
+/// Where to store what is learned of a plugin.
 #[derive(Clone)]
 pub struct Keeping {
     /// The database.
     pub store: Store,
     /// The time.
     pub clock: Clock,
-    /// Who had it started, as the trail names them.
+    /// The actor that started it, as the trail names it.
     pub actor: String,
     /// The plugin's key.
     pub id: i64,
@@ -63,7 +63,7 @@ impl Keeping {
         })
     }
 
-    /// Keeps that the plugin failed. What cannot be kept is told by the log: the failure itself counts for more.
+    /// Records that the plugin failed. If that cannot be stored, the log says so: the failure itself matters more.
     pub fn failure(&self, reason: &str) {
         let kept = self.store.write(|db| {
             let Some(row) = plugins::failures(db, self.id)? else { return Ok(()) };

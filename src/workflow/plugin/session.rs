@@ -159,7 +159,7 @@ impl Session {
 
     /// Whether the plugin was removed, changed or switched off since it was started.
     fn was_replaced(&self) -> bool {
-        // A database that is busy or broken is told by others.
+        // Others report a database that is busy or broken.
         let now = self.keeping.store.read(|db| plugins::standing(db, self.keeping.id));
         now.is_ok_and(|now| now != Some(self.standing))
     }

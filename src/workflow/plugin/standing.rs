@@ -8,7 +8,7 @@ use crate::clock::Millis;
 /// How long failures count, in milliseconds.
 const HOUR: Millis = 3_600_000;
 
-/// The failures within an hour after which it is let be.
+/// The failures within an hour after which it is not started again.
 const MOST: usize = 10;
 
 /// The first pause, and the longest, in milliseconds.

@@ -26,7 +26,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How often each of them is looked after.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// A plugin's place: whoever starts it holds it.
+/// The lock of a plugin: its starter holds it.
 type Slot = Arc<AsyncMutex<Option<Arc<Session>>>>;
 
 /// The places, by database and server.
@@ -95,7 +95,7 @@ fn session(context: &Context, plugin: &Plugin, limits: &Limits) -> Result<Arc<Se
     Ok(session)
 }
 
-/// Returns how long a plugin that failed is let be before it is tried again, where that is worth waiting for.
+/// Returns how long to wait before a plugin that failed is tried again, if that is worth waiting for.
 fn pause(context: &Context, plugin: &Plugin) -> Result<Option<Duration>> {
     let failures = context.store.read(|db| plugins::failures(db, plugin.server.id))?;
     let standing = failures.map(|failures| Standing::of(&failures, None)).unwrap_or_default();

@@ -137,7 +137,7 @@ pub enum News {
 }
 
 impl News {
-    /// Returns what who consents to a call of the tool should know.
+    /// Returns what a person should know before consenting to a call of the tool.
     const fn caution(self) -> Option<&'static str> {
         match self {
             News::Same | News::Gone => None,

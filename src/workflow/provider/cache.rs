@@ -44,8 +44,8 @@ pub(super) fn key(context: &Context, spec: &CommandSpec, with: &Map<String, Valu
     Ok((context.database().to_owned(), project, spec.id.clone(), spec.hash(), with.to_string()))
 }
 
-/// Returns the answer of a key, and fetches it where there is none or it is too old. Who asks for the same meanwhile waits for it, and
-/// asks nobody.
+/// Returns the answer of a key, and fetches it where there is none or it is too old. A caller who asks for the
+/// same meanwhile waits for that answer.
 ///
 /// # Errors
 /// What `fetch` answers.

@@ -22,7 +22,7 @@ pub const WAIT: &str = "wait_s";
 /// Runs the exposed workflow of this name with an agent's arguments: through the gates of `execute`, in their order.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where it is none any more; as `execute`.
+/// `E_NOT_FOUND` if it is no longer exposed; otherwise as `execute`.
 pub fn call(context: &Context, name: &str, arguments: Value) -> Result<Reply> {
     let mut inputs = match arguments {
         Value::Object(inputs) => inputs,

@@ -1,4 +1,4 @@
-//! What a plan is made of besides its definition, kept with its run; and what of it is another one when the run goes on.
+//! Records what a plan depends on apart from its definition, and finds what changed when the run goes on.
 
 use std::fmt;
 

@@ -14,7 +14,7 @@ use crate::workflow::passwords::holds_hidden;
 use crate::workflow::{given, output};
 
 /// Returns the values that inputs have by earlier runs and that are not given: of the last run of the same workflow that succeeded,
-/// or of the answer of another one's. What is no value of the input any more, or was a secret, is none.
+/// or of the answer of another one's. A value that the input no longer takes, or that was a secret, is left out.
 ///
 /// # Errors
 /// `E_NOT_FOUND` for a project that is named; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! What a person is shown before something is run: which commands, on which hosts, with what, and with whose credentials.
+//! What a person sees before something is run: the commands, their hosts, arguments and credentials.
 
 use serde_json::{Map, Value};
 

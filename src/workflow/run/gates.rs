@@ -24,8 +24,7 @@ pub const WAIT: u32 = 25;
 /// See [`WAIT`].
 pub const LONGEST_WAIT: u32 = 50;
 
-/// Refuses to run anything where that is denied: by the server, by the access key, by who began this process, or by the policy of
-/// the project, if there is one.
+/// Refuses to run anything if the server, the access key, the user that started this process, or the policy of the project denies it.
 ///
 /// # Errors
 /// `E_EXECUTE_DENIED`; `E_NOT_FOUND` for a project that is named, `E_STORAGE` and its like.

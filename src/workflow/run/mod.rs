@@ -43,7 +43,7 @@ pub const OPS: &[Entry] = &[
     Entry::of::<control::Cancel>(),
 ];
 
-/// The tool that runs commands, which is none itself.
+/// The tool that runs commands; it is not a command itself.
 pub const EXECUTE: &str = "execute";
 
 /// The runs of the project, as a shell completes them.

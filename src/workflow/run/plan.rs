@@ -150,7 +150,7 @@ pub fn of_text(context: &Context, text: &str, inputs: Map<String, Value>) -> Res
     })
 }
 
-/// Refuses the values of secrets that are none, and those that an agent gives.
+/// Refuses values of secrets that are not references, and those that an agent gives.
 fn check_secrets(context: &Context, sound: &Sound, inputs: &Map<String, Value>) -> Result<()> {
     let secrets = sound.definition.inputs.list.iter().filter(|named| named.input.r#type == InputType::Secret);
     for named in secrets {

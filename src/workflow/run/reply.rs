@@ -1,4 +1,4 @@
-//! What is answered to who runs something: how far the run is, and what it answered.
+//! The reply to the caller of a run: how far it is, and what it answered.
 
 use std::time::{Duration, Instant};
 

@@ -33,7 +33,7 @@ fn read(asked: &Asked<'_>, contents: &mut dyn Contents) -> Result<bool> {
     let Some(run) = find(asked)? else { return Ok(false) };
     let mut told = json!({ "schema_version": VERSION });
     if let Some(told) = told.as_object_mut() {
-        // Whether somebody holds it is told by list_runs: a lock is no row, and nobody hears of its end.
+        // Only list_runs says whether a process holds it: a lock has no row, and its end raises no event.
         told.extend(whole(asked.db, &run, run.state, Detail::Attempts)?);
     }
     contents.text(RUN.mime_type, &told.to_string(), &|| format!("mcpkg workflow runs {} --json", run.uuid))?;

@@ -113,10 +113,10 @@ fn earlier_of(definition: &Value) -> Result<Vec<Earlier>> {
     serde_json::from_value(earlier.clone()).map_err(|error| blobs::damaged_value(NO_DEFINITION).with_source(error))
 }
 
-/// Plans anew what a run was made of, as its commands are now.
+/// Plans again what a run was made of, with its commands as they are now.
 ///
 /// # Errors
-/// As [`plan::of_command`] and [`Wanted::plan`]; `E_DAMAGED` where its definition is none.
+/// As [`plan::of_command`] and [`Wanted::plan`]; `E_DAMAGED` for a definition that cannot be read.
 pub fn again(context: &Context, definition: &Value) -> Result<Plan> {
     if definition[IS_HIDDEN] == true {
         let why = "The run cannot be resumed: it was given a password, and mcpkg does not store passwords";

@@ -9,7 +9,7 @@ use crate::workflow::yaml;
 /// A text that was mended.
 #[derive(Debug)]
 pub struct Mended {
-    /// The text, which was written anew.
+    /// The new text.
     pub text: String,
     /// What was mended, a line each.
     pub notes: Vec<String>,

@@ -38,7 +38,7 @@ impl Model {
     /// Reads a text.
     ///
     /// # Errors
-    /// `E_WORKFLOW_INVALID` with the findings, where it is none of a workflow; `E_SCHEMA_VERSION`.
+    /// `E_WORKFLOW_INVALID` with the findings, if it is not a workflow; `E_SCHEMA_VERSION`.
     pub fn of(text: &str) -> Result<Self> {
         let (definition, findings) = shaped(text)?;
         let Some(definition) = definition.filter(|_| !has_errors(&findings)) else { return Err(unreadable(&findings)) };
@@ -78,7 +78,7 @@ fn hash(definition: &Definition) -> Result<[u8; 32]> {
     canonical::digest(&unversioned)
 }
 
-/// Returns the failure of a text that is none of a workflow.
+/// Returns the failure of a text that is not a workflow.
 fn unreadable(findings: &[Finding]) -> Error {
     let error = Error::new(Code::WorkflowInvalid, "The text cannot be read as a workflow; nothing was changed");
     with_findings(error, findings)

@@ -14,7 +14,7 @@ use crate::workflow::output;
 use crate::workflow::source::{Brief, Commands};
 use crate::workflow::spec::{OutputField, ProviderContract};
 
-/// How many are told.
+/// The most suggestions that are returned.
 const MOST: usize = 10;
 
 /// How many are looked at whole, of those that are found by words.

@@ -30,7 +30,7 @@ fn keyed(text: &str, line: usize) -> Option<String> {
     with_line(text, line, |line| line.find(": ").map(|end| &line[..end + 2]))
 }
 
-/// Returns a text with another line in the place of one; `None` where that is the same.
+/// Returns a text with one line replaced; `None` if that changes nothing.
 fn with_line<'t>(text: &'t str, line: usize, other: impl Fn(&'t str) -> Option<&'t str>) -> Option<String> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     let place = lines.get_mut(line - 1)?;

@@ -115,7 +115,7 @@ impl Template {
     /// Returns its parameters in their order.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` for one that is none.
+    /// `E_INVALID_ARGUMENT` for an invalid one.
     pub fn parameters(&self) -> Result<Vec<(&str, Parameter)>> {
         let mut parameters = Vec::with_capacity(self.parameters.len());
         for (name, value) in &self.parameters {

@@ -163,7 +163,7 @@ fn values(
     Ok((values, inputs))
 }
 
-/// Returns the workflow that was filled in, with the inputs that its commands need besides.
+/// Returns the workflow that was filled in, with the other inputs that its commands need.
 fn definition(workflow: &Value, inputs: Vec<NamedInput>) -> Result<Definition> {
     let read = serde_json::from_value::<Definition>(workflow.clone());
     let mut definition = read.map_err(|error| super::form::wrong(&format!("its workflow: {error}")))?;

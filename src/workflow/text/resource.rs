@@ -8,7 +8,7 @@ const MIME_TYPE: &str = "application/schema+json";
 /// The resources, in documentation order.
 pub const RESOURCES: &[Resource] = &[SCHEMA];
 
-/// The JSON Schema of a workflow's text, for who writes one.
+/// The JSON Schema of a workflow's text, for authors of workflows.
 const SCHEMA: Resource = Resource {
     uri: "mcpkg://schema/workflow",
     name: "workflow schema",

@@ -322,7 +322,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Returns a key; `None` where it is none that a workflow could have, which was said.
+    /// Returns a key; `None` for a key that no workflow can have, which was reported.
     fn key(&mut self, event: Event<'t>, span: Span) -> Step<Option<String>> {
         match event {
             Event::Scalar(text, ScalarStyle::Plain, ..) if text == "<<" => {
@@ -369,7 +369,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// `{{ x }}` is a mapping whose key is a mapping to YAML; who wrote it meant a template.
+    /// `{{ x }}` is a mapping whose key is a mapping to YAML; its author meant a template.
     fn mustache(&mut self, span: Span, depth: usize) -> Step<Found> {
         let end = self.pass((Event::MappingStart(StructureStyle::Flow, 0, None), span))?;
         let whole = span.to_end_of(end);

@@ -82,7 +82,7 @@ impl Operation for Set {
             ));
         }
         let before = get(context, &self.name)?;
-        // Who changes what somebody else's database says does not take over the rest of it unseen.
+        // A change of one field must not approve the rest of a row from somebody else's database unseen.
         approval::check(context, &before)?;
         let after = self.changed(before.clone())?;
         if after == before {

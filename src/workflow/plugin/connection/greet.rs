@@ -150,7 +150,7 @@ async fn watch(served: Served, closed: CancellationToken, heard: Arc<Heard>, era
     let peer = served.peer().clone();
     tokio::select! {
         _ = served.waiting() => {}
-        // Changes are told to who listens, since there are no sessions.
+        // A client has to listen for changes, since there are no sessions.
         () = listen(peer, heard), if era == Era::Discover => {}
     }
     closed.cancel();

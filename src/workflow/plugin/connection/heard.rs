@@ -23,7 +23,7 @@ pub struct Heard {
 }
 
 impl Heard {
-    /// Begins to count anew: a call begins.
+    /// Resets the counts, since a call begins.
     pub fn begin(&self) {
         self.bytes.store(0, Ordering::Relaxed);
     }

@@ -87,7 +87,7 @@ impl Operation for Set {
     fn run(self, context: &Context) -> Result<Reply> {
         let before = get(context, &self.name)?;
         let tools = context.store.read(|db| plugins::tools(db, before.server.id))?;
-        // Who changes what somebody else's database says does not take over the rest of it unseen.
+        // A change of one field must not approve the rest of a row from somebody else's database unseen.
         approval::check(context, &before)?;
         let after = self.changed(before.clone(), &tools)?;
         let (stored, wanted) = (before.facts()?, after.facts()?);
