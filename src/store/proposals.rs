@@ -154,9 +154,12 @@ macro_rules! columns {
     };
 }
 
+/// The setting that holds the highest number that a proposal ever had.
+const LAST: &str = "proposal.last";
+
 /// Keeps a proposal and returns its number; an open one of the same origin for the same item is replaced, since it is of the
-/// same file as it was earlier. It gets a new number, so that nobody accepts it under
-/// the number of the proposal that they looked at.
+/// same file as it was earlier. It gets a number that no proposal ever had, so that nobody accepts it under the number of another one
+/// that they looked at.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -186,7 +189,22 @@ pub fn insert(db: &Db<'_>, new: NewProposal<'_>) -> Result<i64> {
         "DELETE FROM proposal WHERE project_id = ?1 AND item = ?2 AND origin = ?3 AND state = 'open' AND id <> ?4"
     );
     db.run(sql, params![new.project, new.item, new.origin.word(), id])?;
-    Ok(id)
+    never_given(db, id)
+}
+
+/// Returns the number of the proposal that got `id` from the database. SQLite gives the number of a proposal that went, such as one that
+/// was withdrawn or whose project was deleted: then it becomes one that no proposal ever had.
+fn never_given(db: &Db<'_>, id: i64) -> Result<i64> {
+    let last = sql!("SELECT CAST(value AS BIGINT) FROM setting WHERE key = ?1");
+    let last: i64 = db.one(last, params![LAST], |row| row.get(0))?.unwrap_or(0);
+    let number = if id > last { id } else { last + 1 };
+    if number != id {
+        db.run(sql!("UPDATE proposal SET id = ?2 WHERE id = ?1"), params![id, number])?;
+    }
+    let sql =
+        sql!("INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value");
+    db.run(sql, params![LAST, number.to_string()])?;
+    Ok(number)
 }
 
 /// Takes back the open proposals of an origin for an item; returns whether there was one.

@@ -8,5 +8,6 @@ mod lists;
 mod modules;
 mod opening;
 mod portable;
+mod proposals;
 mod rows;
 mod tasks;
