@@ -11,7 +11,7 @@ use super::source::{Brief, CommandSource};
 use super::spec::{CommandEffect, CommandSpec, Idempotency, SourceKind};
 use super::{contracts, from_schema};
 use crate::error::Result;
-use crate::op::{Call, Context, Effect, Entry, Surface};
+use crate::op::{Call, Context, Effect, Entry, Identity, Surface};
 
 /// The group of these commands.
 pub const GROUP: &str = "mcpkg";
@@ -41,18 +41,24 @@ impl CommandSource for Operations {
 
     fn briefs(&self, context: &Context) -> Result<Vec<Brief>> {
         let entries: HashMap<String, &Entry> = named().map(|(entry, id)| (id, entry)).collect();
+        // As in tools/list: what this build cannot do is not offered, but a contract's own server names all of its tools.
+        let is_offered =
+            |entry: &Entry| context.caller.identity() != Identity::Mcpkg || (entry.works)(&context.selection);
         let brief = |spec: &CommandSpec| {
             let mut brief = Brief::of(spec);
             if let Some(entry) = entries.get(&spec.id) {
+                if !is_offered(entry) {
+                    return None;
+                }
                 // What is listed everywhere need not be found, and `search_commands` is described by the words for others.
                 if !entry.always_listed {
                     brief.words = format!("{} {}", brief.words, entry.user_words);
                 }
                 brief.executed = !entry.faces.tool() && !entry.effect.reads();
             }
-            brief
+            Some(brief)
         };
-        Ok(specs(context)?.iter().map(brief).collect())
+        Ok(specs(context)?.iter().filter_map(brief).collect())
     }
 
     fn spec(&self, context: &Context, id: &str) -> Result<Option<CommandSpec>> {

@@ -33,6 +33,30 @@ fn groups_hide_the_commands_of_others() {
     client.finish();
 }
 
+#[test]
+fn a_command_that_this_build_cannot_run_is_not_found_and_its_call_says_what_is_missing() {
+    let scratch = Scratch::with_project();
+    let mut client = Client::legacy(&scratch, "2025-11-25");
+    let is_built = cfg!(feature = "gate-onnx");
+    for query in ["mcpkg:gate:test", "run a model on an input", "smctl_gate_test"] {
+        let found = found(&mut client, json!({ "query": query, "limit": 100 }));
+        assert!(is_built || !found.contains(&"mcpkg:gate:test".to_owned()), "{query}: {found:?}");
+    }
+    assert_eq!(
+        found(&mut client, json!({ "query": "mcpkg:gate:test", "limit": 100 })).contains(&"mcpkg:gate:test".to_owned()),
+        is_built
+    );
+    assert!(
+        found(&mut client, json!({ "query": "gate models", "limit": 100 }))
+            .contains(&"mcpkg:gate:models:list".to_owned())
+    );
+    client.finish();
+    let mut contract = Client::start(&scratch, &["--as", "smctl"]).shake_hands("2025-11-25");
+    let tools = contract.result("tools/list", json!({}))["tools"].take();
+    assert!(tools.as_array().expect("tools").iter().any(|tool| tool["name"] == "smctl_gate_test"), "{tools}");
+    contract.finish();
+}
+
 fn ask(server: &Http, key: &str, tool: &str, arguments: &Value) -> Value {
     let request = http::modern("/mcp", "tools/call", json!({ "name": tool, "arguments": arguments }));
     let mut answer = server.send(&request.with("Authorization", &format!("Bearer {key}"))).message();
