@@ -34,7 +34,7 @@ pub use audience::Audience;
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say};
-pub use domain::{Domain, Group, Listed, Taken};
+pub use domain::{Domain, Group, Listed, Original};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
 pub use limit::limit;

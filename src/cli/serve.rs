@@ -252,23 +252,6 @@ fn warn_of_toolset(store: &Store, toolset: Option<&str>, output: &Output) {
     }
 }
 
-/// Takes what is found on this machine of the original that a server stands in for, and says what waits for a person. Returns the toolset
-/// that narrows the server.
-fn of_original(store: &Store, identity: mcp::Identity, globals: &Globals, output: &Output) -> Option<String> {
-    let context = Context::shell(store.clone(), globals.selection());
-    let mut toolset = None;
-    for domain in crate::DOMAINS {
-        match (domain.take)(&context, identity) {
-            Ok(taken) => {
-                taken.waiting.iter().for_each(|waiting| output.warning(waiting));
-                toolset = toolset.or(taken.toolset);
-            }
-            Err(error) => output.warning(&format!("nothing was imported: {}", error.message())),
-        }
-    }
-    toolset
-}
-
 /// Returns who a server says it is, where the command line starts one.
 pub(super) fn identity(line: &ArgMatches, called: Called) -> mcp::Identity {
     let Some(("serve", matches)) = line.subcommand() else { return mcp::Identity::default() };
@@ -295,7 +278,7 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     let install_scope =
         mcp::InstallScope::ALL.into_iter().find(|known| install_scope.is_some_and(|name| name == known.name()));
     let groups = groups.or_else(|| mcp::group_of(identity).map(|name| vec![name.to_owned()]));
-    let mut config = mcp::Config {
+    let config = mcp::Config {
         selection: globals.selection(),
         identity,
         surface: Arc::new(mcp::Surface {
@@ -321,8 +304,6 @@ pub(super) fn run(matches: &ArgMatches, identity: mcp::Identity, globals: &Globa
     };
     let store = globals.open()?;
     recover(&Context::shell(store.clone(), globals.selection()));
-    let toolset = of_original(&store, identity, globals, output);
-    config.toolset = config.toolset.or(toolset);
     let network = network(matches)?;
     warn_of_project(&store, globals, output);
     warn_of_toolset(&store, config.toolset.as_deref(), output);

@@ -80,7 +80,7 @@ impl Config {
     /// Returns whom tools that are data are listed and found for in a request.
     pub(in crate::mcp) fn audience(&self) -> Audience<'_> {
         let (session, toolset) = (self.session.as_ref(), self.toolset.as_deref());
-        Audience { selection: &self.selection, key: self.key(), session, toolset }
+        Audience { identity: self.identity, selection: &self.selection, key: self.key(), session, toolset }
     }
 
     /// The name of the access key that a request came with.

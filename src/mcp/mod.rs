@@ -20,6 +20,7 @@ mod long_calls;
 mod lookup;
 mod methods;
 mod notes;
+mod original;
 mod output;
 mod prompts;
 mod provider;

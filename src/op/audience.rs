@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use super::Identity;
 use crate::store::projects::Selection;
 use crate::store::tools::session::SessionInstalls;
 
 /// For whom tools that are data are listed and found.
 #[derive(Clone, Copy)]
 pub struct Audience<'a> {
+    /// Who the server says it is.
+    pub identity: Identity,
     /// What the call says about its project.
     pub selection: &'a Selection,
     /// The name of the access key that it came with.

@@ -166,7 +166,8 @@ impl Context {
     /// Returns whom tools that are data are listed and found for.
     pub fn audience(&self) -> Audience<'_> {
         let (key, session) = (self.caller.key(), self.session.as_ref());
-        Audience { selection: &self.selection, key, session, toolset: self.toolset.as_deref() }
+        let identity = self.caller.identity();
+        Audience { identity, selection: &self.selection, key, session, toolset: self.toolset.as_deref() }
     }
 
     /// Runs `f` in one read transaction with the project that applies.

@@ -5,6 +5,7 @@
 use super::{Context, Entry, Finding, Identity, Projections, Resource, Served, Watch};
 use crate::error::Result;
 use crate::store::Db;
+use crate::store::deploys::Stat;
 use crate::store::limits::Growing;
 use crate::store::projects::Selection;
 
@@ -30,8 +31,8 @@ pub struct Domain {
     pub growing: &'static [Growing],
     /// Puts right what an earlier process left half done, before a command or a server begins.
     pub recover: fn(&Context),
-    /// Takes what a server that stands in for a contract finds on this machine of the contract's original, before it serves.
-    pub take: fn(&Context, Identity) -> Result<Taken>,
+    /// The files of a contract's original that a server standing in for it follows.
+    pub original: Option<&'static Original>,
     /// Ends what it works on by itself, as a command or a server ends; waits a few seconds at most.
     pub ending: fn(),
     /// Looks whether all is well with it, for `doctor`.
@@ -51,7 +52,7 @@ impl Domain {
         served: None,
         growing: &[],
         recover: |_| {},
-        take: |_, _| Ok(Taken::default()),
+        original: None,
         ending: || {},
         health: |_| Vec::new(),
     };
@@ -62,13 +63,14 @@ impl Domain {
     }
 }
 
-/// What a server takes from the files of a contract's original.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// The toolset that narrows what the server shows, where no other one is active.
-    pub toolset: Option<String>,
-    /// What waits for a person, a sentence each.
-    pub waiting: Vec<String>,
+/// The files that a contract's original keeps on this machine. A server that stands in for the original follows them while it runs.
+pub struct Original {
+    /// The identity of such a server.
+    pub identity: Identity,
+    /// Looks at the files without reading them: the answer differs once one of them was changed. `None` where only reading tells.
+    pub look: fn() -> Option<Vec<Option<Stat>>>,
+    /// Applies what the files say, as far as no person has to approve it. Returns what the user should know, a sentence each.
+    pub take: fn(&Context) -> Result<Vec<String>>,
 }
 
 /// A group of tools: what `serve --groups` names.

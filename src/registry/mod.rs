@@ -54,7 +54,7 @@ pub const DOMAIN: Domain = Domain {
         holds: |_| true,
     }],
     tools: Some(installed::projected::PROJECTIONS),
-    take: import::serving::take,
+    original: Some(&import::serving::ORIGINAL),
     served: Some(&served::SERVED),
     growing: &[runs::GROWING],
     health: doctor::health,

@@ -11,6 +11,7 @@ mod doctor;
 mod downloads;
 mod escapes;
 mod face;
+mod following;
 pub mod homes;
 mod hostile_registry;
 mod image;

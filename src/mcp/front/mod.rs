@@ -158,6 +158,7 @@ impl Front {
         text: &str,
         sink: &Sink,
     ) -> Result<(), ErrorData> {
+        self.server.keep_up();
         let phase = self.in_flight.phase();
         let meta = meta(parameters);
         match (phase, meta) {

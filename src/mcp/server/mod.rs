@@ -30,6 +30,7 @@ use super::asker_limit::AskerLimit;
 use super::era::Era;
 use super::limits::reads_at_once;
 use super::long_calls::LongCalls;
+use super::original::Followed;
 use super::session::Session;
 use super::subscriptions::{Hub, Subscriber};
 use super::tasks::Tasks;
@@ -46,6 +47,7 @@ pub(super) struct Server {
     searching: Arc<AskerLimit>,
     rates: Arc<Rates>,
     long: Arc<LongCalls>,
+    followed: Option<Arc<Followed>>,
     pub(super) tasks: Arc<Tasks>,
     /// Cancelled when the process is about to end: calls that still run give up.
     pub(super) ending: CancellationToken,
@@ -56,6 +58,7 @@ impl Server {
         let hub = Arc::new(Hub::new(store.clone()));
         let tasks = Arc::new(Tasks::new(store.clone()));
         let rates = Arc::new(Rates::new(config.tool_rate));
+        let followed = Followed::by(&store, &config).map(Arc::new);
         let reading: LazyLock<_> = LazyLock::new(|| Arc::new(Semaphore::new(reads_at_once())));
         Self {
             store,
@@ -66,8 +69,24 @@ impl Server {
             searching: Arc::new(AskerLimit::new(1)),
             rates,
             long: Arc::default(),
+            followed,
             tasks,
             ending: CancellationToken::new(),
+        }
+    }
+
+    /// Applies what changed in the files that the server follows. Each request is answered after that.
+    pub(super) fn keep_up(&self) {
+        if let Some(followed) = &self.followed {
+            followed.keep_up();
+        }
+    }
+
+    /// As [`Server::keep_up`], from a thread that may not wait for the disk or the database.
+    pub(super) async fn keep_up_aside(&self) {
+        if let Some(followed) = &self.followed {
+            let followed = Arc::clone(followed);
+            let _ = tokio::task::spawn_blocking(move || followed.keep_up()).await;
         }
     }
 

@@ -9,6 +9,7 @@ use crate::disk;
 use crate::error::Result;
 use crate::op::{Context, Finding, Health};
 use crate::plural;
+use crate::registry::import::serving;
 use crate::registry::run::grants;
 use crate::registry::trust::records::{self, Record};
 use crate::registry::trust::sigstore::{self, Described, Root};
@@ -40,6 +41,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     findings.push(root(&rules.root));
     findings.extend(undecided(context)?);
     findings.extend(loose_keys()?);
+    findings.extend(serving::look_over(context, AREA)?);
     if depth == Depth::Whole
         && let Some(folder) = context.approved.folder()
     {
@@ -74,7 +76,8 @@ fn undecided(context: &Context) -> Result<Option<Finding>> {
         context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?, granted::all(db)?, env::all(db)?)))?;
     let count =
         |decided: Result<Vec<bool>>| Ok::<usize, crate::error::Error>(decided?.iter().filter(|kept| !**kept).count());
-    let identities = count(rows.iter().map(|row| Record::Identity(row).is_kept(context)).collect())?;
+    let is_decided = |row| Ok(Record::Identity(row).is_kept(context)? || Record::Identity(row).has_ended(context)?);
+    let identities = count(rows.iter().map(is_decided).collect())?;
     let approvals = count(
         approvals
             .into_iter()

@@ -1,4 +1,4 @@
-//! `config.yaml`: whom the user trusts, where tools come from, and settings.
+//! `config.yaml`: trust, the registry, and settings.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -32,11 +32,11 @@ pub struct ConfigFile {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Trust {
-    /// Who may sign, as whomever: the spelling that the original reads.
+    /// Identities that are trusted in every role: the spelling that the original reads.
     pub auditors: Vec<String>,
-    /// Who may look at tools: the spelling of the contract.
+    /// Trusted auditors: the spelling of the contract.
     pub trusted_auditors: Vec<String>,
-    /// Who may make tools.
+    /// Trusted publishers.
     pub trusted_publishers: Vec<String>,
     /// The policy's word.
     pub policy: Option<String>,
@@ -68,7 +68,7 @@ pub struct Registry {
 pub struct Execution {
     /// How long a run may take.
     pub default_timeout: Option<String>,
-    /// Whether much is said.
+    /// Whether to log more.
     pub verbose: Option<Value>,
     #[serde(flatten)]
     other: Map<String, Value>,
@@ -87,7 +87,7 @@ pub struct Cache {
 }
 
 impl ConfigFile {
-    /// Reads the file, and tells of keys that nobody knows.
+    /// Reads the file, and reports unknown keys.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` where it is malformed: no default stands for what cannot be read.

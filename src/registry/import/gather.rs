@@ -8,30 +8,26 @@ use super::home::{Home, Text};
 use super::packages::{self, Named};
 use super::plan::{LeftOut, Plan};
 use super::tools_file::ToolsFile;
-use super::variables;
+use super::{toolsets, trust, variables};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::registry::alias;
 use crate::registry::backend::http;
 use crate::registry::config::{self, Key};
-use crate::registry::installed::toolsets::check_name;
 use crate::registry::package::Name;
 use crate::registry::run::USUAL;
-use crate::registry::trust::identity::Identity;
-use crate::registry::trust::records::Record;
-use crate::registry::trust::{Policy, pattern, rules};
+use crate::registry::trust::pattern;
 use crate::secret::Reference;
+use crate::store::tools::aliases;
 use crate::store::tools::env::{self, Setting, Variable};
-use crate::store::tools::installs::{self, Scope};
+use crate::store::tools::installs::Scope;
 use crate::store::tools::registries::{self, Kind, Place};
-use crate::store::tools::trust::{TrustedPart, TrustedRow};
-use crate::store::tools::{aliases, toolsets};
 
 /// The registry that the original asks.
 const REGISTRY: &str = "enact";
 
 /// The pattern of every tool.
-const EVERY: &str = "*";
+pub(super) const EVERY: &str = "*";
 
 /// A project of the original's, and whom what it names is for.
 pub struct Project {
@@ -71,10 +67,11 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     packages::take(context, &named(&files), &roots, &mut plan)?;
     take_aliases(context, &files, &mut plan)?;
     if let Some(served) = served {
-        take_toolsets(context, served, &mut plan)?;
+        toolsets::take(context, served, &mut plan)?;
     }
     if let Some((file, text)) = settings {
-        take_trust(context, &file.trust, &text, &mut plan)?;
+        let policy = trust::policy(&file.trust, &text)?;
+        trust::take(context, &file.trust, policy, &text, &mut plan)?;
         take_registry(context, &file.registry, &text, &mut plan)?;
         take_settings(context, &file, &text, &mut plan)?;
     }
@@ -82,25 +79,34 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     Ok(plan)
 }
 
-/// Returns what a server takes that stands in for the original, and which toolset the original shows alone.
+/// Returns what a server takes that stands in for the original, and the failure of each file that cannot be read: the other file
+/// counts all the same.
 ///
 /// # Errors
-/// As [`plan`].
-pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Option<String>)> {
-    let mut plan = Plan::default();
-    let served = read(home.own_text("mcp.json")?, &mut plan.left)?;
-    let settings = settings(home, &mut plan.left)?;
-    let wanted = served.as_ref().and_then(|(file, _)| file.active_toolset.clone());
-    if let Some(served) = served {
-        take_toolsets(context, served, &mut plan)?;
-        // It narrows this server, and not what other agents see.
+/// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the records of what the user approved.
+pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Vec<Error>)> {
+    let (mut plan, mut failed) = (Plan::default(), Vec::new());
+    let served = home.own_text("mcp.json").and_then(|text| read(text, &mut plan.left));
+    if let Some(served) = served.unwrap_or_else(|error| note(&mut failed, error)) {
+        toolsets::take(context, served, &mut plan)?;
+        // The file narrows this server, and not what other agents see.
         plan.active = None;
     }
-    if let Some((file, text)) = settings {
-        take_trust(context, &file.trust, &text, &mut plan)?;
+    let read = settings(home, &mut plan.left).and_then(|read| match read {
+        // A word that is no policy makes the whole file malformed: nothing of it is taken.
+        Some((file, text)) => trust::policy(&file.trust, &text).map(|policy| Some((file, text, policy))),
+        None => Ok(None),
+    });
+    if let Some((file, text, policy)) = read.unwrap_or_else(|error| note(&mut failed, error)) {
+        trust::take(context, &file.trust, policy, &text, &mut plan)?;
         take_registry(context, &file.registry, &text, &mut plan)?;
     }
-    Ok((plan, wanted))
+    Ok((plan, failed))
+}
+
+fn note<T>(failed: &mut Vec<Error>, error: Error) -> Option<T> {
+    failed.push(error);
+    None
 }
 
 fn settings(home: &Home, left: &mut Vec<LeftOut>) -> Result<Option<(ConfigFile, Text)>> {
@@ -109,7 +115,7 @@ fn settings(home: &Home, left: &mut Vec<LeftOut>) -> Result<Option<(ConfigFile, 
 }
 
 /// A file of tools, with its name.
-type File = (ToolsFile, String);
+pub(super) type File = (ToolsFile, String);
 
 fn read(text: Option<Text>, left: &mut Vec<LeftOut>) -> Result<Option<File>> {
     text.map(|text| Ok((ToolsFile::read(&text, left)?, text.name))).transpose()
@@ -149,107 +155,6 @@ fn take_aliases(context: &Context, files: &[(File, Scope)], plan: &mut Plan) -> 
             };
             plan.left.push(LeftOut::new(format!("alias {}", short.escape_debug()), from, why));
         }
-    }
-    Ok(())
-}
-
-fn take_toolsets(context: &Context, (file, from): File, plan: &mut Plan) -> Result<()> {
-    let (known, active, mut there) = context.store.read(|db| {
-        let names = installs::of_scope(db, &Scope::Global)?.into_iter().map(|install| install.name);
-        Ok((toolsets::list(db)?, toolsets::active(db)?, names.collect::<Vec<String>>()))
-    })?;
-    let taken = plan.packages.iter().filter(|package| package.scope == Scope::Global);
-    there.extend(taken.map(|package| package.manifest().name.to_string()));
-    for (name, tools) in file.toolsets {
-        let why = match check_name(&name) {
-            Err(error) => error.message().to_owned(),
-            Ok(()) if known.iter().any(|set| set.name == name) => "there is a toolset of this name".to_owned(),
-            Ok(()) => {
-                let (tools, missing): (Vec<String>, Vec<String>) =
-                    tools.into_iter().partition(|tool| there.contains(tool));
-                plan.left.extend(missing.into_iter().map(|tool| {
-                    let what = format!("tool {} in toolset {name}", tool.escape_debug());
-                    LeftOut::new(what, &from, "it is not installed")
-                }));
-                plan.toolsets.insert(name, tools);
-                continue;
-            }
-        };
-        plan.left.push(LeftOut::new(format!("toolset {}", name.escape_debug()), &from, why));
-    }
-    let Some(wanted) = file.active_toolset else { return Ok(()) };
-    let why = match (plan.toolsets.contains_key(&wanted), active) {
-        (true, None) => {
-            plan.active = Some(wanted);
-            return Ok(());
-        }
-        (_, Some(active)) if active.name == wanted => "it is so already".to_owned(),
-        (_, Some(active)) => format!("agents see '{}' alone; `mcpkg toolset use` changes that", active.name),
-        // A set that is not there never stands for everything.
-        (false, None) => "the file has no such toolset, or it was not taken: agents see every tool".to_owned(),
-    };
-    plan.left.push(LeftOut::new(format!("active toolset {}", wanted.escape_debug()), &from, why));
-    Ok(())
-}
-
-fn take_trust(context: &Context, trust: &config_file::Trust, text: &Text, plan: &mut Plan) -> Result<()> {
-    let now = context.store.read(|db| rules(db, context))?;
-    let mut wanted: BTreeMap<String, TrustedPart> = BTreeMap::new();
-    for (names, part) in [
-        (&trust.auditors, TrustedPart::Both),
-        (&trust.trusted_auditors, TrustedPart::Auditor),
-        (&trust.trusted_publishers, TrustedPart::Publisher),
-    ] {
-        for name in names {
-            let both = wanted.get(name).is_some_and(|before| *before != part);
-            wanted.insert(name.clone(), if both { TrustedPart::Both } else { part });
-        }
-    }
-    for (name, part) in wanted {
-        let why = match Identity::from_str(&name) {
-            Err(error) if error.code() == Code::TrustUnsupported => {
-                format!("{}; trust a key of theirs: `mcpkg tool trust add KEYFILE`", error.message())
-            }
-            Err(error) => error.message().to_owned(),
-            Ok(identity) => {
-                let identity = identity.as_str().to_owned();
-                let added_at = context.clock.now();
-                let row = TrustedRow { identity, label: None, pattern: EVERY.to_owned(), part, added_at };
-                let is_same =
-                    |known: &TrustedRow| known.identity == row.identity && known.pattern == EVERY && known.part == part;
-                if now.trusted.iter().any(is_same) && Record::Identity(&row).is_kept(context)? {
-                    "they are trusted already".to_owned()
-                } else {
-                    plan.trusted.push(row);
-                    continue;
-                }
-            }
-        };
-        plan.left.push(LeftOut::new(format!("trusted {}", name.escape_debug()), &text.name, why));
-    }
-    let word = match (&trust.policy, trust.require_signatures) {
-        (Some(policy), _) => Some(policy.clone()),
-        (None, Some(required)) => Some(required.to_string()),
-        (None, None) => None,
-    };
-    if let Some(word) = word {
-        // No word stands for a default.
-        let policy = Policy::of_word(&word).map_err(|error| text.malformed(error.message()))?;
-        plan.policy = Some(policy).filter(|policy| *policy != now.policy);
-    }
-    match trust.minimum_attestations {
-        Some(number @ 1..=100) => {
-            plan.minimum = u32::try_from(number).ok().filter(|number| *number != now.minimum);
-        }
-        Some(number) => {
-            let what = format!("minimum_attestations {number}");
-            plan.left.push(LeftOut::new(
-                what,
-                &text.name,
-                format!("from 1 to 100 can be asked for; it stays {}", now.minimum),
-            ));
-        }
-        None => {}
     }
     Ok(())
 }

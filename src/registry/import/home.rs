@@ -61,7 +61,7 @@ impl Home {
         self.above.join(agents).join("skills")
     }
 
-    /// Returns the text of a file below the folder that holds the original's; `None` where there is none.
+    /// Returns the text of a file below the folder that contains the original's folder; `None` if there is no file.
     ///
     /// # Errors
     /// `E_IO_INVALID_PATH` where a link leads out of that folder; `E_FILE_FAILED`, `E_IO_PERMISSION_DENIED`.
@@ -95,7 +95,7 @@ impl Home {
 /// A file of the original's.
 #[derive(Clone, Debug)]
 pub struct Text {
-    /// As it is told: its path below the folder that was named.
+    /// Its name in messages: its path below the folder that was named.
     pub name: String,
     /// Where it is.
     pub path: PathBuf,

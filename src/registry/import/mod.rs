@@ -12,6 +12,8 @@ mod packages;
 mod plan;
 pub mod serving;
 mod tools_file;
+mod toolsets;
+mod trust;
 mod variables;
 mod widening;
 mod write;

@@ -1,4 +1,4 @@
-//! Packages in the original's folders: packed where they can be, and told why where they cannot.
+//! Packages in the original's folders: packs each, or reports why it cannot.
 
 use std::path::{Path, PathBuf};
 
@@ -24,11 +24,11 @@ const MOST: usize = 10_000;
 /// A tool that a file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its name, as it stands there.
+    /// Its name in the file.
     pub name: String,
-    /// Its version, as it stands there.
+    /// Its version in the file.
     pub version: String,
-    /// Whom it is for.
+    /// Its scope.
     pub scope: Scope,
     /// The file.
     pub from: String,

@@ -49,6 +49,17 @@ impl Package {
     }
 }
 
+/// Another toolset that narrows servers which stand in for the original.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Follow {
+    /// The one before; `None` where such servers show every tool.
+    pub before: Option<String>,
+    /// The one that the file names.
+    pub wanted: Option<String>,
+    /// Whether it shows a tool that the one before does not have.
+    pub widens: bool,
+}
+
 /// What an import takes and leaves out.
 #[derive(Default)]
 pub struct Plan {
@@ -58,16 +69,28 @@ pub struct Plan {
     pub aliases: BTreeMap<String, String>,
     /// Toolsets with the tools in them.
     pub toolsets: BTreeMap<String, Vec<String>>,
+    /// Tools that the file adds to stored toolsets.
+    pub added: BTreeMap<String, Vec<String>>,
+    /// Tools of stored toolsets that the file does not name.
+    pub taken_out: BTreeMap<String, Vec<String>>,
     /// The toolset that narrows what agents see from now on.
     pub active: Option<String>,
+    /// How the toolset changes that narrows servers which stand in for the original.
+    pub follow: Option<Follow>,
     /// The registry that is added.
     pub registry: Option<Place>,
     /// Settings.
     pub settings: Vec<(Key, String)>,
     /// Variables of tools, none of which is a secret.
     pub variables: Vec<Variable>,
+    /// Where the settings file is.
+    pub config: String,
     /// Who is trusted from now on.
     pub trusted: Vec<TrustedRow>,
+    /// Who is trusted in one part alone from now on, no longer in both.
+    pub reduced: Vec<TrustedRow>,
+    /// Who is trusted no longer: the file named them once.
+    pub withdrawn: Vec<TrustedRow>,
     /// The policy from now on.
     pub policy: Option<Policy>,
     /// How many identities have to count from now on.
@@ -77,6 +100,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Whether a server that stands in for the original has anything to write.
+    pub fn changes_a_server(&self) -> bool {
+        let toolsets = [&self.toolsets, &self.added, &self.taken_out].iter().any(|sets| !sets.is_empty());
+        let trusted = [&self.trusted, &self.reduced, &self.withdrawn].iter().any(|rows| !rows.is_empty());
+        toolsets || trusted || self.follow.is_some() || self.policy.is_some() || self.minimum.is_some()
+    }
+
     /// Returns what is taken as rows: what it is, and where it comes from or what it becomes.
     pub fn taken(&self) -> Vec<[String; 2]> {
         let row = |what: String, becomes: String| [what, becomes];
@@ -95,6 +125,19 @@ impl Plan {
             let active = if self.active.as_ref() == Some(name) { ", which agents see alone" } else { "" };
             row(format!("toolset {name}"), format!("{}{active}", plural::count(tools.len(), "tool")))
         }));
+        rows.extend(
+            self.added.iter().map(|(name, tools)| row(format!("toolset {name}"), format!("with {}", tools.join(", ")))),
+        );
+        rows.extend(
+            self.taken_out
+                .iter()
+                .map(|(name, tools)| row(format!("toolset {name}"), format!("without {}", tools.join(", ")))),
+        );
+        rows.extend(self.follow.iter().map(|follow| {
+            let becomes =
+                follow.wanted.as_ref().map_or("every tool".to_owned(), |name| format!("toolset {name} alone"));
+            row("`mcpkg serve --as enact`".to_owned(), format!("shows {becomes}"))
+        }));
         rows.extend(self.registry.iter().map(|place| row(format!("registry {}", place.name), place.location.clone())));
         rows.extend(self.settings.iter().map(|(key, text)| row(format!("setting {}", key.name()), text.clone())));
         rows.extend(self.variables.iter().map(|variable| {
@@ -106,6 +149,15 @@ impl Plan {
         }));
         rows.extend(self.trusted.iter().map(|trusted| {
             row(format!("trusted {}", trusted.identity), format!("as {} of every tool", trusted.part.word()))
+        }));
+        rows.extend(
+            self.reduced.iter().map(|trusted| {
+                row(format!("trusted {}", trusted.identity), format!("as {} alone", trusted.part.word()))
+            }),
+        );
+        let is_gone = |row: &&TrustedRow| self.reduced.iter().all(|reduced| reduced.identity != row.identity);
+        rows.extend(self.withdrawn.iter().filter(is_gone).map(|trusted| {
+            row(format!("trusted {}", trusted.identity), format!("no longer as {}", trusted.part.word()))
         }));
         rows.extend(self.policy.iter().map(|policy| row("policy of trust".to_owned(), policy.word().to_owned())));
         rows.extend(self.minimum.iter().map(|minimum| row("attestations needed".to_owned(), minimum.to_string())));
@@ -126,15 +178,19 @@ impl Plan {
         let left = self.left.iter().map(|left| json!({ "what": left.what, "from": left.from, "why": left.why }));
         let settings = self.settings.iter().map(|(key, text)| json!({ "setting": key.name(), "value": text }));
         let trusted = self.trusted.iter().map(|row| json!({ "identity": row.identity, "kind": row.part.word() }));
+        let withdrawn = self.withdrawn.iter().map(|row| json!({ "identity": row.identity, "kind": row.part.word() }));
         json!({
             "tools": self.packages.iter().map(package).collect::<Vec<_>>(),
             "aliases": self.aliases,
             "toolsets": self.toolsets,
+            "added": self.added,
+            "taken_out": self.taken_out,
             "activeToolset": self.active,
             "registry": self.registry.as_ref().map(|place| &place.location),
             "settings": settings.collect::<Vec<_>>(),
             "variables": self.variables.iter().map(|variable| &variable.name).collect::<Vec<_>>(),
             "trusted": trusted.collect::<Vec<_>>(),
+            "withdrawn": withdrawn.collect::<Vec<_>>(),
             "policy": self.policy.map(Policy::word),
             "minimum": self.minimum,
             "left_out": left.collect::<Vec<_>>(),

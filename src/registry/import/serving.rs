@@ -1,39 +1,88 @@
-//! What a server that stands in for the original takes from the original's files when it starts. An agent can write these files: what
-//! tightens applies at once, and what lets through more than now waits for a person at a terminal.
+//! What a server that stands in for the original takes from the original's files, when it starts and whenever they change. An agent can
+//! write these files: what tightens applies at once, and what lets through more waits for a person at a terminal.
 
 use super::home::Home;
+use super::plan::Plan;
 use super::{gather, widening, write};
-use crate::error::{Code, Result};
-use crate::op::{Confirmation, Context, Identity, Taken};
-use crate::registry::trust;
-use crate::store::tools::toolsets;
+use crate::clock::Clock;
+use crate::disk;
+use crate::error::{Code, Error, Result};
+use crate::op::{Confirmation, Context, Finding, Health, Identity, Original};
+use crate::registry::trust::{self, Rules};
+use crate::store::deploys::Stat;
 
-/// Takes what tightens from `config.yaml` and `mcp.json` of this user; nothing where the files are not there.
-///
-/// # Errors
-/// `E_INVALID_ARGUMENT` for a malformed file, of which nothing is taken; `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE` and their like.
-pub fn take(context: &Context, identity: Identity) -> Result<Taken> {
-    if identity != Identity::Enact {
-        return Ok(Taken::default());
-    }
-    let home = match Home::of_user(None) {
-        Err(error) if matches!(error.code(), Code::NotFound | Code::RootRequired) => return Ok(Taken::default()),
-        home => home?,
+/// The files that such a server follows.
+pub const ORIGINAL: Original = Original { identity: Identity::Enact, look, take };
+
+/// Their names, in the original's folder.
+const FILES: [&str; 2] = ["mcp.json", "config.yaml"];
+
+/// Says what the disk tells of the files; nothing where a change could go unseen by that.
+fn look() -> Option<Vec<Option<Stat>>> {
+    let Ok(home) = disk::home() else { return Some(Vec::new()) };
+    let now = Clock::system().now();
+    // Through links, as the files are read.
+    let stat = |name: &str| match std::fs::metadata(home.join(".enact").join(name)) {
+        Ok(metadata) => disk::stat(&metadata).filter(|stat| disk::tells_changes(stat, now)).map(Some),
+        Err(_) => Some(None),
     };
-    let (mut plan, wanted) = gather::of_server(context, &home)?;
-    let (now, active) = context.store.read(|db| Ok((trust::rules(db, context)?, toolsets::active(db)?)))?;
-    let mut waiting = widening::lines(&now, &plan);
-    waiting.extend(plan.registry.take().map(|place| format!("registry {}", place.location)));
-    // Nobody is asked: whoever starts the server is a program.
-    widening::decide(&Context { confirmation: Confirmation::Nobody, ..context.clone() }, &now, &mut plan)?;
-    if !plan.toolsets.is_empty() || plan.policy.is_some() || plan.minimum.is_some() {
-        write::tighten(context, &plan)?;
-        write::write(context, &plan, &home.own.display().to_string())?;
-    }
-    let waiting = waiting.into_iter().map(|waiting| {
+    FILES.into_iter().map(stat).collect()
+}
+
+/// Takes what tightens, and says what waits for a person and which file could not be read: what was taken of that before holds on.
+fn take(context: &Context) -> Result<Vec<String>> {
+    let Some(home) = home()? else { return Ok(Vec::new()) };
+    let (mut plan, failed) = gather::of_server(context, &home)?;
+    let now = context.store.read(|db| trust::rules(db, context))?;
+    let mut told = told(&failed);
+    let waiting = waiting(&now, &plan);
+    told.extend(waiting.iter().map(|waiting| {
         format!(
             "~/.enact asks for more than you approved ({waiting}); run `mcpkg tool import` at a terminal to approve it"
         )
+    }));
+    // The user adds it there.
+    plan.registry = None;
+    // Nobody is asked: whoever starts the server is a program.
+    widening::decide(&Context { confirmation: Confirmation::Nobody, ..context.clone() }, &now, &mut plan)?;
+    if plan.changes_a_server() {
+        write::tighten(context, &plan)?;
+        write::write(context, &plan, &home.own.display().to_string())?;
+    }
+    Ok(told)
+}
+
+/// Says for `doctor` which file cannot be read, and what waits for a person.
+///
+/// # Errors
+/// As [`gather::of_server`].
+pub fn look_over(context: &Context, area: &'static str) -> Result<Vec<Finding>> {
+    let Some(home) = home()? else { return Ok(Vec::new()) };
+    let (plan, failed) = gather::of_server(context, &home)?;
+    let now = context.store.read(|db| trust::rules(db, context))?;
+    let broken = told(&failed).into_iter().map(|what| Finding::new(area, Health::Problem, what));
+    let waiting = waiting(&now, &plan).into_iter().map(|waiting| {
+        Finding::new(area, Health::Note, format!("~/.enact asks for more than you approved: {waiting}"))
+            .action("mcpkg tool import")
     });
-    Ok(Taken { toolset: wanted.filter(|_| active.is_none()), waiting: waiting.collect() })
+    Ok(broken.chain(waiting).collect())
+}
+
+/// Returns the original's folder of this user, where there is one.
+fn home() -> Result<Option<Home>> {
+    match Home::of_user(None) {
+        Err(error) if matches!(error.code(), Code::NotFound | Code::RootRequired) => Ok(None),
+        home => home.map(Some),
+    }
+}
+
+fn told(failed: &[Error]) -> Vec<String> {
+    let sentence = |error: &Error| format!("{}; `mcpkg serve --as enact` keeps what it took before", error.message());
+    failed.iter().map(sentence).collect()
+}
+
+/// Returns what lets through more than now.
+fn waiting(now: &Rules, plan: &Plan) -> Vec<String> {
+    let registry = plan.registry.iter().map(|place| format!("registry {}", place.location));
+    widening::lines(now, plan).into_iter().map(|(line, _)| line).chain(registry).collect()
 }

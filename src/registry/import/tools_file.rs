@@ -26,7 +26,7 @@ pub struct ToolsFile {
 }
 
 impl ToolsFile {
-    /// Reads such a file, and tells of keys that nobody knows.
+    /// Reads such a file, and reports unknown keys.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT` with the line and column where it is malformed: nothing stands for a file that cannot be read.

@@ -4,7 +4,7 @@ use super::home::Text;
 use crate::error::Result;
 use crate::secret;
 
-/// Parts of names that secrets have: what is called so is not stored as it is.
+/// Parts of names that secrets have: the value of such a variable is not stored.
 const SECRET: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "AUTH"];
 
 /// A line of a `.env` file.

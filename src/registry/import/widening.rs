@@ -1,6 +1,6 @@
 //! What of a plan lets through more than now: a person at a terminal decides it, and nobody else does.
 
-use super::plan::{LeftOut, Plan};
+use super::plan::{Follow, LeftOut, Plan};
 use crate::error::Result;
 use crate::op::{Body, Confirmation, Context};
 use crate::plural;
@@ -14,9 +14,6 @@ const WHY: &str =
 /// What a question names of it; it counts the rest.
 const NAMED: usize = 3;
 
-/// The file that says it.
-const FROM: &str = "config.yaml";
-
 /// Asks a person about what lets through more than `now`. Where none sits at a terminal, it is left out of the plan and told:
 /// all else is taken, and the same import at a terminal takes the rest.
 ///
@@ -28,10 +25,13 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
         return Ok(());
     }
     if context.confirmation == Confirmation::Ask {
+        let lines: Vec<String> = lines.into_iter().map(|(line, _)| line).collect();
         let what = format!("Allow more than now: {}?", plural::first(&lines, NAMED));
         return (context.ask)(Body::lines(lines), &what);
     }
-    plan.left.extend(lines.into_iter().map(|line| LeftOut::new(line, FROM, WHY)));
+    plan.left.extend(lines.into_iter().map(|(line, from)| LeftOut::new(line, from, WHY)));
+    plan.added.clear();
+    plan.follow = plan.follow.take().filter(|follow| !follow.widens);
     plan.trusted.clear();
     plan.policy = plan.policy.filter(|policy| !policy.is_looser_than(now.policy));
     plan.minimum = plan.minimum.filter(|minimum| *minimum >= now.minimum);
@@ -43,27 +43,33 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Says what lets through more than now.
-pub fn lines(now: &Rules, plan: &Plan) -> Vec<String> {
-    let mut lines: Vec<String> =
+/// Says what lets through more than now, and which file says it.
+pub fn lines(now: &Rules, plan: &Plan) -> Vec<(String, &'static str)> {
+    let mut sets = Vec::new();
+    for (name, tools) in &plan.added {
+        sets.extend(tools.iter().map(|tool| format!("{tool} in toolset {name}")));
+    }
+    if let Some(Follow { before: Some(before), wanted, widens: true }) = &plan.follow {
+        let wanted = wanted.as_ref().map_or("every tool".to_owned(), |name| format!("toolset {name}"));
+        sets.push(format!("{wanted} for servers as enact, not toolset {before}"));
+    }
+    let mut rules: Vec<String> =
         plan.trusted.iter().map(|row| format!("trusted {} as {}", row.identity, row.part.word())).collect();
     let looser = |policy: &&Policy| policy.is_looser_than(now.policy);
-    lines.extend(
+    rules.extend(
         plan.policy.iter().filter(looser).map(|policy| format!("policy {}, not {}", policy.word(), now.policy.word())),
     );
     let fewer = |minimum: &&u32| **minimum < now.minimum;
-    lines.extend(
+    rules.extend(
         plan.minimum.iter().filter(fewer).map(|minimum| format!("{minimum} attestations, not {}", now.minimum)),
     );
     let program = plan.registry.iter().filter(|place| runs_program(place));
-    lines.extend(program.map(|place| {
-        format!(
-            "the program that prints the token of {}: {}",
-            place.location,
-            place.token.as_deref().unwrap_or_default()
-        )
+    rules.extend(program.map(|place| {
+        let token = place.token.as_deref().unwrap_or_default();
+        format!("the program that prints the token of {}: {token}", place.location)
     }));
-    lines
+    let sets = sets.into_iter().map(|line| (line, "mcp.json"));
+    sets.chain(rules.into_iter().map(|line| (line, "config.yaml"))).collect()
 }
 
 /// Whether the token of a registry is what a program prints.

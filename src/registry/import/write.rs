@@ -36,13 +36,17 @@ pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
 
 /// Keeps the records of what this user decides; `kept` are those that were not there before.
 fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Result<()> {
-    let trusted = plan.trusted.iter().map(Record::Identity);
-    let policy = plan.policy.filter(|policy| *policy == Policy::Allow).map(Record::Policy);
-    for record in trusted.chain(policy) {
+    for record in plan.trusted.iter().chain(&plan.reduced).map(Record::Identity) {
         if !record.is_kept(context)? {
-            record.keep(context)?;
+            record.keep_from(context, &plan.config)?;
             kept.push(record);
         }
+    }
+    if let Some(record) = plan.policy.filter(|policy| *policy == Policy::Allow).map(Record::Policy)
+        && !record.is_kept(context)?
+    {
+        record.keep(context)?;
+        kept.push(record);
     }
     // A registry that nobody has as a row is asked by nobody.
     plan.registry.as_ref().map_or(Ok(()), |place| approval::approve(context, place))
@@ -65,6 +69,21 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
             toolsets::activate(db, Some(id))?;
         }
     }
+    for (name, tools) in &plan.added {
+        let set = toolsets::get(db, name)?;
+        for tool in tools {
+            toolsets::add(db, set.id, tool)?;
+        }
+    }
+    for (name, tools) in &plan.taken_out {
+        let set = toolsets::get(db, name)?;
+        for tool in tools {
+            toolsets::take_out(db, set.id, tool)?;
+        }
+    }
+    if let Some(follow) = &plan.follow {
+        toolsets::follow(db, follow.wanted.as_deref())?;
+    }
     if let Some(place) = &plan.registry {
         registries::insert(db, place, author.now)?;
     }
@@ -74,8 +93,12 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
     for variable in &plan.variables {
         env::set(db, variable)?;
     }
-    for row in &plan.trusted {
+    for row in plan.trusted.iter().chain(&plan.reduced) {
         trust::add(db, row)?;
+    }
+    if !plan.withdrawn.is_empty() {
+        // Their rows stay, for what they say against tools.
+        trust::raise_epoch(db)?;
     }
     if let Some(policy) = plan.policy {
         trust::set_policy(db, policy.word())?;
@@ -101,11 +124,14 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     place(db, &package.scope, &arrival, author).map(drop)
 }
 
-/// Returns the record of the policy that a plan sets back, to be taken away before it is written.
+/// Ends the records that a plan ends, before it is written: whatever fails then, nothing is let through by them any more.
 ///
 /// # Errors
-/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+/// `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
 pub fn tighten(context: &Context, plan: &Plan) -> Result<()> {
+    for row in &plan.withdrawn {
+        Record::Identity(row).end_from(context, &plan.config)?;
+    }
     let before = context.store.read(|db| records::policy(db, context))?.0;
     match plan.policy {
         Some(policy) if before.is_looser_than(policy) => Record::Policy(before).withdraw(context),

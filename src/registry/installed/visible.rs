@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Code, Error, Result};
-use crate::op::Audience;
+use crate::op::{Audience, Identity};
 use crate::store::Db;
 use crate::store::projects;
 use crate::store::tools::installs::{self, Install, Scope};
@@ -74,17 +74,24 @@ pub enum Border {
 }
 
 impl Border {
-    /// Returns the border of an audience: the toolset of its server, else the active one.
+    /// Returns the border of an audience: the toolset of its server, else the active one, else the one that `~/.enact/mcp.json` names
+    /// for a server that stands in for Enact.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`.
     pub fn of(db: &Db<'_>, audience: &Audience<'_>) -> Result<Self> {
-        let Some(name) = audience.toolset else {
-            return Ok(toolsets::active(db)?.map_or(Self::Open, Self::Set));
+        let named = match audience.toolset {
+            Some(name) => Some(name.to_owned()),
+            None => match toolsets::active(db)? {
+                Some(active) => return Ok(Self::Set(active)),
+                None if audience.identity == Identity::Enact => toolsets::followed(db)?,
+                None => None,
+            },
         };
-        match toolsets::get(db, name) {
+        let Some(name) = named else { return Ok(Self::Open) };
+        match toolsets::get(db, &name) {
             Ok(found) => Ok(Self::Set(found)),
-            Err(error) if error.code() == Code::NotFound => Ok(Self::Gone(name.to_owned())),
+            Err(error) if error.code() == Code::NotFound => Ok(Self::Gone(name)),
             Err(error) => Err(error),
         }
     }

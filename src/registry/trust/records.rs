@@ -13,7 +13,13 @@ use crate::error::Result;
 use crate::hex;
 use crate::op::Context;
 use crate::store::Db;
-use crate::store::tools::trust::{self, Approval, TrustedRow};
+use crate::store::tools::trust::{self, Approval, TrustedPart, TrustedRow};
+
+/// Where the note of a record names the file that it came from.
+const FROM: &str = "from";
+
+/// Where the note says that the file does not name them any more.
+const WITHDRAWN: &str = "withdrawn";
 
 /// What a record is of.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +56,35 @@ impl Record<'_> {
         context.approved.put(Kind::Trust, &name, &note)
     }
 
+    /// Keeps it as [`Record::keep`] does, and remembers the file that said it: it ends once the file no longer says it.
+    ///
+    /// # Errors
+    /// As [`Record::keep`].
+    pub fn keep_from(self, context: &Context, file: &str) -> Result<()> {
+        let (name, mut note) = self.named();
+        note[FROM] = file.into();
+        context.approved.put(Kind::Trust, &name, &note)
+    }
+
+    /// Ends what came from a file. The record stays: what such an identity says against a tool still counts.
+    ///
+    /// # Errors
+    /// As [`Record::keep`].
+    pub fn end_from(self, context: &Context, file: &str) -> Result<()> {
+        let (name, mut note) = self.named();
+        note[FROM] = file.into();
+        note[WITHDRAWN] = true.into();
+        context.approved.put(Kind::Trust, &name, &note)
+    }
+
+    /// Whether it came from a file and has ended.
+    ///
+    /// # Errors
+    /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+    pub fn has_ended(self, context: &Context) -> Result<bool> {
+        Ok(self.state(&context.approved)? == State::Ended)
+    }
+
     /// Takes it away.
     ///
     /// # Errors
@@ -67,9 +102,49 @@ impl Record<'_> {
     }
 
     fn is_among(self, approved: &Approved) -> Result<bool> {
-        let (name, note) = self.named();
-        Ok(approved.get(Kind::Trust, &name)? == Some(note))
+        Ok(self.state(approved)? == State::Counts)
     }
+
+    fn state(self, approved: &Approved) -> Result<State> {
+        let (name, note) = self.named();
+        let Some(mut kept) = approved.get(Kind::Trust, &name)? else { return Ok(State::Missing) };
+        let has_ended = kept.as_object_mut().and_then(|kept| {
+            kept.remove(FROM);
+            kept.remove(WITHDRAWN)
+        });
+        Ok(match has_ended {
+            _ if kept != note => State::Missing,
+            Some(_) => State::Ended,
+            None => State::Counts,
+        })
+    }
+}
+
+/// How a record stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Counts,
+    Ended,
+    Missing,
+}
+
+/// Returns who is trusted since a file named them. Whom a person trusted by hand is not among them.
+///
+/// # Errors
+/// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
+pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
+    let row = |note: &Value| {
+        let text = |key| note.get(key).and_then(Value::as_str);
+        (text(FROM)? == file && note.get(WITHDRAWN).is_none()).then_some(())?;
+        Some(TrustedRow {
+            identity: text("identity")?.to_owned(),
+            label: None,
+            pattern: text("pattern")?.to_owned(),
+            part: TrustedPart::of_word(text("part")?)?,
+            added_at: 0,
+        })
+    };
+    Ok(context.approved.all(Kind::Trust)?.iter().filter_map(|(_, note)| row(note)).collect())
 }
 
 /// Returns whom this user trusts, and the policy: what the database says, as far as this user decided it here.
@@ -85,14 +160,16 @@ pub fn rules(db: &Db<'_>, context: &Context) -> Result<Rules> {
 /// # Errors
 /// As [`rules`].
 pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
-    let mut trusted = Vec::new();
+    let (mut trusted, mut withdrawn) = (Vec::new(), Vec::new());
     for row in trust::list(db)? {
-        if Record::Identity(&row).is_among(approved)? {
-            trusted.push(row);
+        match Record::Identity(&row).state(approved)? {
+            State::Counts => trusted.push(row),
+            State::Ended => withdrawn.push(row),
+            State::Missing => {}
         }
     }
     let (policy, _) = policy_by(db, approved)?;
-    Ok(Rules { trusted, policy, minimum: trust::minimum(db)?.unwrap_or(1), root: Root::of_user(approved)? })
+    Ok(Rules { trusted, withdrawn, policy, minimum: trust::minimum(db)?.unwrap_or(1), root: Root::of_user(approved)? })
 }
 
 /// Whether the database names a policy; the usual one applies otherwise.

@@ -17,6 +17,9 @@ use crate::store::tools::trust::{TrustedPart, TrustedRow};
 pub struct Rules {
     /// Whom this user trusts.
     pub trusted: Vec<TrustedRow>,
+    /// Whom a file stopped naming: their word counts no more for a tool, but still against one. Otherwise whoever can write the file
+    /// could silence an auditor.
+    pub withdrawn: Vec<TrustedRow>,
     /// What happens to what is not verified.
     pub policy: Policy,
     /// How many distinct identities have to count; at least one does.
@@ -82,12 +85,13 @@ impl Rules {
     fn decide(&self, subject: &Subject, identity: &Identity, statement: &Statement) -> (bool, bool, String) {
         let part = statement.said().part();
         let trust = self.trust_in(identity, &subject.name, part);
+        let may_refuse = trust.is_ok() || trust_among(&self.withdrawn, identity, &subject.name, part).is_ok();
         let not = |why: &str| (false, false, why.to_owned());
         match statement.about(subject) {
             About::This => {}
             About::OtherTool => return not("it is about another tool or version"),
             About::Text => return not("it is over the hash of a text, and binds no archive"),
-            About::OtherArchive if trust.is_ok() => {
+            About::OtherArchive if may_refuse => {
                 let why = format!("whom you trust signed another archive as {}", subject.reference());
                 return (false, true, why);
             }
@@ -95,8 +99,8 @@ impl Rules {
         }
         if statement.said() == Said::Audited(Outcome::Failed) {
             return match trust {
-                Ok(()) => (false, true, "an auditor whom you trust says that it failed".to_owned()),
-                Err(why) => (false, false, format!("it says that an audit failed; {why}")),
+                Err(why) if !may_refuse => (false, false, format!("it says that an audit failed; {why}")),
+                _ => (false, true, "an auditor whom you trust says that it failed".to_owned()),
             };
         }
         if !statement.predicate_names(subject) {
@@ -113,21 +117,25 @@ impl Rules {
     /// # Errors
     /// Why, for people.
     pub fn trust_in(&self, identity: &Identity, name: &str, part: Part) -> Result<(), String> {
-        let mut why = "you do not trust who signed".to_owned();
-        for row in self.trusted.iter().filter(|row| sigstore::covers(&row.identity, identity.as_str())) {
-            let in_part = match row.part {
-                TrustedPart::Both => true,
-                TrustedPart::Publisher => part == Part::Publisher,
-                TrustedPart::Auditor => part == Part::Auditor,
-            };
-            match (pattern::matches(&row.pattern, name), in_part) {
-                (true, true) => return Ok(()),
-                (true, false) => why = format!("you trust who signed, but not as {}", with_article(part)),
-                (false, _) => why = "you trust who signed, but not for this tool".to_owned(),
-            }
-        }
-        Err(why)
+        trust_among(&self.trusted, identity, name, part)
     }
+}
+
+fn trust_among(rows: &[TrustedRow], identity: &Identity, name: &str, part: Part) -> Result<(), String> {
+    let mut why = "you do not trust who signed".to_owned();
+    for row in rows.iter().filter(|row| sigstore::covers(&row.identity, identity.as_str())) {
+        let in_part = match row.part {
+            TrustedPart::Both => true,
+            TrustedPart::Publisher => part == Part::Publisher,
+            TrustedPart::Auditor => part == Part::Auditor,
+        };
+        match (pattern::matches(&row.pattern, name), in_part) {
+            (true, true) => return Ok(()),
+            (true, false) => why = format!("you trust who signed, but not as {}", with_article(part)),
+            (false, _) => why = "you trust who signed, but not for this tool".to_owned(),
+        }
+    }
+    Err(why)
 }
 
 const fn with_article(part: Part) -> &'static str {

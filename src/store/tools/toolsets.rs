@@ -1,9 +1,13 @@
 //! Toolsets: sets of installed tools that users named. The active one narrows what agents see and call.
 
+use super::settings;
 use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::store::Db;
 use crate::store::engine::{Row, Unique, params, sql};
+
+/// The setting that names the toolset of the servers that stand in for contract 002's original.
+const FOLLOWED: &str = "toolset.followed";
 
 const NAME: Unique = Unique::new("toolset", &["name"]);
 
@@ -107,6 +111,25 @@ pub fn get(db: &Db<'_>, name: &str) -> Result<Toolset> {
 /// `E_DB_BUSY`, `E_STORAGE`.
 pub fn active(db: &Db<'_>) -> Result<Option<Toolset>> {
     db.one(sql!(select!(), "WHERE active = 1"), params![], from_row)
+}
+
+/// Returns the name of the toolset that narrows servers which stand in for contract 002's original, while no toolset is active.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_STORAGE`.
+pub fn followed(db: &Db<'_>) -> Result<Option<String>> {
+    settings::get(db, FOLLOWED)
+}
+
+/// Sets the name of that toolset, or takes it back.
+///
+/// # Errors
+/// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+pub fn follow(db: &Db<'_>, name: Option<&str>) -> Result<()> {
+    match name {
+        Some(name) => settings::set(db, FOLLOWED, name),
+        None => settings::unset(db, FOLLOWED).map(drop),
+    }
 }
 
 /// Adds a tool; returns whether it was not in the set before.

@@ -31,7 +31,13 @@ fn weigh(bundle: &Bundle, trusted: &str) -> Verdict {
         part: TrustedPart::Both,
         added_at: 0,
     };
-    let rules = Rules { trusted: vec![row], policy: Policy::default(), minimum: 1, root: Root::Embedded };
+    let rules = Rules {
+        trusted: vec![row],
+        withdrawn: Vec::new(),
+        policy: Policy::default(),
+        minimum: 1,
+        root: Root::Embedded,
+    };
     rules.weigh(&subject(), [([0; 32], bundle)])
 }
 

@@ -77,6 +77,8 @@ async fn route(app: &Arc<App>, peer: &Peer, mut request: Request<Incoming>) -> R
     let (project, endpoint) = endpoint(app, request.uri().path())?;
     spell_out_accept(request.headers_mut());
     let is_message = (endpoint, request.method()) == (Endpoint::Mcp, &Method::POST);
+    // Before the admission, which says of which version of the database an answer may be.
+    app.server.keep_up_aside().await;
     let admission = match Admission::begin(app, request.headers(), peer.from, project.clone()) {
         Ok(admission) => admission,
         Err(why) if is_message && why.is_answer() => return streamable::failed(app, request, why),

@@ -46,7 +46,10 @@ impl Operation for Use {
                 return Err(Error::new(Code::InvalidArgument, "No toolset is named")
                     .hint("name one, or show every installed tool with --all"));
             }
-            write(context, "toolset.use", "", |db| toolsets::activate(db, None))?;
+            write(context, "toolset.use", "", |db| {
+                toolsets::activate(db, None)?;
+                toolsets::follow(db, None)
+            })?;
             return Ok(Reply::sentence("Agents see every installed tool", json!({ "activeToolset": null })));
         };
         let set = write(context, "toolset.use", name, |db| {

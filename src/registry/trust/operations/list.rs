@@ -34,8 +34,12 @@ impl Operation for List {
     fn run(self, context: &Context) -> Result<Reply> {
         let (trusted, approved) = context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?)))?;
         let (mut rows, mut data_of_trusted): (Vec<Vec<String>>, Vec<Value>) = Default::default();
+        let (mut undecided, mut ended) = (false, false);
         for row in &trusted {
             let counts = Record::Identity(row).is_kept(context)?;
+            let has_ended = Record::Identity(row).has_ended(context)?;
+            ended |= has_ended;
+            undecided |= !counts && !has_ended;
             rows.push(cells(row, counts));
             data_of_trusted.push(data(row, counts));
         }
@@ -43,6 +47,7 @@ impl Operation for List {
         for Approval { name, version, sha256 } in approved {
             let subject = Subject { name, version, sha256 };
             let counts = Record::Archive(&subject).is_kept(context)?;
+            undecided |= !counts;
             archives.push(vec![subject.reference(), subject.digest(), word(counts).to_owned()]);
             data_of_archives.push(json!({
                 "tool": subject.name,
@@ -51,7 +56,6 @@ impl Operation for List {
                 "counts": counts,
             }));
         }
-        let others = rows.iter().chain(&archives).any(|row| row.iter().any(|cell| cell == word(false)));
         let people = Table {
             columns: &["IDENTITY", "NAME", "FOR", "AS", "COUNTS", "ADDED"],
             rows,
@@ -64,9 +68,14 @@ impl Operation for List {
         }
         let mut reply =
             Reply::new(Body::Several(bodies), json!({ "trusted": data_of_trusted, "approved": data_of_archives }));
-        if others {
+        if undecided {
             reply = reply.hint(
                 "what does not count was never decided by this user on this machine; `mcpkg tool trust add` does",
+            );
+        }
+        if ended {
+            reply = reply.hint(
+                "an identity that ~/.enact/config.yaml no longer names counts only against a tool; `mcpkg tool trust remove` ends that too",
             );
         }
         Ok(reply)

@@ -50,7 +50,7 @@ fn signed_by_ssh(statement: &str, seed: u8) -> String {
 fn weigh_of(subject: &Subject, texts: &[String], trusted: Vec<TrustedRow>, minimum: u32) -> Verdict {
     let bundles: Vec<([u8; 32], Bundle)> =
         texts.iter().map(|text| (disk::sha256(text.as_bytes()), Bundle::read(text, &Root::Embedded))).collect();
-    let rules = Rules { trusted, policy: Policy::default(), minimum, root: Root::Embedded };
+    let rules = Rules { trusted, withdrawn: Vec::new(), policy: Policy::default(), minimum, root: Root::Embedded };
     rules.weigh(subject, bundles.iter().map(|(sha256, bundle)| (*sha256, bundle)))
 }
 

@@ -1,0 +1,55 @@
+//! The files of a contract's original that a server follows while it runs.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::Config;
+use crate::op::{Context, Original};
+use crate::store::Store;
+use crate::store::deploys::Stat;
+
+/// What a server follows: it looks at the files before each request, which costs as little as asking the disk about them.
+pub(super) struct Followed {
+    original: &'static Original,
+    context: Context,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The files as they were taken last.
+    taken: Option<Vec<Option<Stat>>>,
+    /// What was logged last.
+    told: Vec<String>,
+}
+
+impl Followed {
+    /// Returns what a server follows that serves `config`, after taking it for the first time.
+    pub(super) fn by(store: &Store, config: &Config) -> Option<Self> {
+        let originals = crate::DOMAINS.iter().filter_map(|domain| domain.original);
+        let original = originals.into_iter().find(|original| original.identity == config.identity)?;
+        let context = Context::shell(store.clone(), config.selection.clone());
+        let followed = Self { original, context, state: Mutex::default() };
+        followed.keep_up();
+        Some(followed)
+    }
+
+    /// Takes what changed since the last time. Other requests wait meanwhile: none is answered by what held before.
+    pub(super) fn keep_up(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // A change while the files are read shows at the next look.
+        let now = (self.original.look)();
+        if now.is_some() && now == state.taken {
+            return;
+        }
+        let (taken, told) = match (self.original.take)(&self.context) {
+            Ok(told) => (now, told),
+            // The next request tries again.
+            Err(error) => (None, vec![error.message().to_owned()]),
+        };
+        state.taken = taken;
+        if told != state.told {
+            told.iter().for_each(|what| tracing::warn!("{what}"));
+            state.told = told;
+        }
+    }
+}
