@@ -311,3 +311,22 @@ fn streams_without_a_key_end_when_one_is_needed() {
     key(&scratch, &["first"]);
     assert_eq!(last_words(&events).as_deref(), Some(": the access key is no longer good"));
 }
+
+#[test]
+fn a_key_that_may_not_execute_is_not_told_of_execute() {
+    let scratch = scratch();
+    let (without, with) = (key(&scratch, &["without"]), key(&scratch, &["with", "--execute"]));
+    let server = Http::start(&scratch, &[]);
+    for (key, may) in [(&without, false), (&with, true)] {
+        let send = |request: Request| server.send(&request.with("Authorization", &format!("Bearer {key}"))).message();
+        let hello = send(http::message("/mcp", &http::hello("2025-11-25")));
+        let discovered = send(http::modern("/mcp", "server/discover", json!({})));
+        for told in [&hello["result"]["instructions"], &discovered["result"]["instructions"]] {
+            let told = told.as_str().expect("instructions");
+            assert_eq!(told.contains("then execute"), may, "{told}");
+        }
+        let listed = send(http::modern("/mcp", "tools/list", json!({})))["result"]["tools"].take();
+        let tools = listed.as_array().expect("tools");
+        assert_eq!(tools.iter().any(|tool| tool["name"] == "execute"), may, "{listed}");
+    }
+}

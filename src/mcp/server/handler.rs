@@ -28,12 +28,13 @@ impl ServerHandler for Server {
     async fn initialize(&self, params: InitializeRequestParams, request: Request) -> Result<InitializeResult> {
         lifecycle::refuse_self(self, Some(&params.capabilities))?;
         request.peer.set_peer_info(params.clone());
-        self.negotiate_initialize(&params)
+        let config = self.config(&request.extensions);
+        self.negotiate_initialize(&params).map(|result| lifecycle::told(result, &config))
     }
 
     async fn discover(&self, request: Request) -> Result<DiscoverResult> {
         lifecycle::refuse_self(self, request.client_capabilities().as_ref())?;
-        Ok(lifecycle::discover(self))
+        Ok(lifecycle::discover(self, &self.config(&request.extensions)))
     }
 
     async fn on_initialized(&self, notification: NotificationContext<RoleServer>) {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use rmcp::model::{
-    CacheScope, ClientCapabilities, CustomRequest, DiscoverResult, Implementation, LoggingLevel, ProtocolVersion,
-    ServerCapabilities, ServerConfig, SetLevelRequestParams,
+    CacheScope, ClientCapabilities, CustomRequest, DiscoverResult, Implementation, InitializeResult, LoggingLevel,
+    ProtocolVersion, ServerCapabilities, ServerConfig, SetLevelRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -57,6 +57,12 @@ pub(super) fn info(server: &Server) -> ServerConfig {
     }
 }
 
+/// Returns the answer to initialize with what this client is told: its access key may reach less than the server does.
+pub(super) fn told(mut result: InitializeResult, config: &Config) -> InitializeResult {
+    result.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
+    result
+}
+
 /// What a client is told that may run commands.
 const OTHER_OPERATIONS: &str = "For other operations and commands of APIs use search_commands, then execute; get_command_spec says what a \
     command takes.";
@@ -88,8 +94,9 @@ pub(super) fn refuse_self(server: &Server, capabilities: Option<&ClientCapabilit
 }
 
 /// Answers server/discover.
-pub(super) fn discover(server: &Server) -> DiscoverResult {
+pub(super) fn discover(server: &Server, config: &Config) -> DiscoverResult {
     let mut info = info(server);
+    info.instructions = Some(instructions(config)).filter(|told| !told.is_empty());
     if server.config.identity == Identity::Smctl {
         // The revision that has this method gave up logging.
         info.capabilities.logging = None;
