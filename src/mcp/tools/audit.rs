@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Tool;
 use crate::error::Result;
 use crate::mcp::provider::Answer;
-use crate::op::{Context, Effect, Entry, Reply, Shape};
+use crate::op::{Context, Effect, Entry, Identity, Reply, Shape};
 use crate::store::projects;
 
 /// Where the calls are logged that the log has by default.
@@ -38,12 +38,12 @@ pub(super) struct Call {
 
 impl Call {
     /// Returns the call of an operation with these arguments.
-    pub(super) fn of(entry: &Entry, arguments: &Map<String, Value>) -> Self {
-        Self::new(entry.shape, entry.effect, arguments)
+    pub(super) fn of(entry: &Entry, arguments: &Map<String, Value>, identity: Identity) -> Self {
+        Self::new(entry.shape, entry.effect, arguments, identity)
     }
 
     /// Returns the call of a tool with these arguments.
-    pub(super) fn of_tool(tool: &Tool, arguments: &Value) -> Self {
+    pub(super) fn of_tool(tool: &Tool, arguments: &Value, identity: Identity) -> Self {
         let none = Map::new();
         let arguments = arguments.as_object().unwrap_or(&none);
         let shape = match tool {
@@ -53,18 +53,15 @@ impl Call {
                 Answer::Talk(_) | Answer::Task(_) => Shape::Sentence,
             },
         };
-        Self::new(shape, tool.effect(), arguments)
+        Self::new(shape, tool.effect(), arguments, identity)
     }
 
-    fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>) -> Self {
+    fn new(shape: Shape, effect: Effect, arguments: &Map<String, Value>, identity: Identity) -> Self {
         // Answers that begin with a version are contract 004's.
         let is_of_commands = matches!(shape, Shape::Json(Some(_)));
-        let is_audited = shape == Shape::Rpc || is_of_commands && effect.changes();
-        let is_logged = match is_audited {
-            true => tracing::enabled!(target: audited!(), tracing::Level::INFO),
-            false => is_logged(),
-        };
-        Self { is_audited, asked: (is_of_commands && is_logged).then(|| summary(arguments)) }
+        // The contract has all of its calls logged. Under other identities the many reads are left to those who ask for them.
+        let is_audited = shape == Shape::Rpc || is_of_commands && (effect.changes() || identity == Identity::Assistant);
+        Self { is_audited, asked: (is_of_commands && is_logged(is_audited)).then(|| summary(arguments)) }
     }
 
     /// Writes the line of the call, which began at `started`.
@@ -82,9 +79,12 @@ impl Call {
     }
 }
 
-/// Whether the log has the calls that it does not have by default.
-pub(super) fn is_logged() -> bool {
-    tracing::enabled!(tracing::Level::INFO)
+/// Whether the log takes the line of a call.
+pub(super) fn is_logged(is_audited: bool) -> bool {
+    match is_audited {
+        true => tracing::enabled!(target: audited!(), tracing::Level::INFO),
+        false => tracing::enabled!(tracing::Level::INFO),
+    }
 }
 
 /// The name of the project that applies; asked only where the log takes it.

@@ -40,7 +40,7 @@ pub(in crate::mcp) fn call(
 ) -> Result<CallToolResult, ErrorData> {
     let started = Instant::now();
     let arguments = Value::Object(arguments.unwrap_or_default());
-    let logged = audit::Call::of_tool(tool, &arguments);
+    let logged = audit::Call::of_tool(tool, &arguments, context.caller.identity());
     let (form, command, outcome) = match tool {
         Tool::Operation(entry) => {
             if entry.shape == Shape::Rpc {

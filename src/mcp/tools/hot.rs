@@ -16,7 +16,7 @@ use crate::mcp::Config;
 use crate::mcp::era::Era;
 use crate::mcp::error::smctl_error;
 use crate::mcp::hints::Reader;
-use crate::op::{Body, Call, Connection, Context, Entry, Reply, Shape};
+use crate::op::{Body, Call, Connection, Context, Entry, Identity, Reply, Shape};
 use crate::present;
 
 /// A call of a tool that says of itself that it is hot.
@@ -50,7 +50,7 @@ impl HotCall {
             Some(raw) => serde_json::from_str(raw.get()).ok()?,
             None => Map::new(),
         };
-        let logged = audit::Call::of(entry, &arguments);
+        let logged = audit::Call::of(entry, &arguments, config.identity);
         let call = entry.from_agent(Value::Object(arguments)).ok()?;
         call.is_hot().then_some(Self { entry, call, logged })
     }
@@ -115,7 +115,7 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     config: &Config,
     context: impl FnOnce() -> C,
 ) {
-    if !audit::is_logged() {
+    if !audit::is_logged(config.identity == Identity::Assistant) {
         return;
     }
     let started = Instant::now();
@@ -125,7 +125,7 @@ pub(in crate::mcp) fn log_again<C: Borrow<Context>>(
     if let Some(entry) = super::operation(&parameters.name, config) {
         let arguments = parameters.arguments.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         let again = Ok(Reply::new(Body::Text(String::new()), Value::Null));
-        audit::Call::of(entry, &arguments).log(entry.tool, context().borrow(), &again, started);
+        audit::Call::of(entry, &arguments, config.identity).log(entry.tool, context().borrow(), &again, started);
     }
 }
 

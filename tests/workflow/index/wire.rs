@@ -211,3 +211,30 @@ fn a_spec_is_a_resource_whose_ids_are_completed() {
     client.result("resources/subscribe", json!({ "uri": "mcpkg://command/mcpkg:prompt:create" }));
     client.finish();
 }
+
+#[test]
+fn each_call_of_the_contract_is_logged_in_short_and_without_secrets() {
+    let scratch = Scratch::with_project();
+    let secret = "ghp_0123456789abcdefghijklmnopqrstuvwxyz";
+    for front in [true, false] {
+        let log = scratch.path().join("log");
+        let mut command = scratch.command();
+        command.args(["serve", "--as", "assistant"]);
+        if !front {
+            command.arg("--no-front");
+        }
+        let file = std::process::Stdio::from(std::fs::File::create(&log).expect("a file"));
+        let mut client = Client::spawn_logging(&mut command, file).shake_hands("2025-11-25");
+        for _ in 0..3 {
+            client.result("tools/call", json!({ "name": "search_commands", "arguments": { "query": secret } }));
+        }
+        let yaml = format!("version: 1\nname: a\n# {secret}\n");
+        client.result("tools/call", json!({ "name": "validate_workflow", "arguments": { "yaml": yaml } }));
+        client.finish();
+        let log = std::fs::read_to_string(&log).expect("a log");
+        let of = |tool: &str| log.lines().filter(|line| line.contains(&format!("tool=\"{tool}\""))).count();
+        assert_eq!((of("search_commands"), of("validate_workflow")), (3, 1), "{log}");
+        assert!(log.contains("asked=") && log.contains("answered="), "{log}");
+        assert!(!log.contains("ghp_"), "{log}");
+    }
+}
