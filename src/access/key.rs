@@ -16,7 +16,7 @@ pub(super) struct Parts<'a> {
     pub(super) secret: &'a str,
 }
 
-/// Returns a new key, whose secret nobody can guess.
+/// Returns a new key with a random secret.
 ///
 /// # Errors
 /// `E_INTERNAL` where the system has no random bytes.

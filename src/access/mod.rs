@@ -1,6 +1,6 @@
 //! Access keys: who may reach a server over HTTP, how far, and for how long.
 //!
-//! A server asks [`required`], [`verify`] for what a request shows, and [`holds`] for what is open since.
+//! A server calls [`required`], then [`verify`] for each request, and [`holds`] for streams that stay open.
 
 mod key;
 mod life;

@@ -1,4 +1,4 @@
-//! Whether what a request shows is a key, and how far it reaches.
+//! Checks the access key of a request, and returns what it allows.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::op::{Grant, Namespace};
 use crate::store::access::Key;
 use crate::store::{Db, access, projects};
 
-/// Why a request is not let in. What it says tells nothing to who does not hold the key's secret.
+/// Why a request is refused. The answer reveals nothing to a caller that does not hold the key's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// There is no key.
@@ -20,7 +20,7 @@ pub enum Refused {
     Malformed,
     /// No key has this id, or its secret is another one.
     Unknown,
-    /// Its time is over.
+    /// It has expired.
     Expired,
     /// It was revoked.
     Revoked,
@@ -41,11 +41,11 @@ impl fmt::Display for Refused {
     }
 }
 
-/// Returns what the key `presented` allows at the time `now`, or why it is refused. It is asked anew for each request,
-/// so that a key that was revoked is refused at the next one.
+/// Returns what the key `presented` allows at the time `now`, or why it is refused. Every request is checked, so a revoked key is
+/// refused at the next one.
 ///
-/// Whether a key's id is known shows neither in the answer nor in its time: a secret is hashed and compared in
-/// constant time where there is no row too, and what more there is to look up comes after it.
+/// Neither the answer nor its time reveals whether a key's id is known: a secret is hashed and compared in constant time even if
+/// there is no row, and all further lookups come after that.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
@@ -90,8 +90,8 @@ pub fn verify(db: &Db<'_>, now: Millis, presented: &str) -> Result<std::result::
     }))
 }
 
-/// Whether what a key allowed is what it allows still: it is as good as it was, and its project is called the same. What
-/// was opened with it, and is open yet, asks this.
+/// Returns whether a key still allows what it allowed: it is still valid, and its project has the same name. Streams that were
+/// opened with the key and are still open ask this.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.
@@ -124,8 +124,8 @@ fn namespaces(key: &Key) -> Result<Vec<Namespace>> {
     key.publish.iter().map(|namespace| namespace.parse().map_err(odd)).collect()
 }
 
-/// Whether a server over HTTP asks for a key: it does once any key was ever made, also where all were revoked since, and
-/// where a restore replaced a database that had one.
+/// Returns whether a server over HTTP requires a key. It does once any key was ever made, even if all were revoked since or a
+/// restore replaced a database that had one.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_UNAVAILABLE`, `E_STORAGE`.

@@ -68,7 +68,7 @@ impl Operation for Create {
         redact(&self.name)
     }
 
-    /// Revokes a key that nobody has seen.
+    /// Revokes a key that was never shown.
     fn unprinted(context: &Context, data: &Value, error: Error) -> Error {
         match data["name"].as_str() {
             Some(name) => revoke_unprinted(context, name, &error),
@@ -162,8 +162,8 @@ impl Operation for Create {
     }
 }
 
-/// Says which tools the clients of a project's key may call: what they do stays inside it, so those that write to the
-/// disk are none of them.
+/// Says which tools the clients of a project's key may call. Tools that write to the disk are not among them, since what these
+/// clients do must stay inside the project.
 fn tools(read_only: bool) -> String {
     let served = || crate::operations().filter(|entry| entry.faces.tool() && !(read_only && entry.effect.changes()));
     let groups = crate::DOMAINS.iter().flat_map(|domain| domain.groups).filter(|group| group.within_project);
@@ -176,7 +176,7 @@ fn tools(read_only: bool) -> String {
     )
 }
 
-/// Says what to do where a name is taken, by how its key stands.
+/// Returns what to do when the name is taken: that depends on the state of the key that has it.
 fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     let found = context.store.read(|db| {
         let key = access::get(db, name)?;
@@ -192,7 +192,7 @@ fn taken(context: &Context, name: &str, now: Millis, error: Error) -> Error {
     }
 }
 
-/// Revokes a key that was made and could not be printed: nobody has it. Returns what to say.
+/// Revokes a key that was made but could not be printed, so that nobody has it. Returns the error to show.
 fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
     let author = context.author();
     let revoked = context.store.write(|db| {
@@ -201,7 +201,7 @@ fn revoke_unprinted(context: &Context, name: &str, error: &Error) -> Error {
         let project = project_name(db, key.project)?;
         context.event(db, author, project.as_deref(), "access.revoke", name)
     });
-    // Without the cause: a closed pipe would pass for a reader that has enough.
+    // The cause is left out: a closed pipe would be taken for a reader that has read enough.
     let why = error.message();
     match revoked {
         Ok(()) => Error::new(Code::FileFailed, format!("{why}; nobody has the key '{name}', and it was revoked"))

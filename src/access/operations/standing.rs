@@ -1,4 +1,4 @@
-//! What is told of a key: what it may do, and how it stands.
+//! Shows a key: what it may do, and whether it is still valid.
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -18,7 +18,7 @@ pub(super) const KEYS: Names = Names::Stored(|typed| {
     Ok(typed.matching(keys.into_iter().filter(|key| key.revoked_at.is_none()).map(|key| key.name)))
 });
 
-/// The key that is called so, or that this is: who found one somewhere revokes it without knowing its name.
+/// Finds a key by its name or by the key itself: you can revoke a key that leaked without knowing its name.
 pub(super) fn wanted(db: &Db<'_>, name: &str) -> Result<Key> {
     match key::parse(name) {
         Some(parts) => match access::find(db, parts.id)? {
@@ -39,7 +39,7 @@ pub(super) fn project_name(db: &Db<'_>, project: Option<Uuid>) -> Result<Option<
     })
 }
 
-/// What a key may, as the list says it.
+/// Returns what a key may do, in the words of the list.
 pub(super) fn may(key: &Key) -> String {
     let mut words = match (key.read_only, key.consent) {
         (true, _) => "read",
@@ -59,7 +59,7 @@ pub(super) fn may(key: &Key) -> String {
     words
 }
 
-/// What a key does at a registry that a server offers, where it does more there than reading.
+/// Returns what a key may do at a server's registry beyond reading.
 pub(super) fn at_registry(key: &Key) -> Option<String> {
     let namespaces = key.publish.join(", ");
     match (key.publish.is_empty(), key.attest) {
@@ -75,7 +75,7 @@ pub(super) fn project_is_gone(key: &Key, project: Option<&str>) -> bool {
     key.project.is_some() && project.is_none()
 }
 
-/// Returns whether a key still holds, and why not.
+/// Returns whether a key is still valid, and if not, why.
 pub(super) fn state(key: &Key, project_is_gone: bool, now: Millis) -> &'static str {
     if key.revoked_at.is_some() {
         "revoked"
@@ -88,7 +88,7 @@ pub(super) fn state(key: &Key, project_is_gone: bool, now: Millis) -> &'static s
     }
 }
 
-/// What programs get of a key: its name, what it reaches, and how it stands.
+/// Returns a key for programs: its name, what it reaches, and whether it is valid.
 pub(super) fn data(key: &Key, project: Option<&str>, now: Millis) -> Value {
     json!({
         "name": key.name,
