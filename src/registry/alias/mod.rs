@@ -1,4 +1,4 @@
-//! Aliases: short names that a person types in the place of a tool's. Agents know none of them.
+//! Aliases: short names that a person types instead of a tool's name. Agents do not see them.
 
 mod operation;
 

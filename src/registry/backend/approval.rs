@@ -1,5 +1,5 @@
-//! Which registries this user uses on this machine. A database that came from somebody else can name a registry, and make
-//! nobody ask it: neither a folder nor another host, nor start the program that its token comes from.
+//! Records which registries this user uses on this machine. A database from somebody else may name a registry, but mcpkg then neither
+//! reads its folder, nor contacts its host, nor starts the program that prints its token.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};
@@ -10,7 +10,7 @@ use crate::hex;
 use crate::op::{Body, Confirmation, Context};
 use crate::store::tools::registries::Place;
 
-/// Keeps it that this user uses a registry.
+/// Records that this user uses a registry.
 ///
 /// # Errors
 /// `E_UNAPPROVED` where the user has no home, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
@@ -19,7 +19,7 @@ pub fn approve(context: &Context, place: &Place) -> Result<()> {
     context.approved.put(Kind::Registry, &key(place), &note)
 }
 
-/// Whether this user uses a registry.
+/// Returns whether this user uses a registry.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -27,7 +27,7 @@ pub fn is_approved(context: &Context, place: &Place) -> Result<bool> {
     Ok(context.approved.get(Kind::Registry, &key(place))?.is_some())
 }
 
-/// Refuses a registry that this user never added on this machine, unless a person at a terminal says so now.
+/// Refuses a registry that this user never added on this machine, unless a person approves it at a terminal now.
 ///
 /// # Errors
 /// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where the person says no.

@@ -1,5 +1,4 @@
-//! Brings the archive of a version and what was said of it. Nothing of it is trusted before it was compared with its
-//! digest.
+//! Downloads the archive of a version and its attestations. Nothing is trusted before it was compared with its digest.
 
 use super::known::Known;
 use super::limits::{ARCHIVE, ATTESTATION, ATTESTATIONS};
@@ -13,17 +12,17 @@ use crate::op::Context;
 use crate::store::new_content::NewContent;
 use crate::store::tools::{attestations, packages};
 
-/// An archive that is what its digest says, and the claims about it.
+/// An archive with a verified digest, and the claims about it.
 #[derive(Clone, Debug)]
 pub struct Download {
     /// The archive.
     pub archive: NewContent,
-    /// What was said of it, each a bundle as JSON: claims, which nobody verified.
+    /// Its attestations, each a bundle as JSON: unverified claims.
     pub attestations: Vec<String>,
 }
 
-/// Returns the archive of a version: out of this database where it is kept, else from its registry. Claims that the
-/// registry has are kept, so that what was once said against an archive stays said.
+/// Returns the archive of a version, from this database if it has it, else from its registry. The registry's claims are stored, so that
+/// an objection to an archive is never lost.
 ///
 /// # Errors
 /// `E_DIGEST_MISMATCH`, `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_REGISTRY_REFUSED`, `E_UNAPPROVED`,
@@ -36,7 +35,7 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     })?;
     let open = || Known::named(context, &resolved.registry)?.open(context);
     let (archive, registry) = match kept {
-        // Its registry may be gone by now.
+        // Its registry may no longer exist.
         Some(archive) => (archive, open()),
         None => {
             let registry = open()?;
@@ -48,8 +47,7 @@ pub fn download(context: &Context, resolved: &Resolved) -> Result<Download> {
     Ok(Download { archive, attestations })
 }
 
-/// Brings what a registry has of claims about a version, and returns all that are known. A registry that cannot be asked adds
-/// none.
+/// Fetches a registry's claims about a version, and returns all that are known. An unreachable registry adds none.
 ///
 /// # Errors
 /// `E_CANCELLED`; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -57,7 +55,7 @@ pub fn claims(context: &Context, registry: Result<Box<dyn Registry + '_>>, resol
     let offered = match registry.and_then(|registry| registry.attestations(&resolved.version)) {
         Ok(bundles) => bundles,
         Err(error) if error.code() == Code::Cancelled => return Err(error),
-        // What nobody can read counts for nothing.
+        // A claim that cannot be read never counts.
         Err(error) => {
             tracing::warn!(registry = resolved.registry, %error, "attestations cannot be had");
             Vec::new()
@@ -87,7 +85,7 @@ fn checked(resolved: &Resolved, archive: NewContent) -> Result<NewContent> {
         .hint("nothing of it was used; tell those who keep the registry"))
 }
 
-/// Keeps what a registry has of claims, and returns all that are known, those without a size's bounds left out.
+/// Stores a registry's claims, and returns all that are known; claims that are too large are skipped.
 fn keep(context: &Context, sha256: &disk::Sha, offered: Vec<String>) -> Result<Vec<String>> {
     let fits = |bundle: &String| bundle.len() as u64 <= ATTESTATION && !bundle.contains('\0');
     let offered: Vec<String> = offered.into_iter().filter(fits).take(ATTESTATIONS).collect();

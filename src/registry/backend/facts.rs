@@ -1,4 +1,4 @@
-//! What a manifest says of a tool in a list: strangers' words, made fit to be shown.
+//! The description, tags and licence of a tool for lists: text from strangers, made safe to show.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Returns what a manifest, or what a registry says of a tool, has of it; what is of another type counts as absent.
+    /// Reads them from a manifest or a registry's answer; values of another type count as absent.
     pub fn of(object: &Value) -> Self {
         let text = |key: &str| object.get(key).and_then(Value::as_str).map(one_line);
         let license = text("license").filter(|license| !license.is_empty());
@@ -35,9 +35,9 @@ pub fn tags(array: Option<&Value>) -> Vec<String> {
     texts.filter(|tag| !tag.is_empty() && tag.chars().count() <= TAG).take(TAGS).collect()
 }
 
-/// Returns a text as one line without control characters, cut where it is longer than a description may be.
+/// Returns a text as one line without control characters, cut to the length of a description.
 pub fn one_line(text: &str) -> String {
-    // Characters that change the direction of a line make it look like another one.
+    // Bidirectional control characters would make a line look like another one.
     let is_odd = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };

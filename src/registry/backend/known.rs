@@ -50,7 +50,7 @@ impl Known {
         }
     }
 
-    /// Returns the registries that are meant: the one called `name`, else all.
+    /// Returns the registry called `name`, or all of them.
     ///
     /// # Errors
     /// As [`Known::named`].
@@ -75,12 +75,12 @@ impl Known {
         self.place.as_ref().map_or(LOCAL_PRIORITY, |place| place.priority)
     }
 
-    /// Whether another host answers for it.
+    /// Returns whether it is on another host.
     pub fn is_remote(&self) -> bool {
         self.place.as_ref().is_some_and(|place| place.kind == Kind::Http)
     }
 
-    /// Returns what stands behind it, where this user uses it on this machine.
+    /// Returns the registry, if this user uses it on this machine.
     ///
     /// # Errors
     /// `E_UNAPPROVED`; `E_CONFIRM_REQUIRED` where a person says no; `E_INVALID_ARGUMENT` for a URL that is none.

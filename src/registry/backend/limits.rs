@@ -1,4 +1,4 @@
-//! The most that is taken from a registry.
+//! Limits on what is read from a registry.
 
 use crate::registry::package::archive::MAX_PACKED;
 

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::tools::listings::{self, Listing};
 
-/// Finds tools of a registry; returns how many match besides.
+/// Finds tools of a registry; also returns how many match.
 ///
 /// # Errors
 /// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.

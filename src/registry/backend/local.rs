@@ -66,7 +66,7 @@ impl<'c> Local<'c> {
         }
     }
 
-    /// Says who is shown all versions of a tool; returns how many there are.
+    /// Sets the visibility of all versions of a tool; returns how many there are.
     ///
     /// # Errors
     /// `E_TOOL_NOT_FOUND`; `E_DAMAGED`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -91,7 +91,7 @@ fn all_rows(db: &Db<'_>, name: &Name) -> Result<Vec<(Version, PackageRow)>> {
     rows.into_iter().map(|row| Ok((version_of(&row)?, row))).collect()
 }
 
-/// Lists a tool as its versions are now.
+/// Updates the list entry of a tool from its versions.
 fn list(db: &Db<'_>, name: &Name) -> Result<()> {
     let shown = |row: &PackageRow| row.release.visibility == Visibility::Public && row.release.yank.is_none();
     let rows = all_rows(db, name)?.into_iter().filter(|(_, row)| shown(row));
@@ -104,7 +104,7 @@ fn list(db: &Db<'_>, name: &Name) -> Result<()> {
     listings::put(db, LOCAL, &listing)
 }
 
-/// Returns the version of a tool that stands for it: the highest that is neither yanked nor a pre-release, where there is one.
+/// Returns the version that represents a tool: the highest that is neither yanked nor a pre-release, if there is one.
 pub fn leading(rows: &[(Version, PackageRow)]) -> Option<&(Version, PackageRow)> {
     let sound = rows.iter().filter(|(_, row)| row.release.yank.is_none());
     counting(sound, |(version, _)| version).or(rows.first())

@@ -1,7 +1,7 @@
 //! Registries: where tools are found, fetched from and published to.
 //!
-//! This database is one ([`local`]); [folders](directory) and [other hosts](http) are added by their users. [`resolve`] says
-//! which version of which of them a reference means, [`download`] brings its archive, [`search`] asks them all.
+//! This database is one ([`local`]); users add [folders](directory) and [other hosts](http). [`resolve`] finds the version that a
+//! reference means, [`download`] fetches its archive, and [`search`] asks all registries.
 
 pub mod approval;
 pub mod directory;

@@ -1,42 +1,42 @@
-//! What a search asks of a registry, and what it finds.
+//! Queries to registries, and their hits.
 
 use unicode_normalization::char::is_combining_mark;
 
 use crate::clock::Millis;
 
-/// What is searched for.
+/// A query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Any text: its words are looked for in names, descriptions and tags. Without a word every tool is found.
+    /// Any text; its words are searched in names, descriptions and tags. Without words, every tool matches.
     pub text: String,
-    /// Tags, each of which a tool has to have.
+    /// Tags that a tool must have, all of them.
     pub tags: Vec<String>,
     /// The most hits to return.
     pub limit: u32,
-    /// Whether no other host is asked: what was kept of earlier answers has to do.
+    /// Whether only cached answers are used, without asking another host.
     pub offline: bool,
-    /// Whether each registry is asked anew, also where an answer of its that was kept still holds.
+    /// Whether each registry is asked even if its cached answer is still valid.
     pub refresh: bool,
 }
 
 impl Query {
-    /// Returns its words: what stands between characters that are neither letters nor digits.
+    /// Returns its words, which are separated by characters that are neither letters nor digits.
     pub fn words(&self) -> impl Iterator<Item = &str> {
-        // A mark belongs to the letter before it.
+        // A combining mark belongs to the letter before it.
         self.text
             .split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c))
             .filter(|word| word.contains(char::is_alphanumeric))
     }
 }
 
-/// A tool that was found, by the version that counts: the highest that is neither yanked nor a pre-release.
+/// A hit, by the highest version that is neither yanked nor a pre-release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
     /// Its name.
     pub name: String,
     /// The version.
     pub version: String,
-    /// What it does, in one line: a stranger's words.
+    /// What it does, in one line of text from a stranger.
     pub description: String,
     /// Its tags.
     pub tags: Vec<String>,
@@ -45,12 +45,12 @@ pub struct Hit {
 /// What a registry found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The best of it, best first.
+    /// The hits, best first.
     pub hits: Vec<Hit>,
     /// How many tools match.
     pub total: u64,
     /// When the registry answered so.
     pub checked_at: Millis,
-    /// Whether the registry could not be asked, and an older answer of its stands in.
+    /// Whether the registry could not be reached, and an older answer is used instead.
     pub stale: bool,
 }

@@ -1,4 +1,4 @@
-//! What every registry can do, whatever stands behind it.
+//! The interface of all registries.
 
 use semver::Version;
 
@@ -24,25 +24,25 @@ pub trait Registry: Send {
     /// See [`Registry`].
     fn search(&self, query: &Query) -> Result<Found>;
 
-    /// Returns what is known of a tool.
+    /// Returns a tool.
     ///
     /// # Errors
     /// `E_TOOL_NOT_FOUND`; see [`Registry`].
     fn info(&self, name: &Name) -> Result<ToolInfo>;
 
-    /// Returns what is known of a version, yanked or not.
+    /// Returns a version, yanked or not.
     ///
     /// # Errors
     /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].
     fn version(&self, name: &Name, version: &Version) -> Result<VersionInfo>;
 
-    /// Returns a version's archive, which are what its digest says.
+    /// Returns a version's archive, verified by its digest.
     ///
     /// # Errors
     /// `E_DIGEST_MISMATCH`; see [`Registry`].
     fn archive(&self, version: &VersionInfo) -> Result<NewContent>;
 
-    /// Returns the attestations of a version, each a bundle as JSON: claims, which nobody verified.
+    /// Returns the attestations of a version, each a bundle as JSON: unverified claims.
     ///
     /// # Errors
     /// See [`Registry`].
@@ -54,13 +54,13 @@ pub trait Registry: Send {
     /// `E_ALREADY_EXISTS` where the version is there with another digest, `E_NAMESPACE_MISMATCH`; see [`Registry`].
     fn publish(&self, publication: &Publication<'_>) -> Result<bool>;
 
-    /// Says that a version is not to be used any more, or with `None` that it is again.
+    /// Yanks a version with a reason; `None` takes that back.
     ///
     /// # Errors
     /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_NAMESPACE_MISMATCH`; see [`Registry`].
     fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()>;
 
-    /// Adds an attestation to a version; one that is there already is no failure.
+    /// Adds an attestation to a version; adding one again is not an error.
     ///
     /// # Errors
     /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; see [`Registry`].

@@ -1,4 +1,4 @@
-//! Which version of which registry a reference means, and whether it is still the one that was seen.
+//! Finds the version and registry that a reference means, and checks that its digest has not changed.
 
 use semver::Version;
 use serde_json::json;
@@ -13,35 +13,35 @@ use crate::registry::package::{Name, Reference, Wanted};
 use crate::store::tools::packages::{self, Release, Yank};
 use crate::store::tools::registries::LOCAL;
 
-/// How a version is chosen.
+/// How to choose a version.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Choice<'c> {
-    /// The one registry that is asked; all of them otherwise, in their order.
+    /// The only registry to ask; otherwise all of them, in order.
     pub registry: Option<&'c str>,
-    /// Whether a pre-release may be chosen that was not named.
+    /// Whether a pre-release may be chosen without being named.
     pub pre: bool,
-    /// Whether a version may be chosen that was yanked.
+    /// Whether a yanked version may be chosen.
     pub allow_yanked: bool,
     /// Whether the user's command has `--allow-yanked`.
     pub offers_yanked: bool,
 }
 
-/// A version that a reference means.
+/// The version that a reference means.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     /// The registry that has it.
     pub registry: String,
-    /// What the registry says of it. It stays yanked once it was.
+    /// Its release. A version that was yanked once stays yanked.
     pub version: VersionInfo,
-    /// What the user should know: registries that could not be asked.
+    /// Warnings: registries that could not be reached.
     pub warnings: Vec<String>,
 }
 
-/// Returns the version that a reference means: of the first registry, by priority, that has a version which fits. Notes its
-/// digest, which never changes from then on.
+/// Returns the version that a reference means, from the first registry by priority that has a matching version. Records its digest,
+/// which must never change again.
 ///
-/// A registry that cannot be asked is passed over where it never had the tool. Where it had, another registry's tool of the
-/// same name is not taken in its place.
+/// An unreachable registry is skipped if it never had the tool. If it had, the tool of the same name in another registry is not used
+/// instead.
 ///
 /// # Errors
 /// `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`, `E_VERSION_YANKED`, `E_DIGEST_CHANGED`, `E_NOT_FOUND` for the registry,
@@ -71,7 +71,7 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
             Err(error) => return Err(error),
         }
     }
-    // What a registry has that cannot be asked is not known.
+    // The versions of an unreachable registry are unknown.
     if let Some(error) = missing {
         return Err(passed.iter().fold(error, |error, passed| error.hint(format!("not known: {}", passed.message()))));
     }
@@ -85,12 +85,12 @@ pub fn resolve(context: &Context, reference: &Reference, choice: Choice<'_>) -> 
         .hint("`mcpkg tool search WORDS` finds tools; `mcpkg registry list` says where it looks"))
 }
 
-/// Whether a registry cannot be asked by this user as things are.
+/// Returns whether this user cannot ask a registry now.
 fn cannot_be_asked(error: &Error) -> bool {
     matches!(error.code(), Code::RegistryUnreachable | Code::Unapproved | Code::SecretMissing)
 }
 
-/// Returns the failure of a tool that may be in registries that could not be asked, for these reasons.
+/// Returns the error for a tool that may be in unreachable registries, with the reasons.
 fn nowhere_else(name: &Name, passed: Vec<Error>, choice: Choice<'_>) -> Error {
     let mut passed = passed.into_iter();
     let Some(first) = passed.next() else { return Error::internal("every registry was asked") };
@@ -144,7 +144,7 @@ fn is_yanked(version: &Listed, seen: &[String]) -> bool {
     version.yank.is_some() || seen.contains(&version.version.to_string())
 }
 
-/// Returns the versions of a tool that were yanked when they were last seen. This database's own rows say what holds.
+/// Returns the versions of a tool that were yanked when last seen. For this database's own registry, its rows are authoritative.
 fn yanked(context: &Context, registry: &str, name: &Name) -> Result<Vec<String>> {
     if registry == LOCAL {
         return Ok(Vec::new());
@@ -172,7 +172,7 @@ fn none_left(registry: &str, info: &ToolInfo, seen: &[String], wanted: &Wanted, 
     }
 }
 
-/// Says what takes a version that was yanked; `offers` is whether the command that was called has the option.
+/// Returns the hint that accepts a yanked version; `offers` says whether the command has the option.
 fn takes_yanked(reference: &str, offers: bool) -> String {
     match offers {
         true => "--allow-yanked takes what was yanked".to_owned(),
@@ -192,7 +192,7 @@ pub fn was_yanked(name: &Name, version: &Version, yank: &Yank, offers: bool) -> 
     }
 }
 
-/// Compares a version with what was seen of it, and notes it where it is new.
+/// Compares a version with what was seen of it, and records a new one.
 fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<VersionInfo> {
     if registry == LOCAL {
         return Ok(version);
@@ -209,7 +209,7 @@ fn pin(context: &Context, registry: &str, version: VersionInfo) -> Result<Versio
     Ok(VersionInfo { yank: yank.or(version.yank), ..version })
 }
 
-/// Returns what a registry says of a version, as a row has it.
+/// Returns a registry's version as a row.
 pub fn release(registry: &str, info: &VersionInfo) -> Release {
     let VersionInfo { name, version, sha256, size, publisher, visibility, published_at, yank } = info.clone();
     Release {

@@ -1,4 +1,4 @@
-//! A search over several registries at once.
+//! Searches several registries at once.
 
 use std::collections::HashSet;
 use std::thread;
@@ -9,12 +9,12 @@ use crate::clock::Millis;
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
 
-/// How a registry stood to a search.
+/// The outcome of a search in one registry.
 #[derive(Debug)]
 pub enum State {
     /// It answered.
     Answered,
-    /// It could not be asked, and an older answer stands in.
+    /// It could not be reached, and an older answer is used.
     Stale,
     /// It did not answer, for this reason.
     Failed(Error),
@@ -41,16 +41,16 @@ impl State {
 pub struct Asked {
     /// Its name.
     pub registry: String,
-    /// How it stood.
+    /// The outcome.
     pub state: State,
-    /// When it answered what is shown of it.
+    /// The time of the answer that is shown.
     pub checked_at: Option<Millis>,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Everything {
-    /// The best of it, best first, each with its registry.
+    /// The hits, best first, each with its registry.
     pub hits: Vec<(String, Hit)>,
     /// How many tools match in the registries that answered. A tool of two registries counts twice.
     pub total: u64,
@@ -58,8 +58,7 @@ pub struct Everything {
     pub asked: Vec<Asked>,
 }
 
-/// Searches the registries that are meant: the one that is named, else all. One that cannot be asked costs its line, not the
-/// answer.
+/// Searches the named registry, or all of them. An unreachable registry does not fail the search.
 ///
 /// # Errors
 /// `E_NOT_FOUND` for the registry; `E_CANCELLED`, `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -68,7 +67,7 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
     if !query.offline && known.iter().any(Known::is_remote) {
         (context.step_aside)();
     }
-    // A person is asked about one registry after the other, before the questions go out.
+    // Asks the person about each registry before any request is sent.
     let opened: Vec<_> = known.iter().map(|known| known.open(context)).collect();
     let found: Vec<Result<Found>> = thread::scope(|scope| {
         let asking: Vec<_> = opened.into_iter().map(|backend| scope.spawn(move || backend?.search(query))).collect();
@@ -91,14 +90,14 @@ pub fn search(context: &Context, query: &Query, registry: Option<&str>) -> Resul
     Ok(Everything { hits: merged(lists, query.limit as usize), total, asked })
 }
 
-/// Whether a failure is not that of one registry.
+/// Returns whether an error is not specific to one registry.
 fn costs_the_answer(error: &Error) -> bool {
     use Code::{Busy, Cancelled, Damaged, Internal, NotDatabase, Replaced, Storage, Timeout};
     matches!(error.code(), Busy | Cancelled | Damaged | Internal | NotDatabase | Replaced | Storage | Timeout)
 }
 
-/// Returns the hits of several lists by their place in them, and where that is the same in the order of the lists; a tool
-/// that several have is the first one's, which is what its name means.
+/// Merges the hits of several lists by their rank, then by the order of the lists. If several registries have a tool, the first one wins,
+/// as it does when the tool is resolved by name.
 fn merged(lists: Vec<(String, Vec<Hit>)>, limit: usize) -> Vec<(String, Hit)> {
     let longest = lists.iter().map(|(_, hits)| hits.len()).max().unwrap_or(0);
     let mut of_first: HashSet<&str> = HashSet::new();

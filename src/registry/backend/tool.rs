@@ -1,4 +1,4 @@
-//! What registries say of tools and their versions.
+//! Tools and versions as registries describe them.
 
 use semver::Version;
 
@@ -10,12 +10,12 @@ use crate::registry::package::archive::Opened;
 use crate::store::new_content::NewContent;
 use crate::store::tools::packages::{Visibility, Yank};
 
-/// What a registry says of a tool.
+/// A tool in a registry.
 #[derive(Clone, Debug)]
 pub struct ToolInfo {
     /// Its name.
     pub name: Name,
-    /// What it does, in one line: a stranger's words.
+    /// What it does, in one line of text from a stranger.
     pub description: String,
     /// Its tags.
     pub tags: Vec<String>,
@@ -30,7 +30,7 @@ pub struct ToolInfo {
 pub struct Listed {
     /// The version.
     pub version: Version,
-    /// The SHA-256 of its archive, where the list says it.
+    /// The SHA-256 of its archive, if the list has it.
     pub sha256: Option<Sha>,
     /// When it was published.
     pub published_at: Millis,
@@ -38,7 +38,7 @@ pub struct Listed {
     pub yank: Option<Yank>,
 }
 
-/// What a registry says of a version.
+/// A version in a registry.
 #[derive(Clone, Debug)]
 pub struct VersionInfo {
     /// The tool.
@@ -47,11 +47,11 @@ pub struct VersionInfo {
     pub version: Version,
     /// The SHA-256 of its archive.
     pub sha256: Sha,
-    /// Bytes of its archive; 0 where the registry does not say.
+    /// Bytes of its archive; 0 if the registry does not say.
     pub size: u64,
-    /// Who published it, as the registry says.
+    /// Its publisher, according to the registry.
     pub publisher: Option<String>,
-    /// Who is shown it.
+    /// Its visibility.
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
@@ -59,7 +59,7 @@ pub struct VersionInfo {
     pub yank: Option<Yank>,
 }
 
-/// What is published.
+/// A version to publish.
 #[derive(Clone, Copy, Debug)]
 pub struct Publication<'p> {
     /// The tool.
@@ -72,16 +72,16 @@ pub struct Publication<'p> {
     pub sha256: &'p Sha,
     /// The manifest as JSON.
     pub manifest: &'p serde_json::Value,
-    /// The manifest as it stands in the archive.
+    /// The text of the manifest in the archive.
     pub raw_manifest: &'p str,
-    /// Who shall be shown it.
+    /// Its visibility once published.
     pub visibility: Visibility,
     /// Its attestations, each a bundle as JSON.
     pub attestations: &'p [String],
 }
 
 impl<'p> Publication<'p> {
-    /// Returns what is published of an archive, to everybody and without attestations; `manifest` is the archive's, as JSON.
+    /// Returns a version to publish to everybody, without attestations; `manifest` is the archive's, as JSON.
     ///
     /// # Errors
     /// `E_INTERNAL` for an archive without a version: none that is packed or sent is opened as one.

@@ -1,4 +1,4 @@
-//! How registries write digests, times and versions.
+//! Reads and writes digests, times and versions as registries write them.
 
 use semver::Version;
 use serde_json::Value;

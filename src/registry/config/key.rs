@@ -88,7 +88,7 @@ impl Key {
         })
     }
 
-    /// Returns a value as it is kept.
+    /// Returns a value in its stored form.
     ///
     /// # Errors
     /// `E_INVALID_ARGUMENT`.

@@ -85,7 +85,7 @@ pub fn counts(approved: &Approved, key: Key, text: &str) -> Result<bool> {
     Ok(approved.get(Kind::ToolSetting, &record(key, text).0)?.is_some())
 }
 
-/// Whether tools may run without a sandbox at all; each needs a person's grant besides.
+/// Returns whether tools may run without a sandbox at all; each tool also needs a person's grant.
 ///
 /// # Errors
 /// As [`get`].

@@ -69,7 +69,7 @@ impl Operation for Config {
     }
 }
 
-/// A setting as it is shown.
+/// A setting to show.
 struct Shown {
     key: Key,
     value: String,

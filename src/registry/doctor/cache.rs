@@ -15,7 +15,7 @@ use crate::shell;
 pub(super) const AREA: &str = "tool cache";
 
 pub(super) fn look(context: &Context, _depth: Depth) -> Result<Vec<Finding>> {
-    // Without a home folder there is no cache; whoever runs a tool is told so.
+    // Without a home folder there is no cache; running a tool reports that.
     let Ok(folder) = run::cache() else { return Ok(Vec::new()) };
     let (copies, most) = (unused::all(&folder)?, context.store.read(config::cache_size)?);
     let counted = plural::count(copies.count, "unpacked copy");

@@ -1,4 +1,4 @@
-//! Whether all is well with tools: what runs them, where they come from, whom the user trusts, what is installed.
+//! Checks everything about tools: runners, registries, trust, and installed packages.
 //!
 //! `mcpkg doctor` says what is not as it should be, without asking another host; `mcpkg tool doctor` looks at all of it.
 
@@ -18,7 +18,7 @@ use crate::store::tools::installs as installed;
 /// The operations, in documentation order.
 pub const OPS: &[Entry] = &[Entry::of::<operation::Doctor>()];
 
-/// The areas, in the order in which they are told.
+/// The areas, in the order of the report.
 const AREAS: [(&str, Look); 6] = [
     (runners::AREA, runners::look),
     (registries::AREA, registries::look),
@@ -28,7 +28,7 @@ const AREAS: [(&str, Look); 6] = [
     (cache::AREA, cache::look),
 ];
 
-/// Says what is not as it should be, for `mcpkg doctor`; and where tools are installed, what runs them.
+/// Returns what is wrong, for `mcpkg doctor`, and the runners if tools are installed.
 pub fn health(context: &Context) -> Vec<Finding> {
     // Where the database cannot be read, its own finding says so.
     let is_used = context.store.read(installed::any).unwrap_or(false);

@@ -17,7 +17,7 @@ pub(super) const AREA: &str = "tool registries";
 /// How long a registry may take to answer.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// A tool that a registry is asked for: that there is none is an answer too.
+/// The tool that each registry is asked for: "not found" is a valid answer.
 const ASKED_FOR: &str = "mcpkg/doctor";
 
 pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {

@@ -33,7 +33,7 @@ pub(super) fn look(_context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// An engine of images. Tools of images are the fewer: one that does not work is no problem by itself.
+/// A container engine. Few tools need one, so an engine that does not work is not a problem by itself.
 fn engine(probed: &Probed) -> Finding {
     let engine = probed.kind.word();
     match &probed.works {

@@ -1,4 +1,4 @@
-//! From a tool and its arguments to a run of it: arguments are checked before it starts, and trust is asked each time.
+//! Runs a tool: checks its arguments and whether it is trusted before each run.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::registry::run::{self, Call, Content, Given, Outcome, Tree, Variable, 
 use crate::registry::run::{grants, record};
 use crate::registry::trust::{Subject, Verb, Verdict};
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug)]
 pub enum Answer {
     /// A document's text: nothing was run.
@@ -26,18 +26,18 @@ pub enum Answer {
     Ran(Box<Outcome>),
 }
 
-/// A tool that is to be called, and what was decided of it.
+/// A tool to call, with its verdict.
 pub struct Called<'c> {
     /// What it is, as one archive.
     pub subject: &'c Subject,
     /// The manifest in its archive.
     pub manifest: &'c Manifest,
-    /// What was decided of it.
+    /// The verdict on it.
     pub verdict: &'c Verdict,
 }
 
-/// Asks whether a tool may be run with these arguments, which `before` published where it is not installed; where it may not, the
-/// refused run is noted.
+/// Checks whether a tool may be run with these arguments, and records the run if it is refused. `before` is the publisher of the tool if
+/// this version is not installed.
 ///
 /// # Errors
 /// As [`publisher::require`].
@@ -52,14 +52,14 @@ pub fn require(
     verdict.inspect_err(|error| note(context, &tool_of(subject, None), action, input, "refused", error))
 }
 
-/// Notes a run that was refused before anything was started. What keeps its caller from writing is told by the call itself.
+/// Records a run that was refused before anything was started. A read-only caller leaves no record.
 fn note(context: &Context, tool: &run::Tool, action: &str, input: &Map<String, Value>, verdict: &str, error: &Error) {
     if context.store.may_write() {
         record::refused(context, record::Asked { tool, action, input, verdict }, error);
     }
 }
 
-/// Returns a tool as a run is told of it.
+/// Returns a tool in the form that a run takes.
 pub fn tool_of(subject: &Subject, verdict: Option<&Verdict>) -> run::Tool {
     let publisher = verdict.and_then(Verdict::publisher);
     run::Tool {
@@ -82,7 +82,7 @@ impl Called<'_> {
         }
     }
 
-    /// Returns the run that a call would be; `None` for a document.
+    /// Returns the run that a call would start; `None` for a document.
     ///
     /// # Errors
     /// As [`Called::call`], before anything is started.
@@ -128,7 +128,7 @@ impl Called<'_> {
     }
 }
 
-/// Returns what is started for a call, and adds the files that it is given to `given`.
+/// Returns the command that a call starts, and adds the files that it gets to `given`.
 ///
 /// # Errors
 /// `E_TOOL_INPUT`.
@@ -168,7 +168,7 @@ fn check(action: &Action, input: &Map<String, Value>) -> Result<()> {
     })
 }
 
-/// Returns the arguments with the paths that files of the user's have for the tool, and adds those files to `given`.
+/// Returns the arguments with each of the user's files under the path that the tool sees, and adds those files to `given`.
 ///
 /// # Errors
 /// `E_TOOL_INPUT` where a caller over a network names a file, an agent one that it may not give to tools, or there is none.
@@ -192,7 +192,7 @@ fn paths(
             return refused(format!("'{parameter}' names a file of this machine, which only its own users can"));
         }
         let real = named.canonicalize();
-        // The same is said whether it is there or not: what lies elsewhere is not for agents to find out.
+        // The error is the same whether the file exists or not, so that agents cannot probe other folders.
         let place = real.as_ref().ok().cloned().or_else(|| folder_of(named));
         let may_be_given = match &place {
             Some(place) => context.is_shell() || may_be_given(context, tool, place)?,
@@ -218,7 +218,7 @@ fn paths(
     Ok(values)
 }
 
-/// Returns the folder that is there in which a path is named that is not; `None` for a link that leads nowhere.
+/// Returns the nearest existing folder above a path that does not exist; `None` for a dangling link.
 fn folder_of(path: &Path) -> Option<PathBuf> {
     let is_there = |path: &&Path| path.symlink_metadata().is_ok();
     let absolute = std::path::absolute(path).ok()?;
@@ -226,8 +226,8 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
     last.canonicalize().ok().filter(|real| real.is_dir())
 }
 
-/// Whether an agent may give a file of the user's to a tool: one below the deploy root, or in a folder that a person allowed
-/// the tool. At a shell a person names the file.
+/// Returns whether an agent may give one of the user's files to a tool: a file below the deploy root, or in a folder that a person allowed
+/// the tool. At a shell the person names the file, so any is allowed.
 fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool> {
     let (granted, root) = context.store.read(|db| {
         let granted = grants::of(db, &context.approved, tool)?;
@@ -237,7 +237,7 @@ fn may_be_given(context: &Context, tool: &run::Tool, path: &Path) -> Result<bool
     Ok(folders.any(|folder| folder.canonicalize().is_ok_and(|folder| path.starts_with(folder))))
 }
 
-/// Returns what is started, and adds the files that it reads values from to `given`.
+/// Returns the command to start, and adds the files that it reads values from to `given`.
 ///
 /// # Errors
 /// As [`template::CommandLine::render`].

@@ -1,4 +1,4 @@
-//! Packages whose archive was compared with its digest, and what their manifests say.
+//! Manifests of packages whose archive was compared with its digest.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -13,11 +13,11 @@ use crate::store::new_content::NewContent;
 use crate::store::tools::installs::Install;
 use crate::store::tools::packages;
 
-/// The most manifests that stay read.
+/// The most manifests that are cached.
 const MAX_READ: usize = 2_048;
 
-/// Manifests by the SHA-256 of the archive that they were read from: nothing makes an entry wrong. A manifest that cannot be
-/// used is kept too, so that it is not read for every list.
+/// Manifests by the SHA-256 of their archive, so that an entry never becomes wrong. An unusable manifest is cached too, so that it is
+/// not read again for every list.
 static READ: LazyLock<Mutex<HashMap<[u8; 32], Read>>> = LazyLock::new(Mutex::default);
 
 /// A manifest, or why it cannot be used.
@@ -46,7 +46,7 @@ pub fn manifest_of(db: &Db<'_>, subject: &Subject) -> Result<Arc<Manifest>> {
     })
 }
 
-/// Returns the manifest in an archive with this SHA-256, which `archive` returns where it was not read before.
+/// Returns the manifest in the archive with this SHA-256; `archive` returns the archive if it was not read before.
 ///
 /// # Errors
 /// `E_ARCHIVE_INVALID` where it cannot be used; what `archive` fails with.
@@ -74,7 +74,7 @@ pub fn subject(install: &Install) -> Subject {
     Subject { name: install.name.clone(), version: install.version.clone(), sha256: install.sha256 }
 }
 
-/// Returns what an archive that a registry sent is, where that is what was asked for.
+/// Returns the subject of an archive that a registry sent, if it is the one that was asked for.
 ///
 /// # Errors
 /// `E_ARCHIVE_INVALID`.

@@ -1,8 +1,8 @@
-//! What a dry run shows a person.
+//! Shows a dry run to a person.
 
 use serde_json::Value;
 
-/// Returns what would be run, a line for each fact; the runners' own command lines stand in the data alone.
+/// Returns what would be run, one line for each fact. The runners' own command lines are only in the data.
 pub fn text(plan: &Value) -> String {
     let mut lines = vec![
         format!("tool: {}:{}", word(&plan["tool"]), word(&plan["action"])),

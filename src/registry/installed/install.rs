@@ -56,7 +56,7 @@ pub struct Install {
     locked: Option<PathBuf>,
 }
 
-/// Takes the tool that an agent names; agents name one always.
+/// Takes the tool that an agent names; agents always name one.
 fn named_by_agent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     String::deserialize(deserializer).map(Some)
 }
@@ -148,10 +148,10 @@ impl Operation for Install {
 }
 
 impl Install {
-    /// Returns the package that is meant, what its registry says of it, and what the user should know.
+    /// Returns the package, its release in the registry, and warnings for the user.
     fn package(&self, context: &Context) -> Result<(Package, Release, Vec<String>)> {
         let text = self.tool.as_deref().unwrap_or_default();
-        // Agents name tools; a path is of this machine's files.
+        // Agents name tools; only a person at a shell names a path.
         if context.is_shell()
             && let Some(package) = Package::at_path(text)?
         {
@@ -181,7 +181,7 @@ struct Done {
     border: Option<String>,
 }
 
-/// Stores the archive and all rows in one transaction: wholly installed, or not at all.
+/// Stores the archive and all rows in one transaction.
 fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done> {
     let author = context.author();
     let transaction = |db: &Db<'_>| {
@@ -189,7 +189,7 @@ fn write(context: &Context, scope: &Scope, arrival: &Arrival<'_>) -> Result<Done
         let placed = place(db, scope, arrival, author)?;
         let border = visible::Border::of(db, &context.audience())?;
         let exposed = border.admits(db, &arrival.subject.name)?;
-        // What is kept in memory changes no row.
+        // An install that is kept in memory changes no row.
         if matches!(scope, Scope::Session(_)) || db.changed_rows() != before {
             context.event(db, author, None, "tool.install", &arrival.subject.reference())?;
         }

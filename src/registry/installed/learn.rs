@@ -64,7 +64,7 @@ impl Operation for Learn {
     }
 }
 
-/// Returns the version that is installed, where it is one that is meant.
+/// Returns the installed version, if the request allows it.
 fn installed(context: &Context, reference: &Reference) -> Result<Option<(Subject, Arc<Manifest>)>> {
     context.store.read(|db| {
         let Some(install) = visible::active(db, &context.audience(), reference.name.as_str())? else {
@@ -92,7 +92,7 @@ fn fetched(context: &Context, reference: &Reference) -> Result<(Subject, Arc<Man
     Ok((subject, manifest))
 }
 
-/// What a person has to know to run it: its actions with what they take, its variables, and what is thought of it.
+/// Returns what a person needs to run it: its actions with their arguments, its variables, and the verdict.
 fn facts(manifest: &Manifest, verdict: &Verdict) -> String {
     let mut lines = Vec::new();
     for action in &manifest.actions {

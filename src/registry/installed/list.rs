@@ -59,7 +59,7 @@ impl Operation for List {
     }
 }
 
-/// An install, with what is known of it.
+/// An install with its verdict and its package.
 struct Listed {
     install: Install,
     exposed: bool,
@@ -71,7 +71,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// Returns an install with what is known of it. A package that cannot be used is told as such, and spoils no other.
+    /// Returns an install as it is listed. An unusable package is listed as such and does not affect the others.
     fn of(db: &Db<'_>, context: &Context, rules: &Rules, install: Install, exposed: bool) -> Result<Self> {
         let manifest = checked::manifest(db, &install);
         let (description, mcp_tools) = match &manifest {

@@ -1,4 +1,4 @@
-//! `mcpkg tool lock`: writes which tools are installed, each with the digest of its archive.
+//! `mcpkg tool lock`: writes the installed tools, each with the digest of its archive.
 
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl Operation for Lock {
     }
 }
 
-/// Returns an install as it is locked.
+/// Returns the lock entry of an install.
 fn locked(db: &Db<'_>, context: &Context, rules: &Rules, install: Install) -> Result<Locked> {
     let subject = checked::subject(&install);
     let verdict = trust::judge_by(rules, db, context, &subject)?;

@@ -22,21 +22,21 @@ use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages::{self, Release};
 use crate::store::tools::registries::LOCAL;
 
-/// What is taken of a lock that would be refused.
+/// What a locked install accepts that would otherwise be refused.
 #[derive(Clone, Copy)]
 pub struct Allowed {
-    /// Versions that their publisher took back.
+    /// Yanked versions.
     pub yanked: bool,
-    /// Tools that another identity published before; a person is asked.
+    /// Tools whose publisher changed; a person is asked.
     pub another_publisher: bool,
 }
 
-/// A package of a lock that was fetched and checked, and may be installed.
+/// A package of a lock that was fetched and checked.
 struct Ready {
     subject: Subject,
     manifest: Manifest,
     raw_manifest: String,
-    /// Bytes of its archive, which was stored ahead: all of a lock need not fit into memory.
+    /// Bytes of its archive, which was stored ahead, since the archives of a lock may not fit into memory.
     size: u64,
     release: Release,
     verdict: Verdict,
@@ -62,7 +62,7 @@ pub fn install(context: &Context, path: &Path, scope: &Scope, allowed: Allowed) 
         ahead.store(&content)?;
         ready.push(package);
     }
-    // The version that agents see comes last: each that is installed is the one that they see.
+    // The version that agents see is installed last: every install makes its version the visible one.
     ready.sort_by_key(|ready| ready.active);
     for ready in &ready {
         publisher::remember(context, scope, &ready.subject.name, ready.publisher.as_deref())?;
@@ -112,8 +112,8 @@ fn prepare(context: &Context, scope: &Scope, locked: &Locked, allowed: Allowed) 
     Ok((ready, content))
 }
 
-/// Returns the version of a lock as a registry has it with the digest of the lock: what is kept here first, then the registry
-/// that the lock names, then all others in their order.
+/// Finds a version with the digest of the lock: in this database, then in the registry that the lock names, then in all others in
+/// order.
 fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved> {
     let Some(sha256) = locked.digest() else { return Err(Error::internal("a lock was not checked")) };
     let found = match kept(context, locked, &sha256)? {
@@ -126,7 +126,7 @@ fn find(context: &Context, locked: &Locked, allowed: Allowed) -> Result<Resolved
     }
 }
 
-/// Returns a version whose archive is kept here.
+/// Returns a version whose archive this database has.
 fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<Resolved>> {
     let row = context.store.read(|db| {
         let (name, version) = (locked.name.as_str(), locked.version.to_string());
@@ -145,7 +145,7 @@ fn kept(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Option<
     }))
 }
 
-/// Asks registries for a version, until one has it with this digest.
+/// Asks registries for a version until one has it with this digest.
 fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolved> {
     let mut all = Known::all(context)?;
     all.sort_by_key(|known| known.name != locked.registry);
@@ -164,7 +164,7 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
             Ok(found) if found.version.sha256 == *sha256 => return Ok(found),
             Ok(found) => another = another.or(Some((known.name, hex::encode(&found.version.sha256)))),
             Err(error) if error.code() == Code::Cancelled => return Err(error),
-            // What others cannot be asked for says more than that this database does not have it.
+            // The error of an unreachable registry is more useful than "not in this database".
             Err(error) if known.name == LOCAL => drop(failed.get_or_insert(error)),
             Err(error) => failed = Some(error),
         }
@@ -189,7 +189,7 @@ fn asked(context: &Context, locked: &Locked, sha256: &[u8; 32]) -> Result<Resolv
     }
 }
 
-/// Says why a registry may have another archive than a lock; `is_known` is whether the registry of the lock is one here.
+/// Returns why a registry may have a different archive; `is_known` says whether the lock's registry is known here.
 fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     let from = &locked.registry;
     match is_known {
@@ -204,9 +204,9 @@ fn another_than(locked: &Locked, registry: &str, is_known: bool) -> String {
     }
 }
 
-/// Refuses an archive that somebody whom the lock names does not speak for here.
+/// Refuses an archive that an identity in the lock does not vouch for here.
 fn require_identities(locked: &Locked, subject: &Subject, verdict: &Verdict) -> Result<()> {
-    // Who speaks against it is told by the verdict itself.
+    // The verdict itself reports objections.
     if verdict.status == Status::Refused {
         return Ok(());
     }

@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// The most tools in a lock.
 const MOST: usize = 10_000;
 
-/// The file as it is written: keys and lists in a fixed order.
+/// The file in its written form: keys and lists have a fixed order.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lockfile {
     version: u32,
@@ -28,7 +28,7 @@ pub struct Lockfile {
     pub tools: Vec<Locked>,
 }
 
-/// A version of a tool as it is locked.
+/// A locked version of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Locked {
     /// The tool.
@@ -40,7 +40,7 @@ pub struct Locked {
     pub sha256: String,
     /// The registry that it came from.
     pub registry: String,
-    /// Who spoke for it and was trusted.
+    /// The trusted identities that vouched for it.
     pub identities: Vec<String>,
     /// Whether it is the version of the tool that agents see.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
@@ -74,13 +74,13 @@ impl Lockfile {
     /// Returns its text.
     ///
     /// # Errors
-    /// Never, but for a bug.
+    /// Only through a bug.
     pub fn text(&self) -> Result<String> {
         let text = serde_json::to_string_pretty(self);
         text.map(|text| text + "\n").map_err(|error| Error::internal("the lock cannot be written").with_source(error))
     }
 
-    /// Reads a lock, which may come from anybody.
+    /// Reads a lock, which may come from an untrusted source.
     ///
     /// # Errors
     /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_LOCKFILE_INVALID`, `E_LOCKFILE_UNSUPPORTED_VERSION`.

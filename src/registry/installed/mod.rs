@@ -1,4 +1,4 @@
-//! Installed tools: for whom, which version, what agents see of them, and how they are called.
+//! Installed tools: scopes, versions, what agents see of them, and calls.
 
 pub mod calling;
 pub mod checked;
@@ -53,7 +53,7 @@ pub const TOOLS: Names = Names::Stored(|typed| Ok(typed.matching(installs::names
 /// What an install may alter: the tools of every client.
 const CHANGES: Changes = Changes { reach: Reach::Everybody, ..Changes::TOOLS };
 
-/// Reads the tool that an agent names, whose version may stand in an argument of its own.
+/// Reads the tool that an agent names; the version may be a separate argument.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where it is malformed, or says two versions.
@@ -74,13 +74,13 @@ fn named(tool: &str, version: Option<&str>) -> Result<Reference> {
     Ok(reference)
 }
 
-/// Whether a text was meant as a path.
+/// Returns whether a text looks like a path.
 fn is_path(text: &str) -> bool {
     ["./", "../", "/", "~/"].iter().any(|begin| text.starts_with(begin))
 }
 
-/// Returns whom an install of a caller is for: the project where that was asked for; else what its server says; else its
-/// access key, its session, everybody.
+/// Returns the scope of a caller's install: the project if the caller asked for it, else the scope that the server sets, else the
+/// caller's access key, its session, or everybody.
 ///
 /// # Errors
 /// `E_NO_PROJECT`, `E_NOT_FOUND` for the project; `E_INVALID_ARGUMENT` where the server installs for keys or sessions, and the

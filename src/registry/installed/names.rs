@@ -5,7 +5,7 @@ use crate::registry::package::{Name, longer_mcp_name, mcp_name};
 use crate::store::Db;
 use crate::store::tools::names;
 
-/// Gives an action of a tool its name, and returns it; `None` is the main action. A name keeps its meaning for good.
+/// Gives an action of a tool its name and returns it; `None` is the main action. A name never changes its meaning.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

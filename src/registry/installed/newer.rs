@@ -1,4 +1,4 @@
-//! How an install stands to what its registry was seen to have.
+//! Compares an install with the versions last seen in its registry.
 
 use semver::Version;
 
@@ -7,16 +7,16 @@ use crate::store::Db;
 use crate::store::tools::installs::Install;
 use crate::store::tools::packages::{self, Yank};
 
-/// How an install stands.
+/// How an install compares with its registry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The newest version that is not yanked, where it is newer than the installed one.
     pub newer: Option<Version>,
-    /// Why the installed version is not to be used any more, where its publisher took it back.
+    /// Why the installed version was yanked, if it was.
     pub yank: Option<Yank>,
 }
 
-/// Returns how an install stands, by what was seen of its registry; nobody is asked.
+/// Compares an install with what was last seen of its registry; asks no registry.
 ///
 /// Pre-releases count with `pre`, and where the installed version is one.
 ///
@@ -30,14 +30,14 @@ pub fn standing(db: &Db<'_>, install: &Install, pre: bool) -> Result<Standing> {
     Ok(Standing { newer: newest(&install.version, versions, pre), yank })
 }
 
-/// Returns the highest version by semver, where it is higher than `here`.
+/// Returns the highest version by semver, if it is higher than `here`.
 fn newest(here: &str, versions: impl Iterator<Item = Version>, pre: bool) -> Option<Version> {
     let here: Version = here.parse().ok()?;
     let pre = takes_pre(&here, pre);
     versions.filter(|version| pre || version.pre.is_empty()).max().filter(|newest| *newest > here)
 }
 
-/// Whether a pre-release may come in the place of a version.
+/// Returns whether a pre-release may replace a version.
 pub fn takes_pre(here: &Version, pre: bool) -> bool {
     pre || !here.pre.is_empty()
 }

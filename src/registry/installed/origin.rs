@@ -1,5 +1,4 @@
-//! Asks the registry that an install came from, and no other one: what it has now, and what was said of the installed version
-//! since.
+//! Asks only the registry that an install came from: for newer versions, and for news about the installed one.
 
 use std::collections::HashMap;
 
@@ -24,9 +23,8 @@ impl<'c> Origins<'c> {
         Self { context, down: HashMap::new() }
     }
 
-    /// Returns the version that may come in the place of an install: the highest that is `wanted`, not yanked and newer; `None`
-    /// where there is none. What the registry has is noted, and so is what was said of the installed version since: that it
-    /// was yanked, and attestations.
+    /// Returns the version that may replace an install: the highest one that is `wanted`, newer and not yanked, if there is one. Records
+    /// what the registry has, and news about the installed version: that it was yanked, and new attestations.
     ///
     /// # Errors
     /// `E_NOT_FOUND` where the registry was removed; `E_DIGEST_CHANGED` where it has another archive as the installed version;
@@ -58,7 +56,7 @@ fn ask(context: &Context, install: &Install, wanted: &Wanted, pre: bool) -> Resu
     let choice = Choice { pre: takes_pre(&here, pre), allow_yanked: false, ..choice };
     let newest = match resolve(context, &of(wanted.clone()), choice) {
         Ok(newest) => newest,
-        // All that it has was yanked.
+        // All its versions were yanked.
         Err(error) if error.code() == Code::VersionNotFound && *wanted == Wanted::Latest => return Ok(None),
         Err(error) => return Err(error),
     };

@@ -40,7 +40,7 @@ impl Operation for Outdated {
         costs a line, with what is known of it, and the exit status is 1.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool outdated", "mcpkg tool outdated --check", "mcpkg tool outdated alice/utils/weather"];
-    // It notes what registries have.
+    // It records what registries have.
     const EFFECT: Effect = Effect::Offer;
     const OPEN_WORLD: bool = true;
     const LONG: bool = true;
@@ -74,7 +74,7 @@ impl Operation for Outdated {
 }
 
 impl Outdated {
-    /// Returns the installs that are meant: the versions that agents see.
+    /// Returns the installs to check: the versions that agents see.
     fn meant(&self, context: &Context) -> Result<Vec<Install>> {
         let name = self.tool.as_deref().map(|tool| alias::expanded(context, tool)).transpose()?;
         let name = name.as_deref().map(Name::parse).transpose()?;
@@ -90,7 +90,7 @@ impl Outdated {
     }
 }
 
-/// Adds the hints of failures that cost a line, each once.
+/// Adds the hints of failed lines, each once.
 pub fn hinted<'e>(mut reply: Reply, errors: impl Iterator<Item = &'e Error>) -> Reply {
     for hint in errors.flat_map(Error::hints) {
         if !reply.hints.contains(hint) {
@@ -100,7 +100,7 @@ pub fn hinted<'e>(mut reply: Reply, errors: impl Iterator<Item = &'e Error>) -> 
     reply
 }
 
-/// An install, and how it stands.
+/// An install, compared with its registry.
 struct Line {
     install: Install,
     standing: Standing,
@@ -115,7 +115,7 @@ impl Line {
             Err(error) => (None, Some(error)),
         };
         let mut standing = context.store.read(|db| standing(db, &install, pre))?;
-        // Who may only read notes nothing of what was asked.
+        // A read-only caller records nothing of what was asked.
         standing.newer = standing.newer.or(newest.map(|newest| newest.version.version));
         Ok(Self { install, standing, error })
     }

@@ -1,4 +1,4 @@
-//! Packages on their way into the database: fetched, and compared with what was asked for.
+//! Fetches packages, and compares them with what was asked for.
 
 use serde_json::Map;
 
@@ -24,7 +24,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// Brings the archive of a version, opens it and compares what it says of itself with what was asked for.
+    /// Fetches the archive of a version, opens it and compares its manifest with what was asked for.
     ///
     /// # Errors
     /// As [`download`]; `E_ARCHIVE_INVALID`, `E_MANIFEST_INVALID`.
@@ -34,7 +34,7 @@ impl Package {
         Ok(Self { subject, opened })
     }
 
-    /// Packs the folder, or opens the archive, that a path of the user's leads to; `None` where a text names a tool.
+    /// Packs the folder or opens the archive at a path; `None` if the text names a tool.
     ///
     /// # Errors
     /// As [`at_path`].
@@ -45,7 +45,7 @@ impl Package {
         Ok(Some(Self { subject, opened }))
     }
 
-    /// Returns what is kept of a package that came from a path, in the place of what a registry says.
+    /// Returns the release of a package that came from a path and not from a registry.
     pub fn without_registry(&self, now: Millis) -> Release {
         Release {
             registry: PATH.to_owned(),
@@ -60,8 +60,8 @@ impl Package {
         }
     }
 
-    /// Builds what its manifest says has to be built, in a sandbox, so that its first call need not wait, and that nothing is
-    /// installed which does not build. Where that fails nothing is left of it.
+    /// Runs the build that its manifest asks for, in a sandbox: the first call need not wait, and a package that does not build is not
+    /// installed. A failed build leaves nothing behind.
     ///
     /// # Errors
     /// As [`trust::require`]; as [`build::tree`].

@@ -13,32 +13,32 @@ use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::packages::{self, Release};
 use crate::store::{Db, blobs};
 
-/// A checked package that is to be installed.
+/// A checked package to install.
 pub struct Arrival<'a> {
     /// What it is, as one archive.
     pub subject: &'a Subject,
-    /// What it says of itself.
+    /// Its manifest.
     pub manifest: &'a Manifest,
     /// The text of its manifest.
     pub raw_manifest: &'a str,
     /// The bytes of its archive.
     pub archive: Bytes<'a>,
-    /// What its registry says of it.
+    /// Its release in the registry.
     pub release: &'a Release,
-    /// Who published it, where somebody trusted did.
+    /// Its publisher, if it is trusted.
     pub publisher: Option<&'a str>,
 }
 
-/// The bytes of an archive, whose SHA-256 was compared.
+/// The bytes of an archive with a verified SHA-256.
 #[derive(Clone, Copy)]
 pub enum Bytes<'a> {
-    /// They are here.
+    /// In memory.
     Here(&'a NewContent),
-    /// They were stored ahead, so many of them.
+    /// Stored ahead; this is their number.
     Stored(u64),
 }
 
-/// What became of an arrival.
+/// The result of an install.
 pub struct Placed {
     /// Whether this version was not installed before.
     pub is_new: bool,
@@ -68,7 +68,7 @@ fn keep(db: &Db<'_>, arrival: &Arrival<'_>, now: Millis) -> Result<i64> {
         Some(row) => row,
         None => packages::see(db, release, now)?,
     };
-    // What another process noted meanwhile is compared too.
+    // Compares with what another process recorded meanwhile, too.
     packages::check_digest(&row, release)?;
     if row.blob.is_none() {
         let (blob, size) = match archive {

@@ -1,7 +1,7 @@
-//! Who published a tool before, and who publishes the version that comes.
+//! Compares the publisher of a new version with the one before.
 //!
-//! The first publisher of a name is remembered outside of every database, so that neither an uninstall nor a restore has a tool
-//! forget whose it is; a person at a terminal accepts another one.
+//! The first publisher of a name is recorded outside of every database, so that neither an uninstall nor a restore forgets it. Only a
+//! person at a terminal accepts another publisher.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ pub fn require(
     accept: bool,
 ) -> Result<Verdict> {
     let verdict = context.store.read(|db| trust::judge(db, context, subject))?;
-    // What is refused all the same is refused for that; and nobody is asked to trust what has another publisher.
+    // A tool that is refused anyway gets that error; and nobody is asked to trust a tool whose publisher changed.
     let is_refused = match verdict.status {
         Status::Refused => true,
         Status::Unverified => verdict.policy == Policy::RequireAttestation,
@@ -43,7 +43,7 @@ pub fn require(
     trust::require(context, verb, subject)
 }
 
-/// Returns who published a tool before: as this user remembers it, else as the version says that is installed.
+/// Returns the previous publisher of a tool: the recorded one, else that of the installed version.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -91,13 +91,12 @@ fn key(name: &str) -> String {
     hex::encode(&disk::sha256(name.as_bytes()))
 }
 
-/// Whether none of those who count as publishers is the one before.
+/// Returns whether the previous publisher is not among the current ones.
 pub fn is_another(before: &str, verdict: &Verdict) -> bool {
     !verdict.publishers.iter().any(|publisher| publisher.as_str() == before)
 }
 
-/// Returns who is kept as the publisher of what comes after `before`: the same one, where they count still, else the first who
-/// counts.
+/// Returns the publisher to record after `before`: the same one if it still counts, else the first that counts.
 pub fn kept<'v>(before: Option<&str>, verdict: &'v Verdict) -> Option<&'v str> {
     let same = verdict.publishers.iter().find(|publisher| Some(publisher.as_str()) == before);
     same.or(verdict.publisher()).map(|identity| identity.as_str())

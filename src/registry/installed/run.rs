@@ -198,18 +198,18 @@ impl Run {
     }
 }
 
-/// What is called.
+/// The tool to call.
 struct Chosen {
     subject: Subject,
     manifest: Arc<Manifest>,
     action: Option<String>,
     tree: Tree,
     folder: Option<PathBuf>,
-    /// Who published the tool before, where this version is not the one that is installed.
+    /// The previous publisher of the tool, if this version is not the installed one.
     published_before: Option<String>,
 }
 
-/// Returns the tool in a folder, which nobody signed.
+/// Returns the tool in a folder; nobody signed it.
 fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
     let manifest = manifest::of_folder(&folder)?.manifest()?;
     let version = manifest.version.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -218,7 +218,7 @@ fn of_folder(folder: PathBuf, action: Option<String>) -> Result<Chosen> {
     Ok(Chosen { subject, manifest: Arc::new(manifest), action, tree, folder, published_before: None })
 }
 
-/// Returns the tool of a name: as it is installed, else as a registry has it, where no toolset keeps it out.
+/// Returns the tool of a name: the installed one, else one from a registry if no toolset excludes it.
 fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     let audience = context.audience();
     let action = reference.action.clone();
@@ -253,7 +253,7 @@ fn of_name(context: &Context, reference: &Reference) -> Result<Chosen> {
     Ok(Chosen { subject, manifest, action, tree: Tree::Fetched(archive), folder: None, published_before })
 }
 
-/// What is thought of a folder that is used by its path: nobody signed it, and its user named it.
+/// Returns the verdict on a folder that the user named by its path: nobody signed it.
 fn unverified() -> Verdict {
     Verdict {
         status: Status::Unverified,
@@ -287,7 +287,7 @@ fn planned(context: &Context, call: &Call) -> Result<Reply> {
     Ok(Reply::new(Body::Text(dry::text(&data)), data))
 }
 
-/// Refuses a place for files where no folder can be, before anything is run.
+/// Refuses an output folder that cannot be created, before anything is run.
 fn require_folder(folder: &Path) -> Result<()> {
     match folder.ancestors().find(|path| path.symlink_metadata().is_ok()) {
         Some(there) if !there.is_dir() => {
@@ -298,11 +298,11 @@ fn require_folder(folder: &Path) -> Result<()> {
     }
 }
 
-/// Writes the files that a run left below `folder`, none over what is there.
+/// Writes the files that a run left below `folder`, without overwriting any.
 fn write(folder: &Path, outcome: &Outcome) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in &outcome.files {
-        // The starter names files relative to /output; whatever it said, nothing leaves the folder.
+        // The starter names files relative to /output. Whatever it reports, no file is written outside of the folder.
         if !stays_inside(&file.path) {
             continue;
         }

@@ -1,6 +1,6 @@
-//! What contract 002's six tools answer, as their output schemas say it.
+//! The output schemas of contract 002's six tools.
 //!
-//! None requires anything, and each has `error`: a client holds a failure against the schema too.
+//! No field is required and each schema has `error`: clients validate failures against the schema too.
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};

@@ -1,4 +1,4 @@
-//! What tools/list shows of an archive's actions: made once, since it depends on the archive alone.
+//! An archive's actions in tools/list. They are computed once, since they depend only on the archive.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -12,18 +12,18 @@ use crate::registry::package::manifest::{Action, Manifest};
 use crate::registry::trust::Subject;
 use crate::store::Db;
 
-/// The most archives whose actions are kept.
+/// The most archives whose actions are cached.
 const MAX_KEPT: usize = 2_048;
 
-/// The actions of archives by their SHA-256: nothing makes an entry wrong.
+/// The actions of archives by their SHA-256, so that an entry never becomes wrong.
 static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
 
 type Kept = HashMap<[u8; 32], Arc<[Shown]>>;
 
-/// What is shown of an action.
+/// An action as tools/list shows it.
 #[derive(Debug)]
 pub struct Shown {
-    /// Its name, as projected names have it: empty for the main one.
+    /// Its name; empty for the main action.
     pub action: String,
     /// What it does.
     pub description: String,
@@ -31,9 +31,9 @@ pub struct Shown {
     pub input: Arc<Map<String, Value>>,
     /// The JSON Schema of its data, of an object.
     pub output: Option<Arc<Map<String, Value>>>,
-    /// Whether its data is an object's `result`, since it is none itself.
+    /// Whether its data is wrapped as `result`, since it is not an object.
     pub wraps: bool,
-    /// What its manifest says of what it does.
+    /// The hints in its manifest.
     pub hints: Hints,
 }
 
@@ -71,14 +71,14 @@ fn show(manifest: &Manifest, name: Option<&str>, action: Option<&Action>) -> Sho
         hints: Hints {
             read_only: hint("readOnlyHint"),
             destructive: hint("destructiveHint"),
-            // What a tool does when it is called again is known to its author alone.
+            // Only the author knows whether a tool is idempotent.
             idempotent: hint("idempotentHint").or(Some(false)),
             open_world: hint("openWorldHint"),
         },
     }
 }
 
-/// Returns the schema of what an action takes. Of one that has none each parameter of its command is a required text.
+/// Returns the input schema of an action. If it has none, each parameter of its command is a required text.
 pub fn input(action: Option<&Action>) -> Map<String, Value> {
     if let Some(Value::Object(schema)) = action.and_then(|action| action.input_schema.as_ref()) {
         return schema.clone();
@@ -94,12 +94,12 @@ pub fn input(action: Option<&Action>) -> Map<String, Value> {
     schema
 }
 
-/// Whether what fits a schema is an object: MCP asks for one.
+/// Returns whether a schema describes an object, as MCP requires.
 fn describes_object(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// Returns an output schema as MCP takes it: one that is not of an object as that of an object's `result`.
+/// Returns an output schema in MCP's form: a schema that does not describe an object is wrapped as `result`.
 fn as_object(schema: &Value) -> Map<String, Value> {
     match schema {
         Value::Object(object) if describes_object(schema) => object.clone(),

@@ -59,7 +59,7 @@ impl Operation for Uninstall {
                 installs::remove(db, &scope, install.id)?;
             }
             promote(db, &scope, reference.name.as_str())?;
-            // What another version has as well is still there.
+            // Names that another version has too still exist.
             let left = seen(db, &scope, reference.name.as_str())?;
             mcp_tools.retain(|name| !left.contains(name));
             context.event(db, author, None, "tool.uninstall", &self.tool)?;
@@ -84,12 +84,12 @@ fn seen(db: &Db<'_>, scope: &Scope, name: &str) -> Result<Vec<String>> {
     let Some(install) = installs::active(db, scope, name)? else { return Ok(Vec::new()) };
     match checked::manifest(db, &install) {
         Ok(manifest) => names::of(db, name, &checked::projected_actions(&manifest)),
-        // What cannot be used is not seen.
+        // An unusable package has no names.
         Err(_) => Ok(Vec::new()),
     }
 }
 
-/// Returns the installs of a scope that are meant.
+/// Returns the installs of a scope to remove.
 fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wanted) -> Result<Vec<Install>> {
     let all = installs::of_tool(db, scope, name)?;
     let is_meant = |install: &Install| match version {
@@ -101,18 +101,18 @@ fn meant(db: &Db<'_>, context: &Context, scope: &Scope, name: &str, version: &Wa
         return Ok(meant);
     }
     let Some(found) = visible::active(db, &context.audience(), name)? else {
-        // No other tool is named: what is near was not meant to go.
+        // The hint names no similar tool: you did not mean to remove that one.
         return Err(Error::new(Code::ToolNotFound, format!("Tool '{name}' is not installed"))
             .hint("`mcpkg tool list` names those that are")
             .with_details(json!({ "next_step": "enact__list" })));
     };
-    // One that others installed is theirs.
+    // Installs of other scopes are not removed.
     let whose = Scope::word(&found.scope);
     let what = format!("Tool '{name}' has no such version installed here; {} is installed ({whose})", found.version);
     Err(Error::new(Code::VersionNotFound, what).hint("`mcpkg tool list` names versions and whose they are"))
 }
 
-/// Makes the version that was installed last the one that agents see, where none is left.
+/// Makes the last installed version visible to agents, if none is.
 fn promote(db: &Db<'_>, scope: &Scope, name: &str) -> Result<()> {
     let left = installs::of_tool(db, scope, name)?;
     match left.last() {

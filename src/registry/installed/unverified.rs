@@ -1,20 +1,20 @@
-//! Tools that nobody speaks for, where the policy lets them through: clients are told so.
+//! Marks unverified tools that the policy allows, so that clients know.
 
 use crate::approved::Approved;
 use crate::error::Result;
 use crate::registry::trust::{self, Policy, Rules, Status, Subject};
 use crate::store::Db;
 
-/// Says of tools whether they are let through though they are not verified.
+/// Decides which tools are allowed although they are not verified.
 pub struct Unverified(Option<(Rules, Approved)>);
 
 impl Unverified {
-    /// Returns what says so while the policy is what it is.
+    /// Reads the policy that decides it.
     ///
     /// # Errors
     /// As [`trust::rules`].
     pub fn of(db: &Db<'_>) -> Result<Self> {
-        // Only a policy that this user set lets anything through; without one nothing more is read.
+        // Only a policy that this user set allows such tools; without one there is nothing more to read.
         if !trust::names_a_policy(db)? {
             return Ok(Self(None));
         }

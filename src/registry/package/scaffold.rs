@@ -31,7 +31,7 @@ struct File {
 impl Scaffold {
     fn files(self, name: &Name) -> Vec<File> {
         let short = name.segments().last().unwrap_or_default();
-        // A name that begins with `@` is none in YAML.
+        // YAML does not allow a plain name that begins with `@`.
         let quoted = format!("\"{name}\"");
         let file = |path, text: &str| File {
             path,

@@ -21,7 +21,7 @@ pub struct Misfit {
 /// The most characters of a message: it may quote a value.
 const MAX_MESSAGE: usize = 300;
 
-/// The most misfits that are told of one value.
+/// The most errors that are reported for one value.
 const MAX_MISFITS: usize = 50;
 
 /// Returns what of `value` does not fit `schema`, each with its path; nothing where all of it fits.
@@ -47,7 +47,7 @@ impl Misfit {
     }
 }
 
-/// Returns the first thing that keeps a schema from being used, and where in the schema that stands.
+/// Returns the first reason that a schema cannot be used, with its position in the schema.
 pub(super) fn wrong(schema: &Value) -> Option<Misfit> {
     compile(schema).err()
 }
@@ -84,7 +84,7 @@ pub(super) struct Property<'a> {
 pub(super) fn property<'a>(schema: &'a Value, name: &str) -> Option<Property<'a>> {
     let mut found = schema.get("properties")?.get(name)?;
     for _ in 0..MAX_REFERENCES {
-        // Beside a reference other keywords count too: what stands here is read first.
+        // Keywords next to a reference count too: they are read first.
         let Some(reference) = found.get("$ref").and_then(Value::as_str) else { break };
         if (Property { schema: found }).says_anything() {
             break;
@@ -124,7 +124,7 @@ pub(super) fn is_required(schema: Option<&Value>, name: &str) -> bool {
     required.is_some_and(|names| names.iter().any(|required| required.as_str() == Some(name)))
 }
 
-/// Whether a call may leave `name` out, and nothing stands in for it.
+/// Returns whether a call may leave `name` out, without a default.
 pub(super) fn may_be_missing(schema: Option<&Value>, name: &str) -> bool {
     let default = schema.and_then(|schema| property(schema, name)).and_then(Property::default);
     default.is_none() && !is_required(schema, name)
@@ -152,7 +152,7 @@ pub fn listed(schema: &Value) -> Option<Vec<&str>> {
     Some(properties.into_iter().flat_map(|properties| properties.keys().map(String::as_str)).collect())
 }
 
-/// Returns the names of the properties that a schema lists itself, whatever else it may take.
+/// Returns the names of the properties that a schema itself lists.
 pub(super) fn properties(schema: &Value) -> Option<Vec<&str>> {
     Some(schema.get("properties")?.as_object()?.keys().map(String::as_str).collect())
 }

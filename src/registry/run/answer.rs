@@ -66,7 +66,7 @@ pub fn timed_out(tool: &Tool, limits: &Limits, is_callers: bool) -> Error {
         })
 }
 
-/// Returns the failure of a run that gave nothing; one of a runner that does not work is told by who chose it.
+/// Returns the error of a run that produced nothing. A runner that does not work is reported where it was chosen.
 pub fn not_run(tool: &Tool, limits: &Limits, why: NotRun) -> Error {
     match why {
         NotRun::TimedOut => timed_out(tool, limits, false),

@@ -26,7 +26,7 @@ pub struct Beat {
 }
 
 impl Beat {
-    /// Begins to tell of a run of `tool`. Nothing of `secrets` is told.
+    /// Starts to report the progress of a run of `tool`, with `secrets` redacted.
     pub fn begin(context: &Context, tool: &str, secrets: &Secrets) -> Self {
         let last = Arc::new(Mutex::new(LastLine::default()));
         let (stop, stopped) = channel::<()>();
@@ -47,7 +47,7 @@ impl Beat {
         Self { stop: Some(stop), thread, last }
     }
 
-    /// Returns what is told of each piece of standard error.
+    /// Returns the function that takes each piece of standard error.
     pub fn tell(&self) -> Tell {
         let last = Arc::clone(&self.last);
         Box::new(move |piece| last.lock().unwrap_or_else(PoisonError::into_inner).push(piece))

@@ -102,7 +102,7 @@ impl Runner for Bubblewrap {
     }
 
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun> {
-        // Where it is not there, that is said of it, not of what would start it.
+        // A missing program is reported as such, not as a failure of the starter.
         if !started::is_on_path("bwrap") {
             return Err(NotRun::Unavailable(not_started(&ErrorKind::NotFound.into())));
         }

@@ -8,10 +8,10 @@ use std::ffi::OsString;
 use super::limits::{Limits, OUTPUT_BYTES};
 use super::mount::{Mount, OUTPUT, WORKSPACE};
 
-/// The user and the group that a tool is: a name for whoever runs mcpkg.
+/// The user and the group of a tool: a name for the user who runs mcpkg.
 pub const USER: &str = "1000";
 
-/// Bytes that a file system in memory needs beside the files in it.
+/// Bytes that a file system in memory needs in addition to its files.
 const OVERHEAD: u64 = 1 << 20;
 
 /// A sandbox.

@@ -26,7 +26,7 @@ pub struct Call {
     pub build: Vec<String>,
     /// What is started, with the arguments in their places.
     pub argv: Vec<String>,
-    /// Files that the tool finds at a path of its own, such as an argument of `format: path`.
+    /// Files that are mounted for the tool, such as an argument of `format: path`.
     pub given: Vec<Given>,
     /// The arguments as they were given: their hash is kept.
     pub input: Map<String, Value>,
@@ -44,7 +44,7 @@ pub struct Call {
     pub runner: Option<RunnerKind>,
 }
 
-/// A tool as a run is told of it.
+/// A tool to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tool {
     /// Its full name, such as `alice/utils/weather`; a folder's own where it is used by its path.
@@ -58,7 +58,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// Returns whom grants are bound to: the publisher, else this very archive.
+    /// Returns what grants are bound to: the publisher, else exactly this archive.
     pub fn holder(&self) -> String {
         match (&self.publisher, &self.sha256) {
             (publisher, Some(sha256)) if publisher.is_empty() => format!("sha256:{}", hex::encode(sha256)),
@@ -78,12 +78,12 @@ pub enum Tree {
     Fetched(NewContent),
 }
 
-/// A file that a tool finds at a path of its own, for reading.
+/// A file that is mounted for a tool, read-only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     /// The path inside of the sandbox.
     pub at: String,
-    /// What stands there.
+    /// Its contents.
     pub content: Content,
 }
 

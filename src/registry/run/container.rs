@@ -29,7 +29,7 @@ const MEET: &str = "/run/mcpkg-meet";
 /// The socket's name.
 const SOCKET: &str = "socket";
 
-/// Bytes that a file system in memory needs beside the files in it.
+/// Bytes that a file system in memory needs in addition to its files.
 const OVERHEAD: u64 = 1 << 20;
 
 /// How long a container that was not ended may take to be removed.
@@ -107,7 +107,7 @@ impl Container {
             RunnerKind::Podman => &["rm", "--force", "--ignore", "--time", "0", &self.name][..],
             _ => &["rm", "--force", &self.name],
         };
-        // What is not there is not removed, and what cannot be is told by the engine itself.
+        // Removing a missing container is not an error, and the engine itself reports the others.
         let _ = engine::program(self.engine.kind).args(arguments).run(&[], &process::Limits::new(REMOVAL, &token));
     }
 }

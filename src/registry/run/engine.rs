@@ -30,7 +30,7 @@ pub struct Engine {
     pub kind: RunnerKind,
     /// Whether it limits memory and processes of a container together.
     pub limits: bool,
-    /// The user that a tool is inside: whoever runs mcpkg, for files of theirs to be read.
+    /// The user of the tool inside the container: the one who runs mcpkg, so that it can read their files.
     pub user: String,
 }
 
@@ -55,7 +55,7 @@ pub fn found(kind: RunnerKind) -> Result<Engine, String> {
     }
 }
 
-/// Asks an engine what it runs on: its program alone tells nothing of its daemon.
+/// Asks an engine what it runs on; the program alone does not show whether its daemon runs.
 ///
 /// # Errors
 /// Why it does not work.
@@ -80,7 +80,7 @@ fn podman(said: &str) -> Engine {
     let has = |controller: &str| controllers.contains(&controller);
     // Without root, version 1 delegates nothing.
     let limits = !rootless || version == Some("v2") && has("memory") && has("pids");
-    // The first user inside is whoever runs it outside.
+    // The first user inside maps to the one who runs it outside.
     Engine { kind: RunnerKind::Podman, limits, user: "0:0".to_owned() }
 }
 
@@ -118,7 +118,7 @@ fn is_missing(line: &str) -> bool {
         .any(|words| line.contains(words))
 }
 
-/// Whether a text can be an image's name; it is no option of the engine's.
+/// Returns whether a text can be an image's name and cannot be taken for an option of the engine.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.len() <= 255

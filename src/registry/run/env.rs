@@ -98,7 +98,7 @@ fn unusable(tool: &str, name: &str, error: Error) -> Error {
     Error::new(Code::ToolEnv, why).with_details(serde_json::json!({ "names": [name] })).with_source(error)
 }
 
-/// Returns the failure of a secret that cannot be hidden: it stands in texts that have nothing to do with it.
+/// Returns the error for a secret that cannot be redacted, since it is part of unrelated texts.
 fn too_short(tool: &str, name: &str) -> Error {
     let why = format!(
         "{tool} needs the variable {name}, whose value is a secret of less than {SHORTEST_HIDDEN} bytes: what the tool prints of it \

@@ -1,4 +1,4 @@
-//! The folder of what a run is given: arguments that were too long for a command line, and what its runner makes besides.
+//! The folder of a run's input: arguments that are too long for a command line, and files that its runner creates.
 //!
 //! It holds what a caller sent, so that one which a killed run left goes with the next process that runs a tool. Whether a run still
 //! lasts is told by a lock on the folder itself, which the system holds for the process.
@@ -58,7 +58,7 @@ impl CallFiles {
         Ok(Self { folder, given })
     }
 
-    /// Returns the folder, for what a runner needs besides; an empty path where there is none.
+    /// Returns the folder, for further files of a runner; an empty path if there is none.
     pub fn scratch(&self) -> &Path {
         self.folder.as_ref().map_or(Path::new(""), Folder::path)
     }

@@ -8,7 +8,7 @@ const MIB: u64 = 1 << 20;
 /// The longest time that a run may be given.
 pub const LONGEST: Duration = Duration::from_secs(60 * 60);
 
-/// How much memory is addressed at most, beside what may be used: runtimes such as Node reserve far more than they touch.
+/// The address space beyond the memory that may be used: runtimes such as Node reserve far more than they touch.
 const ADDRESSED: u64 = 8 << 30;
 
 /// The kept part of each of standard output and standard error, in bytes: three quarters of it from the beginning.

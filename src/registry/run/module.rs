@@ -40,7 +40,7 @@ impl Runner for Module {
         RunnerKind::Wasm
     }
 
-    /// What a build left is no package, and is read where it was laid out.
+    /// The output of a build is not a package: it is read from its folder.
     fn needs_tree(&self) -> bool {
         !self.call.build.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What stands where for a tool that runs.
+//! Mounts: the files and folders that a running tool sees.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub const OUTPUT: &str = "/output";
 /// Where mcpkg's own program is, which sets the limits inside of the sandbox.
 pub const STARTER: &str = "/run/mcpkg";
 
-/// What stands somewhere in a sandbox.
+/// A mount in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mount {
     /// A file or folder of the host's, for reading.

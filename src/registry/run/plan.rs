@@ -19,7 +19,7 @@ use crate::op::Context;
 use crate::registry::trust::pattern;
 use crate::store::tools::env as stored;
 
-/// What stands for the folder of a run that was not made.
+/// The placeholder for the folder of a run in a dry run.
 const NO_RUN: &str = "(the run's own folder)";
 
 /// What a run would have.
@@ -62,7 +62,7 @@ impl Plan {
         Wanted { context, call, granted: &self.granted, settings: &self.settings, kind: call.runner, builds: false }
     }
 
-    /// Fails where a folder that was allowed is none any more.
+    /// Fails if an allowed folder no longer exists.
     ///
     /// # Errors
     /// `E_NOT_FOUND`.
@@ -124,7 +124,7 @@ impl Plan {
             "argv": call.argv,
             "build": call.build,
             "environment": environment,
-            // What has no network whatever was allowed says so.
+            // A runner without any network says so, whatever was allowed.
             "network": self.granted.network && chosen.is_none_or(|runner| runner.kind() != RunnerKind::Wasm),
             "mounts": mounts.iter().map(mount).collect::<Vec<_>>(),
             "limits": {
@@ -162,7 +162,7 @@ fn mount(mount: &Mount) -> Value {
     }
 }
 
-/// How specific a pattern is: by what it says besides `*`, and one without any first.
+/// Returns how specific a pattern is: by its text apart from `*`; a pattern without `*` comes first.
 fn specific(pattern: &str) -> (bool, usize) {
     (!pattern.contains('*'), pattern.chars().filter(|c| *c != '*').count())
 }

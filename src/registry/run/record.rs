@@ -18,7 +18,7 @@ use crate::store::{Holding, RunHolder};
 /// What became of a run whose process was killed.
 const INTERRUPTED: &str = "interrupted";
 
-/// What is said of a run whose process is on another machine, and cannot be seen.
+/// Shown for a run whose process is on another machine and cannot be checked.
 const UNKNOWN: &str = "unknown";
 
 /// What is asked to run, as its row says it.
@@ -189,7 +189,7 @@ fn ended(context: &Context, facts: Facts, failure: Option<&Error>) -> Ended {
     }
 }
 
-/// Returns the SHA-256 of arguments, whatever the order in which they were given.
+/// Returns the SHA-256 of arguments, independent of their order.
 fn hash(input: &Map<String, Value>) -> [u8; 32] {
     let mut sorted = Value::Object(input.clone());
     sorted.sort_all_objects();

@@ -1,4 +1,4 @@
-//! What a runner is: it starts one program, apart from the rest of the machine, and tells what came of it.
+//! The interface of runners: a runner starts one program, isolated from the rest of the machine, and returns the result.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -83,7 +83,7 @@ pub enum NotRun {
     Cancelled,
     /// It could not be waited for.
     Lost(io::Error),
-    /// What the runner itself found wrong, such as a module that is none.
+    /// A fault that the runner itself found, such as an invalid module.
     Failed(Error),
 }
 
@@ -124,7 +124,7 @@ pub trait Runner: Send + Sync {
     /// Runs a program to its end.
     ///
     /// # Errors
-    /// See [`NotRun`]. A program that fails is no error.
+    /// See [`NotRun`]. A program that fails is not an error.
     fn run(&self, job: Job<'_>) -> Result<Ran, NotRun>;
 }
 

@@ -1,7 +1,7 @@
 //! The checked copies of archives, in the user's cache: `mcpkg/tools/SHA256/`, and beside each what was noted of its files.
 //!
 //! The archive is the truth. Before a run each file is compared with what was noted; one whose size, times, inode or mode
-//! differ is hashed, and a tree with a wrong, missing or additional file is unpacked anew.
+//! differ is hashed, and a tree with a wrong, missing or additional file is unpacked again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -72,7 +72,7 @@ impl Cache {
     }
 }
 
-/// Returns the copy of the archive with this digest; `archive` is asked where there is none that is right.
+/// Returns the copy of the archive with this digest; `archive` is called if there is no correct copy.
 ///
 /// # Errors
 /// What `archive` fails with; `E_ARCHIVE_INVALID`, `E_FILE_FAILED`, `E_DISK_FULL`.
@@ -85,7 +85,7 @@ pub fn checked(
     kept(cache, sha256, now, |folder| archive::open(archive()?)?.unpack(folder))
 }
 
-/// Returns the tree of this digest; `lay_out` makes its folder where there is none that is right.
+/// Returns the tree of this digest; `lay_out` creates its folder if there is no correct one.
 ///
 /// # Errors
 /// What `lay_out` fails with; `E_FILE_FAILED`, `E_DISK_FULL`.
@@ -112,13 +112,13 @@ pub fn kept(
         fs::write(&notes, text).map_err(|error| Error::file("write", &notes, error))?;
         make_room(cache, *most, &name);
     }
-    // The times of notes say which tree was used last; they are no more than that.
+    // The times of notes only say which tree was used last.
     let used = UNIX_EPOCH + Duration::from_millis(u64::try_from(now).unwrap_or(0));
     let _ = File::options().append(true).open(&notes).and_then(|notes| notes.set_modified(used));
     Ok(tree)
 }
 
-/// Forgets the tree of this digest: it is made anew where it is needed.
+/// Forgets the tree of this digest: it is created again when it is needed.
 ///
 /// # Errors
 /// `E_FILE_FAILED`.
@@ -209,7 +209,7 @@ fn make_room(cache: &Path, most: u64, kept: &str) {
         if size <= most {
             return;
         }
-        // The notes first: a tree without any is unpacked anew.
+        // The notes first: a tree without notes is unpacked again.
         let gone = fs::remove_file(cache.join(format!("{name}.json"))).is_ok() && remove(&cache.join(name)).is_ok();
         size -= if gone { *of_it } else { 0 };
     }

@@ -34,14 +34,14 @@ pub fn sweep(cache: &Path, is_needed: &dyn Fn(&str) -> bool, before: SystemTime,
         if used.is_ok_and(|used| used >= before) {
             continue;
         }
-        // Whoever looks at the copy now holds its lock.
+        // A process that uses the copy holds its lock.
         let lock = File::options().write(true).open(cache.join(format!("{name}.lock")));
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_err()) {
             continue;
         }
         let bytes = size(&path);
         if !is_dry {
-            // The notes first: a tree without any is unpacked anew.
+            // The notes first: a tree without notes is unpacked again.
             let gone = |removed: std::io::Result<()>, path: &Path| match removed {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file("remove", path, error)),
                 _ => Ok(()),
@@ -125,7 +125,7 @@ mod tests {
         for name in [&needed, &fresh, &held] {
             assert!(cache.join(name).join("file").exists(), "{name}");
         }
-        // Later the fresh one and what was left half unpacked go too; whoever holds a lock keeps its copy.
+        // Later the fresh copy and half unpacked ones go too; a copy that is locked stays.
         assert_eq!(sweep(UNIX_EPOCH + Duration::from_secs(4_000_000_000), false), Amount { count: 2, bytes: 5 });
         assert_eq!(all(cache).expect("counted"), Amount { count: 2, bytes: 10 });
         assert_eq!(sweep(now, false), Amount::default());

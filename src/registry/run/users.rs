@@ -1,4 +1,4 @@
-//! The user that a tool is in bubblewrap: a name for whoever runs mcpkg. The files that say so are the same for every run, and stay
+//! The user of a tool in bubblewrap: a name for the user who runs mcpkg. The files that define it are the same for every run, and stay
 //! in this user's cache.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Attestations of a version: claims of whoever posted them. The registry says who signed what, and never that it counts.
+//! Attestations of a version: claims of those who posted them. The registry says who signed what, and never that it counts.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -28,7 +28,7 @@ use crate::store::Db;
 use crate::store::tools::attestations::{self as rows, Attestation};
 use crate::store::tools::packages::PackageRow;
 
-/// How many attestations a list has unless told otherwise.
+/// The default number of attestations in a list.
 const LISTED: u32 = 50;
 
 /// The most attestations of each tool that a search reads: it finds up to a hundred tools.
@@ -153,7 +153,7 @@ pub fn one(context: &Context, name: &Name, version: &Version, auditor: &str) -> 
     Ok(Answer::json(StatusCode::OK, &claim.with_bundle()["bundle"]))
 }
 
-/// Takes an attestation: as a claim, whoever signed it and whatever it says, as long as it can be read.
+/// Accepts any readable attestation as a claim, whoever signed it and whatever it says.
 ///
 /// # Errors
 /// 400, 404, 409, 413, 422, 500, 503.

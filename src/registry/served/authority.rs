@@ -1,4 +1,4 @@
-//! Who may do what at the registry. `op::Caller` decides it; here it is asked, before a body is read.
+//! Rights at the registry. `op::Caller` decides them; this checks them before a body is read.
 
 use http::StatusCode;
 

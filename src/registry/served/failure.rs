@@ -34,7 +34,7 @@ impl Failure {
         Self::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     }
 
-    /// 401: there is no key at all.
+    /// 401: no key was sent.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         let challenge = HeaderValue::from_static("Bearer realm=\"mcpkg\"");
         Self::new(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", message).with(WWW_AUTHENTICATE, challenge)

@@ -1,4 +1,4 @@
-//! What is said of tools: searches, a tool, a version.
+//! Answers about tools: searches, a tool, a version.
 
 use http::StatusCode;
 use semver::Version;
@@ -21,7 +21,7 @@ use crate::registry::package::Name;
 use crate::store::tools::packages::{self, PackageRow, Yank};
 use crate::store::tools::registries::LOCAL;
 
-/// How many hits a search returns unless told otherwise, and at most.
+/// The default and the largest number of hits of a search.
 const HITS: u32 = 20;
 const MOST_HITS: u32 = 100;
 

@@ -1,4 +1,4 @@
-//! What stands in a request's address: its path, and what follows the `?`.
+//! The parameters in a request's address: its path and its query.
 
 use percent_encoding::percent_decode_str;
 
@@ -30,7 +30,7 @@ impl Parameters {
         pairs.collect::<Result<_, Failure>>().map(Self)
     }
 
-    /// Returns the first one of this name; empty where there is none.
+    /// Returns the first parameter of this name; empty if there is none.
     pub fn text(&self, name: &str) -> &str {
         self.0.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value.as_str())
     }

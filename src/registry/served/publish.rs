@@ -1,4 +1,4 @@
-//! Publishing a version. What the archive says of itself is what counts: what was sent beside it has to agree.
+//! Publishes a version. The archive's own manifest counts; the other fields of the request have to agree with it.
 
 use std::io::Read;
 
@@ -17,7 +17,7 @@ use crate::registry::backend::registry::Registry;
 use crate::registry::package::Name;
 use crate::registry::package::archive;
 
-/// Publishes a version of a tool. The same archive again is no failure: it is told that it is there.
+/// Publishes a version of a tool. Publishing the same archive again succeeds, and the answer says that it existed.
 ///
 /// # Errors
 /// 400, 409 where the version is there with other files, 413, 422, 500, 503.

@@ -93,7 +93,7 @@ fn allowed(head: &Head, method: &'static str, route: Route) -> Result<Route, Fai
 }
 
 fn name(segments: &[&str]) -> Result<Name, Failure> {
-    // A slash that was escaped is none that stands between segments.
+    // An escaped slash does not separate segments.
     if segments.iter().any(|segment| segment.contains('/')) {
         return Err(Failure::bad_request("The slashes of a tool's name stand unescaped in the address"));
     }

@@ -19,7 +19,7 @@ use super::failure::Failure;
 use crate::registry::backend::limits::ARCHIVE;
 use crate::store::tools::packages::Visibility;
 
-/// The most bytes of what stands beside an archive, each part.
+/// The most bytes of each part other than the archive.
 const BESIDE: u64 = 1 << 20;
 
 /// The most bytes of an archive in JSON, where it stands in base64 and all of it in memory: a larger one comes in a form.
@@ -34,11 +34,11 @@ const PIECE: usize = 64 << 10;
 /// What was uploaded.
 #[derive(Debug)]
 pub struct Upload {
-    /// What is said of the archive beside it.
+    /// The fields that were sent with the archive.
     pub manifest: Value,
     /// The archive.
     pub bundle: Vec<u8>,
-    /// Who shall be shown it, where that was said.
+    /// Its visibility, if it was given.
     pub visibility: Option<Visibility>,
 }
 
@@ -69,7 +69,7 @@ pub fn read(headers: &HeaderMap, body: &mut (dyn Read + Send)) -> Result<Upload,
     }
 }
 
-/// Reads a small body that is an object in JSON; an empty one stands for `{}`.
+/// Reads a small body with a JSON object; an empty body means `{}`.
 ///
 /// # Errors
 /// 400.

@@ -1,4 +1,4 @@
-//! An attestation in whatever form it came: who signed what.
+//! Reads an attestation in any of its forms, and returns who signed what.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::{dsse, ssh, unique_keys};
 /// Bytes of the longest attestation.
 pub const LONGEST: usize = 1 << 20;
 
-/// The most characters of why an attestation does not count: it may quote what a stranger wrote.
+/// The longest reason that an attestation does not count, in characters: it may quote text from its author.
 const LONGEST_WHY: usize = 300;
 
 /// An attestation that was read.
@@ -19,15 +19,15 @@ const LONGEST_WHY: usize = 300;
 pub struct Bundle {
     /// Its form.
     pub form: Form,
-    /// Its statement, or why it is none.
+    /// Its statement, or why it is not valid.
     pub statement: Result<Statement, String>,
-    /// For each of its signatures who made it, or why it is none; at least one.
+    /// The signer of each signature, or why the signature is not valid; there is at least one.
     pub signers: Vec<Result<Identity, String>>,
 }
 
 impl Bundle {
-    /// Reads an attestation and checks its signatures, one of Sigstore's against `root`. Whatever is wrong with it is said in the
-    /// place of who signed.
+    /// Reads an attestation and checks its signatures; a Sigstore bundle is checked against `root`. If something is wrong, the reason
+    /// is returned instead of the signer.
     pub fn read(text: &str, root: &Root) -> Self {
         let mut bundle = Self::read_whole(text, root);
         if bundle.form != Form::Unknown

@@ -1,7 +1,7 @@
 //! DSSE: a statement with signatures by ed25519 keys over its type and its bytes.
 //!
 //! Beside its `keyid`, which is OpenSSH's fingerprint, each signature carries its `publicKey` as a line of OpenSSH's, so that
-//! whoever gets an envelope can check it: the key says who signed, and whether they are trusted is another question.
+//! anybody can check an envelope. The key identifies the signer; whether the signer is trusted is decided elsewhere.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -38,7 +38,7 @@ struct Signed {
     public_key: String,
 }
 
-/// An envelope that was read: its payload, and for each signature who made it or why it is none.
+/// An envelope that was read: its payload, and the signer of each signature or why that signature is not valid.
 #[derive(Debug)]
 pub struct Envelope {
     /// The statement's bytes.
@@ -75,7 +75,7 @@ pub fn sign(statement: &[u8], key: &SigningKey) -> Result<String> {
 /// Reads an envelope and checks its signatures.
 ///
 /// # Errors
-/// Why it is none, for people.
+/// Why it is not a valid envelope, for people.
 pub fn read(text: &str) -> Result<Envelope, String> {
     let written: Written = serde_json::from_str(text).map_err(|error| format!("it is no DSSE envelope: {error}"))?;
     if written.payload_type != STATEMENT {
@@ -96,18 +96,18 @@ pub fn read(text: &str) -> Result<Envelope, String> {
 /// The most keys that stay read.
 const MAX_KEYS: usize = 256;
 
-/// Keys that were read, by their lines: to find the point of one on its curve takes an eighth of what checking a signature does,
-/// and one author signs many tools.
+/// Parsed keys by their lines. Decompressing the point of a key takes an eighth of the time of checking a signature, and one author
+/// signs many tools.
 static KEYS: LazyLock<Mutex<HashMap<String, (VerifyingKey, Identity)>>> = LazyLock::new(Mutex::default);
 
-/// Returns the key in a line, and whose it is, or why it is none.
+/// Returns the key in a line and its identity, or why the line is not a key.
 fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
     let kept = || KEYS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = kept().get(line) {
         return Ok(known.clone());
     }
     let key = identity::public_key(line).map_err(|error| format!("its public key is none that is checked: {error}"))?;
-    // One line for each key, and no comment: what is not signed cannot differ.
+    // Each key has exactly one line, without a comment: no part that is not signed can vary.
     if identity::line_of(&key).ok().as_deref() != Some(line) {
         return Err("its public key is not as OpenSSH writes it".to_owned());
     }
@@ -120,7 +120,7 @@ fn key_in(line: &str) -> Result<(VerifyingKey, Identity), String> {
     Ok(known)
 }
 
-/// Returns who made a signature over `signed`, or why it is none.
+/// Returns the signer of a signature over `signed`, or why the signature is not valid.
 fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
     let (key, identity) = key_in(&signature.public_key)?;
     if signature.keyid != identity.fingerprint() {
@@ -128,7 +128,7 @@ fn signer(signature: &Signed, signed: &[u8]) -> Result<Identity, String> {
     }
     let bytes = STANDARD.decode(&signature.sig).map_err(|_| "its signature is no base64".to_owned())?;
     let bytes = Signature::from_slice(&bytes).map_err(|_| "its signature is none of ed25519".to_owned())?;
-    // Strict: no signature that another implementation would refuse, and one only for each message and key.
+    // Strict: refuses signatures that other implementations refuse, and malleable ones.
     key.verify_strict(signed, &bytes).map_err(|_| "its signature does not verify".to_owned())?;
     Ok(identity)
 }

@@ -1,4 +1,4 @@
-//! Identities: who signed, by the key that did.
+//! Identities of signers, by their keys.
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,7 +18,7 @@ const ED25519: &str = "ed25519:";
 /// Who signed: `ed25519:SHA256:FINGERPRINT`, the fingerprint being the one that `ssh-keygen -l` prints, or a name that
 /// Sigstore's certificates tell, such as `github:alice`.
 ///
-/// A key has one identity, whichever form its signatures have.
+/// A key has one identity, whatever the form of its signatures.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity(String);
 
@@ -29,7 +29,7 @@ impl Identity {
         Self(format!("{ED25519}{}", data.fingerprint(HashAlg::Sha256)))
     }
 
-    /// Returns the identity of a name that a certificate of Sigstore's tells.
+    /// Returns the identity of a name in a Sigstore certificate.
     pub(super) fn of_sigstore(name: String) -> Self {
         Self(name)
     }
@@ -152,7 +152,7 @@ mod tests {
         for line in ["", "ssh-rsa AAAA", "ssh-ed25519 AAAA", "-----BEGIN"] {
             assert_eq!(public_key(line).expect_err(line).code(), Code::KeyInvalid, "{line}");
         }
-        // The neutral element of the curve: a signature by it holds for every text.
+        // The neutral element of the curve: its signature is valid for every text.
         let mut weak = [0; 32];
         weak[0] = 1;
         let data = KeyData::Ed25519(Ed25519PublicKey(weak));

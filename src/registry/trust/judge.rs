@@ -1,4 +1,4 @@
-//! The verdict on an archive, by what the database holds.
+//! Computes the verdict on an archive from what the database holds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -17,18 +17,18 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::tools::attestations::{self, Attestation};
 
-/// The most attestations that stay read.
+/// The most parsed attestations that are cached.
 const MAX_READ: usize = 1_024;
 
-/// What tells what was read: the SHA-256 of an attestation's bytes, and the root that it was checked against.
+/// The key of the cache: the SHA-256 of an attestation's bytes, and the root that it was checked against.
 type Key = ([u8; 32], [u8; 32]);
 
-/// Attestations that were read. What one says and who signed it depends on its bytes and on Sigstore's root alone, so that
-/// nothing ever makes an entry wrong; whether it counts is decided anew each time.
+/// Parsed attestations. An entry never becomes wrong, since its statement and signer depend only on its bytes and on Sigstore's root;
+/// whether it counts is decided each time.
 static READ: LazyLock<Mutex<HashMap<Key, Arc<Bundle>>>> = LazyLock::new(Mutex::default);
 
-/// Returns the verdict on an archive: by its attestations, whom this user trusts on this machine, the policy, and whether a
-/// person said yes to it. It reads the database and this user's records, and asks nobody.
+/// Returns the verdict on an archive, from its attestations, the identities that this user trusts on this machine, the policy, and
+/// whether a person approved it. Reads the database and this user's records, and asks nobody.
 ///
 /// # Errors
 /// `E_DB_CORRUPT`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`: who gets no verdict goes no further.
@@ -36,7 +36,7 @@ pub fn judge(db: &Db<'_>, context: &Context, subject: &Subject) -> Result<Verdic
     judge_by(&records::rules(db, context)?, db, context, subject)
 }
 
-/// As [`judge`], by rules that were read already: for a list of many.
+/// As [`judge`], with rules that the caller has read: for a list of many archives.
 ///
 /// # Errors
 /// As [`judge`].
@@ -45,7 +45,7 @@ pub fn judge_by(rules: &Rules, db: &Db<'_>, context: &Context, subject: &Subject
     judge_claims(rules, db, context, subject, &claims)
 }
 
-/// As [`judge_by`], with these attestations in the place of those that the database has.
+/// As [`judge_by`], with these attestations instead of those in the database.
 ///
 /// # Errors
 /// As [`judge`].
@@ -59,7 +59,7 @@ pub fn judge_claims(
     decide(rules, db, &context.approved, subject, claims)
 }
 
-/// Returns how an archive stands, by rules that were read already and these records of the user's.
+/// Returns the status of an archive, from rules that the caller has read and these records of the user's.
 ///
 /// # Errors
 /// As [`judge`].
@@ -85,7 +85,7 @@ fn decide(
     Ok(verdict)
 }
 
-/// Returns an attestation as it was read, with the SHA-256 of its bytes. It is read once for each root.
+/// Returns a parsed attestation with the SHA-256 of its bytes. It is parsed once for each root.
 pub fn read(text: &str, root: &Root) -> ([u8; 32], Arc<Bundle>) {
     let sha256 = disk::sha256(text.as_bytes());
     let kept = || READ.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! Keys that sign: OpenSSH's files of ed25519 keys, in the user's data folder or where the user says. None is in a database.
+//! Signing keys: OpenSSH files with ed25519 keys, in the user's data folder or at a path that the user names. No database holds one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::process::{Environment, Failure, Limits, Program};
 /// Bytes of the largest key file.
 const LARGEST: u64 = 64 << 10;
 
-/// The name of the key that signs where none is named and there are several.
+/// The name of the key that signs when none is named and there are several.
 const USUAL: &str = "default";
 
-/// How long `ssh-keygen` may take where nobody types a passphrase.
+/// How long `ssh-keygen` may take when it asks for no passphrase.
 const SIGN: Duration = Duration::from_secs(30);
 
 /// A key that signs.
@@ -33,9 +33,9 @@ pub struct Key {
     pub name: Option<String>,
     /// Its file.
     pub path: PathBuf,
-    /// Whose signatures it makes.
+    /// The identity that signs.
     pub identity: Identity,
-    /// The line that others trust it by.
+    /// The public key, as a line to give to others.
     pub line: String,
     secret: Secret,
 }
@@ -47,7 +47,7 @@ enum Secret {
     Open(Box<SigningKey>),
     /// By `ssh-keygen`, which asks for its passphrase.
     Locked,
-    /// By `ssh-keygen` and the agent that has it: the file is the public half.
+    /// By `ssh-keygen` and an ssh-agent that holds the key: the file is the public half.
     Agent,
 }
 
@@ -72,7 +72,7 @@ pub fn folder() -> Result<PathBuf> {
     Ok(strategy.data_dir().join("mcpkg").join("keys"))
 }
 
-/// Makes a key of the user's, in files that nobody else may read.
+/// Makes a key for the user, in files that nobody else can read.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` for its name, `E_ALREADY_EXISTS`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`,
@@ -97,14 +97,14 @@ pub fn make(name: &str) -> Result<Key> {
     })?;
     let line = private.public_key().to_openssh().map_err(odd)?;
     let public = public_path(&path);
-    // One that is left of a key that was removed is of no use to anybody.
+    // A public half whose private half was removed is useless.
     disk::remove(&public)?;
     write(&public, format!("{line}\n").as_bytes(), 0o644)?;
     disk::sync_folder(&folder);
     load(&path, Some(name))
 }
 
-/// Deletes a key of the user's.
+/// Deletes one of the user's keys.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_INVALID_ARGUMENT`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -117,7 +117,7 @@ pub fn remove(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Fails where the user has no key of this name.
+/// Fails if the user has no key of this name.
 ///
 /// # Errors
 /// As [`remove`].
@@ -147,8 +147,7 @@ pub fn names() -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Returns the key that a user named: one of theirs, or a file. Without a name it is the only one, or the one that is called
-/// `default`.
+/// Returns the key that the user named: one of theirs, or a file. Without a name it is the only key, or the one named `default`.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_KEY_INVALID`, `E_ROOT_REQUIRED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -209,7 +208,7 @@ pub fn load(path: &Path, name: Option<&str>) -> Result<Key> {
     made(private.public_key(), secret)
 }
 
-/// Returns the key in a file that others hand out, a public one; a private one stands for its public half.
+/// Returns the public key in a file; for a private key, its public half.
 ///
 /// # Errors
 /// `E_KEY_INVALID`.
@@ -231,8 +230,7 @@ impl Key {
         self.secret.word()
     }
 
-    /// Signs a statement; returns the attestation as text. `ssh-keygen` does it where the key has a passphrase, which it
-    /// asks for itself.
+    /// Signs a statement and returns the attestation as text. If the key has a passphrase, `ssh-keygen` asks for it and signs.
     ///
     /// # Errors
     /// `E_TERMINAL_REQUIRED` where somebody would have to type a passphrase; `E_KEY_INVALID` where `ssh-keygen` refuses it;

@@ -1,9 +1,9 @@
-//! Trust: who says what of an archive, whose word counts for this user, and what a policy makes of it.
+//! Trust: attestations of archives, the identities that this user trusts, and the policy for unverified tools.
 //!
-//! Somebody's word is an *attestation*: an in-toto statement ([`statement`]) that names a tool, its version and the SHA-256
-//! of its archive, signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]), or without a key
-//! of one's own in a bundle of Sigstore's ([`sigstore`]). It is stored as a claim. [`weigh`] decides which claims count, [`judge`] does so for what the database holds, and [`require`] is the
-//! one function that every verb asks before it shows or runs anything of an archive.
+//! An *attestation* is a signed in-toto statement ([`statement`]) that names a tool, its version and the SHA-256 of its archive. It is
+//! signed with an ed25519 key, either in a DSSE envelope ([`dsse`]) or by `ssh-keygen` ([`ssh`]), or without a long-lived key in a
+//! Sigstore bundle ([`sigstore`]). mcpkg stores it as a claim. [`weigh`] decides which claims count, [`judge`] applies it to what the
+//! database holds, and every verb calls [`require`] before it shows or runs anything from an archive.
 
 pub mod bundle;
 pub mod dsse;

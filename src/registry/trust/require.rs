@@ -12,8 +12,8 @@ use crate::error::{Code, Error, Result};
 use crate::op::Context;
 use crate::store::tools::trust;
 
-/// Returns the verdict on an archive where it may be used: verified, approved by a person, or unverified under a policy that
-/// allows it. Under the policy `prompt` a person is asked, and a yes is kept for this archive.
+/// Returns the verdict on an archive that may be used: verified, approved by a person, or unverified under a policy that allows it.
+/// Under the policy `prompt` a person is asked, and an approval is kept for this archive.
 ///
 /// # Errors
 /// `E_TRUST_FAILED` where somebody trusted speaks against it, whatever the policy is; `E_TRUST_REQUIRED` where the policy asks
@@ -32,7 +32,7 @@ pub fn require(context: &Context, verb: Verb, subject: &Subject) -> Result<Verdi
     }
 }
 
-/// Asks a person, and keeps the yes.
+/// Asks a person, and keeps the approval.
 fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> Result<()> {
     let inputs = json!({ "tool": subject.name, "version": subject.version, "sha256": subject.digest() });
     let mut effects = vec![
@@ -54,7 +54,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
             effects,
         },
     )?;
-    // The record comes first: a row without one is no yes, and a record without a row is none either.
+    // The record comes first: neither a row without a record nor a record without a row is an approval.
     Record::Archive(subject).keep(context)?;
     let kept = context.store.write(|db| {
         consent.consume(context, db)?;
@@ -67,7 +67,7 @@ fn ask(context: &Context, verb: Verb, subject: &Subject, verdict: &Verdict) -> R
     kept
 }
 
-/// Says of each attestation why it does not count.
+/// Returns for each attestation why it does not count.
 fn said(verdict: &Verdict) -> Vec<String> {
     if verdict.attestations.is_empty() {
         return vec!["nobody signed it".to_owned()];

@@ -9,7 +9,7 @@ use ssh_key::{Algorithm, LineEnding, SshSig};
 use super::dsse::STATEMENT;
 use super::identity::{self, Identity};
 
-/// What the signatures are for: `ssh-keygen`'s `-n`.
+/// The namespace of the signatures: `ssh-keygen`'s `-n`.
 pub const NAMESPACE: &str = "mcpkg-tool";
 
 /// The version of OpenSSH's format of signatures.
@@ -33,11 +33,11 @@ struct Written {
 pub struct Signed {
     /// The statement's bytes.
     pub payload: Vec<u8>,
-    /// Who signed, or why nobody did.
+    /// The signer, or why the signature is not valid.
     pub signer: Result<Identity, String>,
 }
 
-/// Returns a statement and the signature over it as one text; whether it is good is seen when it is read.
+/// Returns a statement and its signature as one text. The signature is checked when the text is read.
 pub fn bundle(statement: &[u8], signature: &str) -> String {
     serde_json::json!(Written {
         media_type: MEDIA_TYPE.to_owned(),
@@ -48,10 +48,10 @@ pub fn bundle(statement: &[u8], signature: &str) -> String {
     .to_string()
 }
 
-/// Reads a statement with its signature, and checks that.
+/// Reads a statement and checks its signature.
 ///
 /// # Errors
-/// Why it is none, for people.
+/// Why it is not valid, for people.
 pub fn read(text: &str) -> Result<Signed, String> {
     let written: Written = serde_json::from_str(text).map_err(|error| format!("it is no signed statement: {error}"))?;
     if written.media_type != MEDIA_TYPE || written.payload_type != STATEMENT {
@@ -62,7 +62,7 @@ pub fn read(text: &str) -> Result<Signed, String> {
     Ok(Signed { payload, signer })
 }
 
-/// Returns who made a signature over `payload`, or why it is none.
+/// Returns the signer of a signature over `payload`, or why the signature is not valid.
 fn signer(pem: &str, payload: &[u8]) -> Result<Identity, String> {
     let signature = SshSig::from_pem(pem).map_err(|error| format!("its signature is none of ssh-keygen's: {error}"))?;
     // Neither the version nor the armour is signed: there is one text for each signature.

@@ -1,4 +1,4 @@
-//! in-toto statements: what is said of an archive.
+//! in-toto statements about archives.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,25 +14,25 @@ use crate::hex;
 /// The type of a statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 
-/// Says that the signer made the tool.
+/// The predicate of a publisher's statement.
 pub const TOOL: &str = "https://enact.tools/attestation/tool/v1";
 
-/// Says what the signer found when they looked at the tool.
+/// The predicate of an audit.
 pub const AUDIT: &str = "https://enact.tools/attestation/audit/v1";
 
-/// Says how the tool was made.
+/// The predicate of provenance: how the tool was built.
 pub const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
 /// The most subjects of one statement.
 const MAX_SUBJECTS: usize = 16;
 
-/// Bytes of the longest name or version in one: what was read is kept in memory.
+/// Bytes of the longest name or version in a statement: parsed statements stay in memory.
 const LONGEST: usize = 1_024;
 
 /// What an audit found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing bad.
+    /// Nothing was found.
     Passed,
     /// Something that users should know.
     PassedWithWarnings,
@@ -166,7 +166,7 @@ impl Said {
     }
 }
 
-/// What a statement has to do with an archive.
+/// How a statement relates to an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     /// It is about this archive.
@@ -254,7 +254,7 @@ pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     {
         return Err("its statement has a name of more than 1 KiB".to_owned());
     }
-    // What is no SHA-256 in hex is that of no archive.
+    // A digest that is not a SHA-256 in hex matches no archive.
     let digest = |digest: WrittenDigest| digest.sha256.filter(|sha256| sha256.len() == 64);
     let subjects = written.subject.into_iter().map(|subject| (subject.name, digest(subject.digest))).collect();
     Ok(Statement { subjects, said, tool })
@@ -266,10 +266,10 @@ impl Statement {
         self.said
     }
 
-    /// Returns what it has to do with an archive, by its subjects.
+    /// Returns how it relates to an archive, by its subjects.
     pub fn about(&self, subject: &Subject) -> About {
         let (reference, digest) = (subject.reference(), subject.digest());
-        // Provenance names files by their path where they were built, so that only their digest says what it is about.
+        // Provenance names files by their path in the build, so only their digest identifies them.
         let is_provenance = self.tool.is_none();
         if is_provenance && self.subjects.iter().any(|(_, sha256)| sha256.as_deref() == Some(&digest)) {
             return About::This;

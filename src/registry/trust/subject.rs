@@ -1,4 +1,4 @@
-//! What a statement is about: one version of a tool, as one archive.
+//! The subject of a statement: one version of a tool, as one archive.
 
 use crate::disk;
 use crate::hex;

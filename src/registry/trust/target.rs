@@ -43,7 +43,7 @@ impl Target {
         self.tool.clone()
     }
 
-    /// Returns the archive that is meant: what a path leads to, else one that the database knows, else one that a registry has.
+    /// Finds the archive: the one at a path, else one that the database knows, else one from a registry.
     ///
     /// # Errors
     /// As [`resolve`] and [`download`]; `E_TOOL_NOT_FOUND`, `E_VERSION_NOT_FOUND`; `E_INVALID_ARGUMENT` where the name is none, or several archives are meant;
@@ -58,8 +58,8 @@ impl Target {
         }
     }
 
-    /// As [`Target::find`], after each registry that an archive came from was asked what is said of it by now, and for the archive
-    /// itself where it is not here. A registry that cannot be asked is a warning.
+    /// As [`Target::find`], after asking each registry that the archive came from for new attestations, and for the archive itself if it is
+    /// not stored here. A registry that cannot be reached adds a warning.
     ///
     /// # Errors
     /// As [`Target::find`]; `E_DIGEST_CHANGED`, `E_DIGEST_MISMATCH` where a registry has another archive.
@@ -86,7 +86,7 @@ impl Target {
         Ok((subject, warnings))
     }
 
-    /// As [`Target::find`], with the archive's manifest: nobody signs an archive that is not here to be looked at.
+    /// As [`Target::find`], with the archive's manifest: you can only sign an archive that is here to be inspected.
     ///
     /// # Errors
     /// As [`Target::find`].
@@ -174,7 +174,7 @@ impl Target {
     }
 }
 
-/// Asks the registry of an archive what is said of it, and for the archive where it is not here.
+/// Asks the registry of an archive for attestations, and for the archive if it is not stored here.
 fn ask(context: &Context, subject: &Subject, archive: &Archive) -> Result<()> {
     let reference = Reference {
         name: Name::parse(&subject.name)?,
@@ -209,7 +209,7 @@ impl Found {
     }
 }
 
-/// Returns what a path leads to, packed where it is a folder; `None` where a text names a tool.
+/// Returns the archive at a path; a folder is packed first. `None` if the text names a tool.
 ///
 /// # Errors
 /// `E_NOT_FOUND`, `E_FILE_FAILED`; `E_MANIFEST_INVALID`, `E_ARCHIVE_INVALID`; `E_ROOT_REQUIRED` where the home folder is not known.
@@ -234,7 +234,7 @@ fn is_package(folder: &Path) -> bool {
     FILES.iter().any(|file| folder.join(file).is_file())
 }
 
-/// Returns how a path is written so that [`at_path`] takes it for one.
+/// Returns a path in a form that [`at_path`] recognises as a path.
 pub fn as_path(path: &Path) -> String {
     let text = path.display().to_string();
     if is_path(&text) { text } else { format!("./{text}") }
@@ -251,7 +251,7 @@ fn is_missing(error: &Error) -> bool {
     matches!(error.code(), Code::ToolNotFound | Code::VersionNotFound)
 }
 
-/// Returns the version that is meant: the latest that is no pre-release, unless there is no other.
+/// Returns the latest version; a pre-release only if there is nothing else.
 fn choose(wanted: &Wanted, found: &[Archive]) -> Option<Version> {
     let versions: Vec<Version> = found.iter().filter_map(|archive| archive.version.parse().ok()).collect();
     wanted.choose(&versions, false).or_else(|| wanted.choose(&versions, true)).cloned()

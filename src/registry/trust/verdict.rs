@@ -1,4 +1,4 @@
-//! What was decided of an archive, and what each attestation had to do with it.
+//! The verdict on an archive, and what each attestation contributed to it.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::Policy;
 use super::identity::Identity;
 use crate::hex;
 
-/// The part in which somebody speaks of an archive, or is trusted.
+/// The role in which an identity signs, or is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
     /// Who made it.
@@ -34,7 +34,7 @@ pub enum Form {
     Ssh,
     /// A bundle of Sigstore's, which never counts where this mcpkg does not check them.
     Sigstore,
-    /// None that is known.
+    /// An unknown form.
     Unknown,
 }
 
@@ -50,16 +50,16 @@ impl Form {
     }
 }
 
-/// How an archive stands.
+/// The status of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// As many trusted identities speak for it as the user asks for.
+    /// Enough trusted identities vouch for it.
     Verified,
-    /// A person said yes to this very archive.
+    /// A person approved exactly this archive.
     Approved,
     /// Neither.
     Unverified,
-    /// Somebody trusted speaks against it: no policy lets it through.
+    /// A trusted identity objects to it: no policy lets it through.
     Refused,
 }
 
@@ -75,7 +75,7 @@ impl Status {
     }
 }
 
-/// A signature of an attestation: whose, and whether it counts.
+/// A signature of an attestation: its signer, and whether it counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
     /// The SHA-256 of the attestation's bytes.
@@ -88,14 +88,14 @@ pub struct Counted {
     pub part: Option<Part>,
     /// Whether it counts.
     pub counted: bool,
-    /// Whether it speaks against the archive, and is trusted: a failed audit, or a statement over another archive.
+    /// Whether it is a trusted objection to the archive: a failed audit, or a statement over another archive.
     pub refuses: bool,
     /// Why it counts or does not, without a final period.
     pub why: String,
 }
 
 impl Counted {
-    /// Returns what programs get of it.
+    /// Returns it for programs.
     pub fn data(&self) -> Value {
         json!({
             "sha256": hex::encode(&self.sha256),
@@ -109,7 +109,7 @@ impl Counted {
     }
 }
 
-/// What was decided of an archive.
+/// The verdict on an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// How it stands.
@@ -127,12 +127,12 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether it may be used without a word about it.
+    /// Whether it may be used without a warning.
     pub const fn is_trusted(&self) -> bool {
         matches!(self.status, Status::Verified | Status::Approved)
     }
 
-    /// Returns the publisher that a grant or an update is bound to; `None` where nobody that is trusted published it.
+    /// Returns the publisher that a grant or an update is bound to; `None` if no trusted identity published it.
     pub fn publisher(&self) -> Option<&Identity> {
         self.publishers.first()
     }

@@ -1,4 +1,4 @@
-//! `index.json`: what a search finds in a registry that is a folder. Nothing else is taken from it.
+//! `index.json`: the search index of a registry in a folder. It is used for searches only.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::registry::package::Name;
 use crate::store::tools::listings::Listing;
 use crate::store::tools::packages::Visibility;
 
-/// What the index is called.
+/// The name of the index.
 pub const INDEX: &str = "index.json";
 const FORMAT: &str = "mcpkg-registry-index";
 
@@ -28,7 +28,7 @@ const MOST: usize = 200_000;
 /// How deep the folders of names go: a name has eight segments at most.
 const DEEPEST: usize = 8;
 
-/// Reads the index, by name; `None` where there is none. What is malformed in it is left out.
+/// Reads the index, sorted by name; `None` if there is none. Malformed entries are skipped.
 ///
 /// # Errors
 /// `E_REGISTRY_ANSWER`; see [`Root::read`].
@@ -73,7 +73,7 @@ pub fn write(root: &Root, listings: &BTreeMap<String, Listing>) -> Result<()> {
     root.write(INDEX, format!("{:#}\n", json!({ "format": FORMAT, "version": 1, "tools": tools })).as_bytes())
 }
 
-/// Returns how a search finds a tool as it lies in the folder; `None` where it does not.
+/// Returns the index entry of a tool from its files; `None` if searches do not find it.
 ///
 /// # Errors
 /// See [`Root::read`].
@@ -87,7 +87,7 @@ pub fn listed(root: &Root, name: &Name) -> Result<Option<Listing>> {
     Ok(Some(Listing { name: name.to_string(), version: version.to_string(), description, tags, published_at }))
 }
 
-/// Returns how a search finds the tools that lie in the folder.
+/// Returns the index entries of all tools in the folder.
 ///
 /// # Errors
 /// See [`Root::read`].
@@ -104,7 +104,7 @@ pub fn made(root: &Root) -> Result<BTreeMap<String, Listing>> {
             listings.insert(listing.name.clone(), listing);
         }
         if name.split('/').count() < DEEPEST {
-            // A version's folder has dots in its name, a segment of a name has none.
+            // The name of a version's folder contains dots; a segment of a tool's name does not.
             let below = root.names(&versions::folder_of(&name))?.into_iter().filter(|below| !below.contains('.'));
             folders.extend(below.map(|below| format!("{name}/{below}")));
         }

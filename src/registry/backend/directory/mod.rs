@@ -55,7 +55,7 @@ impl<'c> Directory<'c> {
         publish::create(name, path)
     }
 
-    /// Refuses a folder that is not there, or is no registry.
+    /// Refuses a folder that does not exist or is not a registry.
     ///
     /// # Errors
     /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -63,7 +63,7 @@ impl<'c> Directory<'c> {
         self.root.check()
     }
 
-    /// Makes the index anew from the files, and returns how many tools it lists.
+    /// Rebuilds the index from the files, and returns how many tools it lists.
     ///
     /// # Errors
     /// As [`Registry`]; `E_DISK_FULL`.
@@ -72,8 +72,7 @@ impl<'c> Directory<'c> {
         publish::index(&self.root, self.context)
     }
 
-    /// Brings the list that searches look through up to date with the index; returns whether it could not, since the caller
-    /// may only read.
+    /// Updates the list that searches use from the index; returns whether that was skipped because the caller may only read.
     fn refresh(&self) -> Result<bool> {
         let validator = self.root.validator(index::INDEX)?;
         let kept = self.context.store.read(|db| answers::get(db, &self.name, index::INDEX))?;
@@ -169,7 +168,7 @@ impl Registry for Directory<'_> {
     }
 
     fn yank(&self, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
-        // Who names a version that is not there hears which there are.
+        // The error for an unknown version names the versions that exist.
         self.version(name, version)?;
         publish::yank(&self.root, self.context, name, version, yank)
     }

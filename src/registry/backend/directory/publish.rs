@@ -1,4 +1,4 @@
-//! Changes to a registry that is a folder: one process at a time, each wholly there or not at all.
+//! Changes a registry in a folder: one process at a time, and each change completely or not at all.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -20,13 +20,13 @@ use crate::registry::backend::tool::{Publication, VersionInfo};
 use crate::registry::package::Name;
 use crate::store::tools::packages::{Visibility, Yank};
 
-/// How the folder begins that a version is made in.
+/// The prefix of the folder that a version is prepared in.
 const UNFINISHED: &str = ".publishing-";
 
-/// The file that is there while the index may be behind what lies in the folder: the next change makes the index anew.
+/// This file exists while the index may be outdated: the next change then rebuilds the index.
 const BEHIND: &str = ".index-behind";
 
-/// How often, and how many times, the lock is asked for: half a minute.
+/// The interval and number of attempts to get the lock: half a minute in all.
 const EACH: Duration = Duration::from_millis(50);
 const TIMES: u32 = 600;
 
@@ -51,7 +51,7 @@ pub fn index(root: &Root, context: &Context) -> Result<usize> {
     remake(root)
 }
 
-/// Makes the index anew from the files, and returns how many tools it lists.
+/// Rebuilds the index from the files, and returns how many tools it lists.
 fn remake(root: &Root) -> Result<usize> {
     let listings = index::made(root)?;
     index::write(root, &listings)?;
@@ -118,7 +118,7 @@ fn write_attestations(root: &Root, folder: &str, bundles: &[String]) -> Result<(
     })
 }
 
-/// Says that a version is not to be used any more, or that it is again.
+/// Yanks a version, or takes that back.
 ///
 /// # Errors
 /// As [`crate::registry::backend::Registry::yank`].
@@ -146,7 +146,7 @@ pub fn attest(root: &Root, context: &Context, version: &VersionInfo, bundle: &st
     write_attestations(root, &folder, &[bundle.to_owned()])
 }
 
-/// Lists a tool in the index as it lies in the folder; makes the index anew where there is none, or a malformed one.
+/// Updates the index entry of a tool from its files; rebuilds the index if it is missing or malformed.
 fn relist(root: &Root, name: &Name) -> Result<()> {
     let listings = match index::read(root) {
         Ok(Some(mut listings)) => {
@@ -164,8 +164,7 @@ fn relist(root: &Root, name: &Name) -> Result<()> {
     root.remove(BEHIND)
 }
 
-/// Removes what processes that were killed had begun, and brings up the index that they left behind. Nobody else is at work
-/// while the lock is held.
+/// Removes unfinished files of killed processes, and updates the index. The lock guarantees that no other process is writing.
 fn sweep(root: &Root) -> Result<()> {
     for name in root.names(versions::TOOLS)?.iter().filter(|name| name.starts_with(UNFINISHED)) {
         root.remove_folder(&format!("{}/{name}", versions::TOOLS));
@@ -177,7 +176,7 @@ fn sweep(root: &Root) -> Result<()> {
     }
 }
 
-/// Removes the files that processes that were killed had begun to write beside those of a version.
+/// Removes the unfinished files of killed processes from a version's folder.
 fn sweep_version(root: &Root, folder: &str) -> Result<()> {
     root.sweep(folder)?;
     root.sweep(&format!("{folder}/{}", versions::ATTESTATIONS))

@@ -1,4 +1,4 @@
-//! `package.json`: what a registry that is a folder says of a version.
+//! `package.json`: the record of a version in a registry in a folder.
 
 use semver::Version;
 use serde_json::{Value, json};
@@ -11,20 +11,20 @@ use crate::registry::backend::wire;
 use crate::registry::package::Name;
 use crate::store::tools::packages::{Visibility, Yank};
 
-/// What stands in a `package.json`.
+/// The contents of a `package.json`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The SHA-256 of the archive.
     pub sha256: Sha,
     /// Bytes of the archive.
     pub size: u64,
-    /// Who published it, as they say.
+    /// Its publisher, by their own account.
     pub publisher: Option<String>,
     /// Whether searches find it.
     pub visibility: Visibility,
     /// When it was published.
     pub published_at: Millis,
-    /// Why it is not to be used any more, where that is so.
+    /// Why it was yanked, if it was.
     pub yank: Option<Yank>,
 }
 
@@ -76,7 +76,7 @@ impl Record {
         format!("{object:#}\n")
     }
 
-    /// Returns it as what is known of this version of a tool.
+    /// Returns the release that it describes.
     pub fn info(self, name: &Name, version: Version) -> VersionInfo {
         let Self { sha256, size, publisher, visibility, published_at, yank } = self;
         VersionInfo { name: name.clone(), version, sha256, size, publisher, visibility, published_at, yank }

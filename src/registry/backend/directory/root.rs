@@ -1,4 +1,4 @@
-//! The files of a registry that is a folder: regular ones below its root are read, and nothing else.
+//! The files of a registry in a folder. Only regular files below its root are read.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,18 +12,18 @@ use crate::error::{Code, Error, Result};
 use crate::inside::stays_inside;
 use crate::store::new_content::NewContent;
 
-/// What the file at the top of a registry is called, and what it says.
+/// The name and contents of the file at the top of a registry.
 pub const REGISTRY: &str = "registry.json";
 const FORMAT: &str = "mcpkg-registry";
 const VERSION: u64 = 1;
 
-/// How files begin that are written beside their place.
+/// The prefix of temporary files.
 const TEMPORARY: &str = ".mcpkg-";
 
 /// The most entries of a folder that are looked at.
 const ENTRIES: usize = 100_000;
 
-/// The most bytes of a file that holds JSON, but for the index.
+/// The most bytes of a JSON file other than the index.
 pub const JSON: u64 = 1 << 20;
 
 /// The folder of a registry.
@@ -44,7 +44,7 @@ impl Root {
         &self.path
     }
 
-    /// Refuses a folder that is not there, or is no registry.
+    /// Refuses a folder that does not exist or is not a registry.
     ///
     /// # Errors
     /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -64,7 +64,7 @@ impl Root {
         Ok(())
     }
 
-    /// Returns what stands in the file at the top of a new registry.
+    /// Returns the contents of the file at the top of a new registry.
     pub fn described(name: &str) -> String {
         format!("{:#}\n", serde_json::json!({ "format": FORMAT, "version": VERSION, "name": name }))
     }
@@ -119,7 +119,7 @@ impl Root {
         self.malformed(format!("`{relative}` has more than {limit} bytes"))
     }
 
-    /// Returns what tells that a file was not replaced since; `None` where it is not there.
+    /// Returns a stamp that changes when a file is replaced; `None` if there is no file.
     ///
     /// # Errors
     /// As [`Root::read`].
@@ -131,7 +131,7 @@ impl Root {
         Ok(stat.map(|stat| format!("{} {} {} {}", stat.size, stat.mtime, stat.ctime, stat.inode)))
     }
 
-    /// Returns the names in a folder, in order; none where it is not there. Names that are no UTF-8 are left out.
+    /// Returns the sorted names in a folder; empty if it does not exist. Names that are not UTF-8 are skipped.
     ///
     /// # Errors
     /// As [`Root::read`].
@@ -143,7 +143,7 @@ impl Root {
         self.listed(&path)
     }
 
-    /// Returns the names in a folder, whose path was looked at.
+    /// Returns the names in a folder whose path was checked.
     fn listed(&self, path: &Path) -> Result<Vec<String>> {
         let failed = |error| disk::failed("read", path, error);
         let listing = match fs::read_dir(path) {
@@ -160,7 +160,7 @@ impl Root {
         Ok(names)
     }
 
-    /// Whether a folder is there, and no link.
+    /// Returns whether there is a folder that is not a link.
     ///
     /// # Errors
     /// As [`Root::read`].
@@ -171,7 +171,7 @@ impl Root {
         Ok(folder.entry(name)?.is_some_and(|entry| entry.kind == Kind::Folder))
     }
 
-    /// Writes a file beside its place and puts it there, over what is there; makes the folders above it.
+    /// Writes a file to a temporary name and renames it, replacing an old one; creates the folders above it.
     ///
     /// # Errors
     /// As [`Root::read`]; `E_DISK_FULL`.
@@ -191,7 +191,7 @@ impl Root {
         Ok(())
     }
 
-    /// Removes a file; one that is not there is no failure.
+    /// Removes a file; a missing one is not an error.
     ///
     /// # Errors
     /// As [`Root::write`].
@@ -203,8 +203,7 @@ impl Root {
         }
     }
 
-    /// Removes the files in a folder that were begun to be written and never put in place; nobody may be writing. The registry's
-    /// own folder is `""`.
+    /// Removes the temporary files in a folder; the caller makes sure that no process is writing. The registry's own folder is `""`.
     ///
     /// # Errors
     /// As [`Root::write`].
@@ -215,7 +214,7 @@ impl Root {
         self.listed(&path)?.iter().filter(|name| begun(name)).try_for_each(|name| folder.remove(name.as_ref()))
     }
 
-    /// Puts the folder `from` at `to`, where nothing is; makes the folders above that.
+    /// Renames the folder `from` to `to`, which must not exist; creates the folders above it.
     ///
     /// # Errors
     /// As [`Root::write`].
@@ -228,7 +227,7 @@ impl Root {
         Ok(())
     }
 
-    /// Removes a folder with all that is in it; what cannot be removed stays.
+    /// Removes a folder and its contents, as far as possible.
     pub fn remove_folder(&self, relative: &str) {
         let removed = self.at(relative).map(fs::remove_dir_all);
         if let Ok(Err(error)) = removed
@@ -238,7 +237,7 @@ impl Root {
         }
     }
 
-    /// Returns the failure of a registry whose files are not those of one.
+    /// Returns the error for files that are not a registry's.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         Error::new(Code::RegistryAnswer, format!("Registry '{}' is not sound: {why}", self.registry))
     }

@@ -30,7 +30,7 @@ pub fn file(name: &Name, version: &Version, file: &str) -> String {
     format!("{TOOLS}/{name}/{version}/{file}")
 }
 
-/// Returns what is said of a version; `None` where it is not there.
+/// Returns the record of a version; `None` if it does not exist.
 ///
 /// # Errors
 /// `E_REGISTRY_ANSWER`; see [`Root::read`].
@@ -40,7 +40,7 @@ pub fn one(root: &Root, name: &Name, version: &Version) -> Result<Option<Record>
     Record::parse(&bytes, name, version).map(Some).map_err(|why| root.malformed(format!("`{path}` {why}")))
 }
 
-/// Returns the versions of a tool, in no order; one that is malformed is left out.
+/// Returns the versions of a tool, unsorted; malformed ones are skipped.
 ///
 /// # Errors
 /// See [`Root::names`].

@@ -1,4 +1,4 @@
-//! What a registry answers, read: JSON that strangers wrote.
+//! Reads a registry's answers: JSON from strangers.
 
 use semver::Version;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::store::tools::packages::{Visibility, Yank};
 /// The most versions of a tool that are read.
 const VERSIONS: usize = 10_000;
 
-/// Reads the answer to a search: the tools that it names soundly, and how many match.
+/// Reads the answer to a search: its valid hits, and how many match.
 pub fn search(answer: &Value, limit: u32) -> Option<(Vec<Hit>, u64)> {
     let tools = answer.get("tools")?.as_array()?;
     let hits: Vec<Hit> = tools.iter().filter_map(hit).take(limit as usize).collect();
@@ -29,7 +29,7 @@ fn hit(tool: &Value) -> Option<Hit> {
     Some(Hit { name: name.to_string(), version: version.to_string(), description, tags })
 }
 
-/// Reads what is said of a tool.
+/// Reads a tool.
 pub fn info(answer: &Value, name: &Name) -> Option<ToolInfo> {
     let versions = answer.get("versions")?.as_array()?;
     if answer.get("name")?.as_str()? != name.as_str() {
@@ -51,7 +51,7 @@ fn listed(version: &Value) -> Option<Listed> {
     })
 }
 
-/// Reads what is said of a version.
+/// Reads a version.
 pub fn version(answer: &Value, name: &Name, version: &Version) -> Option<VersionInfo> {
     let is_asked = answer.get("name")?.as_str()? == name.as_str()
         && wire::version(answer.get("version")?.as_str()?).as_ref() == Some(version);
@@ -70,7 +70,7 @@ pub fn version(answer: &Value, name: &Name, version: &Version) -> Option<Version
     })
 }
 
-/// Reads who published a version: a text, or an object with the name of a user.
+/// Reads the publisher of a version: a text, or an object with a user's name.
 fn publisher(value: Option<&Value>) -> Option<String> {
     let text = match value? {
         Value::String(text) => text,
@@ -90,12 +90,12 @@ fn yank(object: &Value, published_at: Millis) -> Option<Yank> {
     })
 }
 
-/// An attestation in a list: the bundle itself, or whose it is.
+/// An attestation in a list: the bundle itself, or its auditor.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Attestation {
     /// A bundle as JSON.
     Bundle(String),
-    /// The auditor whose bundle is asked for.
+    /// The auditor to ask for the bundle.
     Of(String),
 }
 

@@ -1,4 +1,4 @@
-//! Requests to a registry: with deadlines and limits, redirects, and attempts that are repeated.
+//! Sends requests to a registry, with deadlines, limits, redirects and retries.
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
@@ -18,27 +18,26 @@ use crate::registry::backend::limits::ARCHIVE;
 use crate::secret::{Reference, Secret};
 use crate::store::new_content::NewContent;
 
-/// How often a request that only reads is repeated, and how long is waited before the first time; twice as long before each
-/// later one.
+/// The number of retries of a read, and the wait before the first one; the wait doubles each time.
 const REPEATED: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// The most redirects that are followed.
 const REDIRECTS: u32 = 5;
 
-/// How much of an answer is taken, and for how long it is waited for.
+/// Limits on the size and the time of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     /// The most bytes.
     pub size: u64,
-    /// The longest time, with all attempts.
+    /// The longest time, including retries.
     pub time: Duration,
 }
 
 impl Bounds {
-    /// Those of what registries say of tools.
+    /// The limits of JSON answers.
     pub const METADATA: Self = Self { size: 8 << 20, time: Duration::from_secs(30) };
-    /// Those of archives.
+    /// The limits of archives.
     pub const ARCHIVE: Self = Self { size: ARCHIVE, time: Duration::from_secs(300) };
 }
 
@@ -47,13 +46,13 @@ impl Bounds {
 pub struct Answer<B = Vec<u8>> {
     /// Its status.
     pub status: StatusCode,
-    /// What the registry calls this version of it.
+    /// The registry's entity tag.
     pub etag: Option<String>,
     /// Its body.
     pub body: B,
 }
 
-/// What a request carries to a registry.
+/// The body of a request.
 #[derive(Clone, Debug)]
 pub struct Payload {
     /// Its type.
@@ -71,7 +70,7 @@ fn whole(body: &mut Body) -> io::Result<Vec<u8>> {
     body.read_to_end(&mut bytes).map(|_| bytes)
 }
 
-/// What makes the requests to one registry.
+/// The client of one registry.
 pub struct Client<'c> {
     context: &'c Context,
     registry: String,
@@ -91,7 +90,7 @@ impl<'c> Client<'c> {
         &self.registry
     }
 
-    /// Asks for what lies at `path`. An answer with the status 304 says that the one called `etag` still holds.
+    /// Fetches `path`. The status 304 means that the answer with the tag `etag` is still valid.
     ///
     /// # Errors
     /// `E_REGISTRY_UNREACHABLE`, `E_REGISTRY_ANSWER`, `E_SECRET_MISSING`, `E_CANCELLED`.
@@ -99,7 +98,7 @@ impl<'c> Client<'c> {
         self.ask(path, query, etag, bounds, &whole)
     }
 
-    /// Asks for the archive that lies at `path`, which need not fit into memory.
+    /// Fetches the archive at `path`, which may be larger than memory.
     ///
     /// # Errors
     /// As [`Client::get`].
@@ -125,7 +124,7 @@ impl<'c> Client<'c> {
                 Err(Failure::Broken(_)) => pause,
                 Err(failure) => return Err(self.failed(failure)),
             };
-            // A registry may ask for more time than there is.
+            // A registry may ask for a longer wait than the deadline allows.
             if repeated == REPEATED || wait >= until.saturating_duration_since(Instant::now()) {
                 return match done {
                     Ok((answer, _)) => Err(self.unreachable(format!("it answers {}", answer.status))),
@@ -138,7 +137,7 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Sends something once; no redirect is followed.
+    /// Sends a body once, without following redirects.
     ///
     /// # Errors
     /// As [`Client::get`].
@@ -157,7 +156,7 @@ impl<'c> Client<'c> {
         }
     }
 
-    /// Asks, and follows redirects.
+    /// Sends a read and follows redirects.
     fn follow<B>(
         &self,
         mut url: Url,
@@ -281,19 +280,19 @@ impl<'c> Client<'c> {
         Error::new(Code::RegistryUnreachable, what).with_details(serde_json::json!({ "registry": self.registry }))
     }
 
-    /// Returns the failure of an answer that is none of a registry.
+    /// Returns the error for an answer that is not a registry's.
     pub fn malformed(&self, why: impl std::fmt::Display) -> Error {
         let what = format!("Registry '{}' did not answer as a registry does: {why}", self.registry);
         Error::new(Code::RegistryAnswer, what).with_details(serde_json::json!({ "registry": self.registry }))
     }
 }
 
-/// Whether a status says that the same request may be answered a little later.
+/// Returns whether the request may succeed later, by its status.
 fn is_passing(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 502..=504)
 }
 
-/// Returns how long a registry asks to be let alone, where it says so in seconds.
+/// Returns the wait that a registry asks for, if it gives it in seconds.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
 }

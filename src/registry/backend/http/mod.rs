@@ -1,4 +1,4 @@
-//! A registry on another host, asked over HTTP by the paths of contract 002's original.
+//! A registry on another host, with the HTTP paths of contract 002's original.
 
 mod answers;
 mod client;
@@ -35,7 +35,7 @@ use crate::store::tools::answers as kept;
 use crate::store::tools::packages::Yank;
 use crate::store::tools::registries::Place;
 
-/// The most bytes of an answer that is kept.
+/// The most bytes of an answer that is cached.
 const KEPT: usize = 64 << 10;
 
 /// The most hits that the paths of the original return at once.
@@ -58,7 +58,7 @@ impl<'c> Http<'c> {
         Ok(Self { context, client: Client::new(context, &place.name, base, token) })
     }
 
-    /// Returns what the registry says at `path`; `None` where it says that there is no such thing.
+    /// Fetches `path`; `None` if the registry answers that it does not exist.
     fn ask(&self, path: &str, query: &[(&str, &str)]) -> Result<Option<Value>> {
         let answer = self.client.get(path, query, None, Bounds::METADATA)?;
         match answer.status {
@@ -78,7 +78,7 @@ impl<'c> Http<'c> {
         self.client.send(Method::POST, path, payload, Bounds::METADATA)
     }
 
-    /// Returns the failure of an answer that refuses.
+    /// Returns the error for a refusal.
     fn refused(&self, answer: &Answer) -> Error {
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let own = |key: &str| body["error"][key].as_str().map(one_line);
@@ -99,7 +99,7 @@ impl<'c> Http<'c> {
         }
     }
 
-    /// Returns the failure of a version that was published without all of its attestations.
+    /// Returns the error for a version that was published without some of its attestations.
     fn without_attestations(&self, version: &VersionInfo, error: Error) -> Error {
         let what = format!("{}@{} is published, and its signatures are not all with it", version.name, version.version);
         let details = error.details().cloned().unwrap_or_default();
@@ -108,7 +108,7 @@ impl<'c> Http<'c> {
         Error::new(error.code(), format!("{what}: {}", error.message())).with_details(details).hint(again)
     }
 
-    /// Returns the answer to a search: the one that is kept while it holds or nobody can be asked, else the registry's.
+    /// Returns the answer to a search: the cached one while it is valid or the registry cannot be reached, else the registry's.
     fn searched(&self, query: &Query) -> Result<(Value, Millis, bool)> {
         let (tags, limit) = (query.tags.join(","), query.limit.min(MOST).to_string());
         let mut arguments = vec![("q", query.text.as_str()), ("limit", limit.as_str())];
@@ -154,7 +154,7 @@ impl<'c> Http<'c> {
         }
     }
 
-    /// Keeps an answer. One that cannot be kept is asked for again.
+    /// Caches an answer. If that fails, it is asked for again next time.
     fn keep(&self, request: &str, answer: Answer, now: Millis) {
         let Ok(body) = String::from_utf8(answer.body) else { return };
         if body.len() > KEPT || body.contains('\0') || !self.context.store.may_write() {
@@ -223,7 +223,7 @@ impl Registry for Http<'_> {
 
     fn archive(&self, version: &VersionInfo) -> Result<NewContent> {
         let path = format!("{}/download", release(&version.name, &version.version));
-        // Whether a version that was yanked is taken was decided before.
+        // The caller has decided whether to accept a yanked version.
         let query: &[_] = if version.yank.is_some() { &[("acknowledge_yanked", "true")] } else { &[] };
         let answer = self.client.download(&path, query)?;
         if answer.status == StatusCode::OK {
@@ -282,7 +282,7 @@ impl Registry for Http<'_> {
             Bounds { size: Bounds::METADATA.size, ..Bounds::ARCHIVE },
         )?;
         let is_new = match answer.status {
-            // 200 says that it was there, with the same files.
+            // 200 means that it existed already, with the same files.
             StatusCode::CREATED | StatusCode::OK => {
                 let said = self.json(&answer.body)?;
                 let stored = said["bundle_hash"].as_str().and_then(wire::sha256);

@@ -1,4 +1,4 @@
-//! A form of several parts, as browsers send files.
+//! A multipart form, as browsers send files.
 
 use super::client::Payload;
 use crate::clock;
@@ -10,7 +10,7 @@ pub struct Form {
 }
 
 impl Default for Form {
-    /// Returns a form without parts. Its boundary is random, so that no part holds it.
+    /// Returns an empty form. Its boundary is random, so that no part contains it.
     fn default() -> Self {
         Self { boundary: format!("mcpkg-{}", clock::unique().simple()), bytes: Vec::new() }
     }
@@ -40,7 +40,7 @@ impl Form {
         self
     }
 
-    /// Returns the form as it is sent.
+    /// Returns the encoded form.
     pub fn payload(mut self) -> Payload {
         self.bytes.extend_from_slice(format!("--{}--\r\n", self.boundary).as_bytes());
         Payload { content_type: format!("multipart/form-data; boundary={}", self.boundary), bytes: self.bytes }

@@ -60,7 +60,7 @@ impl Operation for Info {
     }
 }
 
-/// Returns what the first registry says that has the tool, and which could not be asked before it.
+/// Returns the tool from the first registry that has it, and the registries before it that could not be reached.
 fn found(context: &Context, name: &Name, registry: Option<&str>) -> Result<(String, ToolInfo, Vec<String>)> {
     let (mut warnings, mut failed) = (Vec::new(), None);
     for known in Known::meant(context, registry)? {
@@ -70,7 +70,7 @@ fn found(context: &Context, name: &Name, registry: Option<&str>) -> Result<(Stri
             Err(error) if error.code() == Code::ToolNotFound => drop(failed.get_or_insert(error)),
             Err(error) => {
                 warnings.push(error.public_message().to_owned());
-                // What went wrong says more than that others do not have it.
+                // The error of one registry is more useful than "not found" from the others.
                 failed = Some(error);
             }
         }

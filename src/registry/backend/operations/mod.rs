@@ -1,4 +1,4 @@
-//! `mcpkg registry ...`, and of `mcpkg tool ...` what asks registries and changes what they have.
+//! `mcpkg registry ...`, and the `mcpkg tool ...` commands that query or change registries.
 
 mod add;
 mod index;

@@ -1,4 +1,4 @@
-//! `mcpkg tool publish`: a package goes to a registry.
+//! `mcpkg tool publish`: publishes a package to a registry.
 
 use std::path::{Path, PathBuf};
 
@@ -133,7 +133,7 @@ impl Operation for Publish {
     }
 }
 
-/// Returns the archive at a path, which is packed where a folder stands there, and what was left out of it.
+/// Returns the archive at a path, and what was left out of it; a folder is packed first.
 fn packed(path: &Path) -> Result<(Opened, Vec<String>)> {
     if disk::metadata(path)?.is_some_and(|metadata| metadata.is_file()) {
         let bytes = file::read(path, ARCHIVE).map_err(|error| disk::failed("read", path, error))?;
@@ -157,7 +157,7 @@ fn is_new(backend: &dyn Registry, publication: &Publication<'_>) -> Result<bool>
     }
 }
 
-/// Notes the digest that was published: it never changes from then on. This database's own registry does so itself.
+/// Records the published digest, which must never change again. This database's own registry records it itself.
 fn note(context: &Context, registry: &str, backend: &dyn Registry, publication: &Publication<'_>) -> Result<()> {
     if registry == LOCAL {
         return Ok(());
@@ -167,7 +167,7 @@ fn note(context: &Context, registry: &str, backend: &dyn Registry, publication: 
     let author = context.author();
     context.store.write(|db| {
         packages::see(db, &there, author.now)?;
-        // What it answered before did not know of this.
+        // Cached answers do not include this version.
         answers::remove_all(db, registry)?;
         context.event(db, author, None, "tool.publish", &format!("{name}@{version}"))
     })

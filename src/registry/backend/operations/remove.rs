@@ -1,4 +1,4 @@
-//! `mcpkg registry remove`: what was installed from it stays.
+//! `mcpkg registry remove`: tools that were installed from it stay.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

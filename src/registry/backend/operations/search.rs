@@ -22,7 +22,7 @@ use crate::store::tools::registries::LOCAL;
 /// The most results, whatever is asked for.
 const MOST: u32 = 100;
 
-/// What an agent is given where it does not say how many it wants.
+/// The default number of results for an agent.
 const USUAL: u32 = 10;
 
 /// Search the Enact registry for tools. Returns matching tools with descriptions.
@@ -130,14 +130,14 @@ impl Operation for Search {
     }
 }
 
-/// Whether no registry answered, but for this database where others were to be asked too.
+/// Returns whether no registry answered, apart from this database if others were asked too.
 fn is_unasked(asked: &[Asked]) -> bool {
     let is_local = |asked: &&Asked| asked.registry == LOCAL && matches!(asked.state, State::Answered);
     let mut others = asked.iter().filter(|asked| !is_local(asked)).peekable();
     others.peek().is_some() && others.all(|asked| matches!(asked.state, State::Failed(_)))
 }
 
-/// Returns why nothing was searched, where none of the registries answered: the failure of the first, and those of the others.
+/// Returns the error of a search that no registry answered: the first one's error, with the others' as details.
 fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
     if !asked.iter().all(|asked| matches!(asked.state, State::Failed(_))) {
         return None;
@@ -150,7 +150,7 @@ fn nowhere(asked: &mut Vec<Asked>) -> Option<Error> {
     Some(failures.fold(first, |error, other| error.hint(format!("not asked either: {}", other.message()))))
 }
 
-/// Returns a tool that was found, with what is known of it here.
+/// Returns a hit, with what this database knows of it.
 fn result(db: &Db<'_>, context: &Context, rules: &Rules, registry: &str, hit: &Hit) -> Result<Value> {
     let installed = visible::active(db, &context.audience(), &hit.name)?.map(|install| install.version);
     let status = match packages::get(db, registry, &hit.name, &hit.version)? {
@@ -174,7 +174,7 @@ fn result(db: &Db<'_>, context: &Context, rules: &Rules, registry: &str, hit: &H
     Ok(result)
 }
 
-/// How a version stands that was never asked for: whose word there is for it is not known here yet.
+/// The status of a version that was never fetched: its attestations are not known here yet.
 const UNSEEN: &str = "unknown";
 
 fn asked(asked: &Asked) -> Value {

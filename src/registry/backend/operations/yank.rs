@@ -129,7 +129,7 @@ fn exact(text: &str) -> Result<(Name, Version)> {
     }
 }
 
-/// Notes in what was seen of the version what its own publisher did: for them it does not stay yanked.
+/// Records the change in what was seen of the version: for its own publisher it does not stay yanked.
 fn note(context: &Context, registry: &str, name: &Name, version: &Version, yank: Option<&Yank>) -> Result<()> {
     if registry == LOCAL {
         return Ok(());

@@ -17,7 +17,7 @@ use crate::registry::GROUP;
 use crate::registry::installed::visible;
 use crate::store::tools::toolsets;
 
-/// The form of contract 002 ("MCP Tools Configuration"); what else a file says is let be.
+/// The format of contract 002 ("MCP Tools Configuration"); other keys are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Sets {

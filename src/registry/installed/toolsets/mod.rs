@@ -53,7 +53,7 @@ fn write<T>(context: &Context, kind: &str, name: &str, f: impl FnOnce(&Db<'_>) -
     })
 }
 
-/// Returns the names of the tools that are installed, for whomever: a toolset narrows what all clients see.
+/// Returns the names of all installed tools, in every scope: a toolset narrows what all clients see.
 fn installed(db: &Db<'_>) -> Result<Vec<String>> {
     installs::names(db)
 }

@@ -1,4 +1,4 @@
-//! What differs between two versions of a tool, for whoever updates it.
+//! The differences between two versions of a tool, to show before an update.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::registry::package::manifest::{Action, Manifest};
 
-/// What differs between two versions of a tool.
+/// The differences between two versions of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
     /// Actions that only one of the two has.
@@ -15,9 +15,9 @@ pub struct Differences {
     pub mcp_tools: Sides,
     /// Schemas that are not the same, of actions that both have.
     pub schemas: Vec<SchemaChange>,
-    /// Variables that nothing runs without, which the version before did not ask for.
+    /// Required variables that the older version did not require.
     pub required_variables: Vec<String>,
-    /// What the version before was allowed beyond its sandbox, and this one is not.
+    /// Grants beyond the sandbox that the older version had and this one does not have.
     pub lost_grants: Vec<String>,
 }
 
@@ -156,7 +156,7 @@ impl SchemaChange {
     }
 }
 
-/// Returns a property's name as it is shown: it is its author's text.
+/// Returns a property's name in a form that is safe to show: its author chose it.
 fn shown(name: &str) -> String {
     format!("'{}'", name.escape_debug())
 }

@@ -1,4 +1,4 @@
-//! `mcpkg tool update`: installed tools are brought up to what the registries have that they came from.
+//! `mcpkg tool update`: updates installed tools from the registries that they came from.
 
 mod differences;
 mod report;
@@ -101,7 +101,7 @@ impl Operation for Update {
 }
 
 impl Update {
-    /// Returns the installs that are meant, and which version of each is wanted.
+    /// Returns the installs to update, each with the wanted version.
     fn meant(&self, context: &Context, scope: &Scope) -> Result<Vec<(Install, Wanted)>> {
         if self.tools.is_empty() && !self.all {
             return Err(Error::new(Code::InvalidArgument, "No tool is named").hint("name one, or say --all"));
@@ -178,7 +178,7 @@ impl Update {
             published_before: before,
             is_trusted: verdict.is_trusted(),
             verification: verdict.verification(),
-            // Text of an archive that may not be used is not shown.
+            // Text from an archive that may not be used is not shown.
             differences: may_be_used.then_some(differences),
             beside,
             warnings: resolved.warnings,
@@ -198,7 +198,7 @@ fn elsewhere(db: &Db<'_>, context: &Context, name: &str) -> Result<Error> {
     })
 }
 
-/// Returns the higher version that is installed beside the one that agents see, and all versions that are beside it.
+/// Returns the higher version that is installed next to the visible one, and all other installed versions.
 fn beside(db: &Db<'_>, scope: &Scope, install: &Install) -> Result<(Option<Version>, Vec<String>)> {
     let versions: Vec<String> = installs::of_tool(db, scope, &install.name)?
         .into_iter()
@@ -211,8 +211,7 @@ fn beside(db: &Db<'_>, scope: &Scope, install: &Install) -> Result<(Option<Versi
     Ok((held_by, versions))
 }
 
-/// Returns what differs between an install and the package that comes in its place, and the names that agents call the install
-/// by.
+/// Returns the differences between an install and the package that replaces it, and the names by which agents call the install.
 fn compare(
     context: &Context,
     install: &Install,
@@ -221,7 +220,7 @@ fn compare(
 ) -> Result<(Differences, Vec<String>)> {
     context.store.read(|db| {
         let now = &package.opened.manifest;
-        // One that cannot be used any more keeps nobody from the next one.
+        // An unusable install does not prevent an update.
         let before = checked::manifest(db, install).ok();
         let mut found = before.as_ref().map(|before| Differences::between(before, now)).unwrap_or_default();
         let old = match &before {
@@ -250,7 +249,7 @@ fn granted(db: &Db<'_>, subject: &Subject, verdict: &Verdict) -> Result<Vec<Stri
     Ok(rows.iter().map(|row| format!("{} {}", row.allowed.word(), row.allowed.value()).trim_end().to_owned()).collect())
 }
 
-/// Puts a package in the place of an install, in one transaction; with `stays` that one stays beside.
+/// Replaces an install by a package, in one transaction; with `stays` the old version stays installed.
 fn write(
     context: &Context,
     scope: &Scope,

@@ -1,4 +1,4 @@
-//! What `mcpkg tool update` says.
+//! The report of `mcpkg tool update`.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::registry::installed::outdated::hinted;
 use crate::store::tools::installs::{Install, Scope};
 use crate::store::tools::packages::Yank;
 
-/// What became of an install.
+/// The outcome for one install.
 pub struct Report {
     /// The install as it was.
     pub install: Install,
@@ -24,7 +24,7 @@ pub enum Done {
         /// Why the installed version is not to be used any more, where its publisher took it back.
         yank: Option<Yank>,
     },
-    /// Nothing: a person chose this version although this newer one is installed.
+    /// Nothing: a person chose this version although a newer one is installed.
     Held {
         /// The newer one.
         newer: String,
@@ -35,25 +35,25 @@ pub enum Done {
     WouldUpdate(Box<Change>),
 }
 
-/// A version that comes in the place of another.
+/// A version that replaces another.
 pub struct Change {
     /// The version.
     pub to: String,
     /// The SHA-256 of its archive.
     pub sha256: String,
-    /// Who published it, where somebody trusted did.
+    /// Its publisher, if it is trusted.
     pub publisher: Option<String>,
-    /// Who published it before.
+    /// The previous publisher.
     pub published_before: Option<String>,
-    /// Whether that is not who publishes it now.
+    /// Whether the publisher changed.
     pub another_publisher: bool,
-    /// Whether it is used without a word about it.
+    /// Whether it may be used without a warning.
     pub is_trusted: bool,
     /// The verdict, as replies carry it.
     pub verification: Value,
     /// What differs; `None` where its archive may not be used.
     pub differences: Option<Differences>,
-    /// The versions that stay installed beside it.
+    /// The other versions that stay installed.
     pub beside: Vec<String>,
     /// What the user should know.
     pub warnings: Vec<String>,

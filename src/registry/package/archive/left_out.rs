@@ -12,7 +12,7 @@ use crate::disk;
 use crate::error::{Error, Result};
 use crate::file;
 
-/// Left out whatever `.gitignore` says: version control's own, and what secrets are kept in.
+/// Always left out, whatever `.gitignore` says: folders of version control, and files that hold secrets.
 const NEVER: [&str; 5] = [".git", ".hg", ".svn", ".jj", "CVS"];
 
 /// Endings of keys and certificates, left out whatever `.gitignore` says.
@@ -105,7 +105,7 @@ fn is_left_out(name: &str, on_disk: &Path, is_folder: bool, ignores: &[Gitignore
     name.starts_with('.') || is_folder && MADE.contains(&name) || !is_folder && ending(&["log"])
 }
 
-/// Reads the `.gitignore` of a folder. A line that is no pattern names nothing.
+/// Reads the `.gitignore` of a folder. Invalid lines are skipped.
 fn gitignore(folder: &Path) -> Result<Gitignore> {
     let path = folder.join(".gitignore");
     let text = match file::read_text(&path, file::TEXT) {

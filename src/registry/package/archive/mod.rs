@@ -1,6 +1,6 @@
 //! Archives: `bundle.tar.gz`, whose members lie relative to the package. The same tree gives the same bytes.
 //!
-//! An archive is read whole, in a stream, before anything of it is written; what is refused stands in [`Rule`].
+//! An archive is read completely, as a stream, before anything is written; [`Rule`] lists what is refused.
 
 mod bounds;
 mod left_out;
@@ -86,7 +86,7 @@ pub fn open(archive: NewContent) -> Result<Opened> {
     Ok(Opened { manifest, raw_manifest, members, sha256: archive.sha256(), content: archive })
 }
 
-/// Makes `folder`, which must not exist, of what `write` writes into a folder beside it that is this user's alone.
+/// Creates `folder`, which must not exist: `write` fills a private folder next to it, which is then renamed.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.

@@ -62,17 +62,17 @@ fn is_hidden(char: char) -> bool {
         || matches!(char, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// What a name stands for.
+/// What a name refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     File,
-    /// A folder that has an entry of its own.
+    /// A folder with its own entry.
     Folder,
     /// A folder that a member lies in.
     Above,
 }
 
-/// The names so far, as a disk that tells neither case nor Unicode forms apart has them.
+/// The names so far, folded as a disk does that ignores case and Unicode forms.
 #[derive(Default)]
 pub(super) struct Names(HashMap<String, (String, Kind)>);
 

@@ -121,7 +121,7 @@ fn check_kind(kind: EntryType, path: &str) -> Result<()> {
     }
 }
 
-/// Refuses what an extended header says beside names and sizes that the reader follows: a sparse file in disguise.
+/// Refuses extended headers other than the names and sizes that the reader supports: they can hide a sparse file.
 fn check_extensions<R: Read>(entry: &mut tar::Entry<'_, R>, path: &str) -> Result<(), Result<Error, io::Error>> {
     let Some(extensions) = entry.pax_extensions().map_err(Err)? else { return Ok(()) };
     for extension in extensions {

@@ -29,7 +29,7 @@ pub(super) fn unpack(archive: &NewContent, folder: &Path) -> Result<()> {
     })
 }
 
-/// Makes `folder`, which must not exist, of what `write` writes into a folder beside it that is this user's alone.
+/// Creates `folder`, which must not exist: `write` fills a private folder next to it, which is then renamed.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS`, `E_FILE_FAILED`, `E_DISK_FULL`; what `write` fails with. Nothing is left then.

@@ -8,16 +8,16 @@ use crate::error::Result;
 pub const FILES: [&str; 7] =
     ["SKILL.md", "skill.package.yaml", "skill.package.yml", "skill.yml", "enact.md", "enact.yaml", "enact.yml"];
 
-/// The Markdown file that agents read; beside a manifest in YAML it has the documentation.
+/// The Markdown file that agents read; next to a manifest in YAML it holds the documentation.
 const SKILL: &str = "SKILL.md";
 
-/// What `SKILL.md` fills in where the manifest beside it says nothing.
+/// Fields that `SKILL.md` fills in if the manifest next to it leaves them out.
 const FILLED: [&str; 4] = ["description", "license", "compatibility", "metadata"];
 
 /// The most bytes of a manifest's file.
 pub const MAX_FILE: u64 = 1 << 20;
 
-/// Gives the bytes of a file at the top of the package; `None` where there is none.
+/// Returns the bytes of a file at the top of the package, if it exists.
 pub type Find<'a> = &'a mut dyn FnMut(&str) -> Result<Option<Vec<u8>>>;
 
 /// What the files of a manifest say.
@@ -35,7 +35,7 @@ pub(super) struct Sources {
     pub(super) doc: Option<String>,
 }
 
-/// Reads the files of a manifest; `None` where there is none.
+/// Reads the files of a manifest; `None` if there is no manifest.
 ///
 /// # Errors
 /// What `find` fails with. What is wrong with the files is among the problems.

@@ -64,7 +64,7 @@ pub fn read(find: Find<'_>) -> Result<Checked> {
             .hint(format!("a manifest is one of {}; `mcpkg tool init` makes one", FILES.join(", "))));
     };
     let (file, raw) = (sources.file, sources.raw.clone());
-    // What is wrong with fields is told where there are some.
+    // Errors in fields are reported if there are any fields.
     let manifest = match problems.errors.is_empty() {
         true => read::manifest(sources, &mut problems),
         false => None,

@@ -1,4 +1,4 @@
-//! YAML and JSON as a tree that knows where each value stands.
+//! YAML and JSON as a tree with the position of each value.
 
 use std::fmt;
 
@@ -120,7 +120,7 @@ impl Node {
     }
 }
 
-/// A value as it is read, before its places are known.
+/// A parsed value, before its positions are known.
 struct Raw(RawTree);
 
 enum RawTree {

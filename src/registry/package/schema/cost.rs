@@ -28,7 +28,7 @@ pub(super) fn check(schema: &Value) -> Result<(), String> {
 /// Keywords whose values are data.
 const VALUES: [&str; 4] = ["enum", "const", "default", "examples"];
 
-/// What checking a value against each schema costs. Schemas are told apart by where they are.
+/// The cost of checking a value against each schema. Schemas are identified by their location.
 struct Costs<'a> {
     root: &'a Value,
     known: HashMap<*const Value, u64>,

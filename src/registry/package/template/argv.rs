@@ -1,4 +1,4 @@
-//! A program and its arguments, with `{{param}}` in the place of values. No shell reads them.
+//! A program and its arguments, with `{{param}}` instead of values. No shell reads them.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub struct Argv {
 /// An argument, or several that go away together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Element {
-    /// One argument, whatever the values hold.
+    /// One argument, whatever the values contain.
     One(Vec<Piece>),
     /// Arguments that go away together where a value is missing.
     Group(Vec<Vec<Piece>>),

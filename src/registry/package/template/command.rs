@@ -8,11 +8,11 @@ use super::is_parameter;
 pub(super) struct Words {
     /// Parentheses that are open.
     pub(super) depth: usize,
-    /// The word so far, as far as it is plain text.
+    /// The plain text of the word so far.
     word: String,
     /// The word so far as a program sees it: without its quotes, and without what the shell fills in.
     unquoted: String,
-    /// Whether a parameter stands in the word.
+    /// Whether the word contains a parameter.
     has_place: bool,
     /// Whether the word has nothing in it, quotes aside.
     is_empty: bool,
@@ -45,7 +45,7 @@ const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "f
 /// Programs that run the one that is named behind them.
 const WRAPPERS: [&str; 6] = ["command", "builtin", "exec", "env", "nohup", "time"];
 
-/// Words after which a program's name stands.
+/// Words that are followed by a program's name.
 const KEYWORDS: [&str; 9] = ["if", "then", "elif", "else", "while", "until", "do", "!", "{"];
 
 impl Words {

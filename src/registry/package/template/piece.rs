@@ -1,4 +1,4 @@
-//! The text of one argument: literals, and `{{param}}` in the place of values.
+//! The text of one argument: literals, and `{{param}}` instead of values.
 
 use super::is_parameter;
 

@@ -12,7 +12,7 @@ pub(super) enum Part {
     Place(Place),
 }
 
-/// Where a parameter stands.
+/// The position of a parameter.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) name: String,

@@ -106,7 +106,7 @@ impl Shell {
         Ok(argv)
     }
 
-    /// The text that the shell is given, whatever the values.
+    /// The text for the shell, which is the same for all values.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -15,7 +15,7 @@ use crate::registry::run::call::Tool;
 use crate::registry::run::grants;
 use crate::store::tools::grants::{self as stored, Allowed, Grant};
 
-/// Folders that a sandbox has of its own; nothing of the host's is put over them.
+/// Folders that belong to the sandbox; no folder of the host is mounted over them.
 const TAKEN: [&str; 14] = [
     "/bin",
     "/dev",

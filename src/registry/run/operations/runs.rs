@@ -1,4 +1,4 @@
-//! `mcpkg tool runs`: what was run, by whom, and what came of it.
+//! `mcpkg tool runs`: the runs of tools, their callers and their results.
 
 use std::borrow::Cow;
 

@@ -98,7 +98,7 @@ fn not_installed(context: &Context, name: Name) -> Result<Tool> {
     Ok(Tool { name, version: Some(version), sha256: Some(sha256), publisher })
 }
 
-/// Returns what stands for the publisher of a folder that is used by its path: what is allowed to it is allowed to no other.
+/// Returns the stand-in for the publisher of a folder that is used by its path: grants to it apply to no other folder.
 pub fn publisher_of(folder: &Path) -> String {
     format!("folder:{}", folder.display())
 }

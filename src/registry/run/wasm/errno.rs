@@ -28,19 +28,19 @@ impl Errno {
     pub const MFILE: Self = Self(33);
     /// A name or path that is too long.
     pub const NAMETOOLONG: Self = Self(37);
-    /// There is none of this name.
+    /// Nothing has this name.
     pub const NOENT: Self = Self(44);
-    /// There is no room left.
+    /// No space is left.
     pub const NOSPC: Self = Self(51);
     /// A call that this host does not have.
     pub const NOSYS: Self = Self(52);
-    /// It is no folder.
+    /// Not a folder.
     pub const NOTDIR: Self = Self(54);
     /// The folder is not empty.
     pub const NOTEMPTY: Self = Self(55);
     /// It may only be read.
     pub const ROFS: Self = Self(69);
-    /// What is no file cannot be sought in.
+    /// Only files can be sought in.
     pub const SPIPE: Self = Self(70);
     /// The two places are of different file systems.
     pub const XDEV: Self = Self(75);

@@ -30,7 +30,7 @@ pub use package::{of_archive, of_built, of_folder};
 pub use program::Program;
 pub use ran::{End, Ran};
 
-/// Runs a program to its end. Each piece that it prints to standard error is told when it comes.
+/// Runs a program to its end, and reports each piece of its standard error as it comes.
 ///
 /// # Errors
 /// `E_INTERNAL` where the interpreter fails. What a program does is no error.

@@ -74,7 +74,7 @@ fn config() -> Config {
         .allow_start_fn(false)
         .set_max_recursion_depth(MAX_CALLS)
         .set_max_stack_height(MAX_STACK);
-    // What a run leaves on its stack is no other one's.
+    // Another run never sees what a run left on its stack.
     config.set_max_cached_stacks(0);
     config
 }

@@ -18,7 +18,7 @@ use crate::registry::trust::sigstore::forms;
 use crate::registry::trust::{keys, pattern};
 use crate::store::tools::trust::{self, TrustedPart, TrustedRow};
 
-/// The parts in which somebody can be trusted, as a shell completes them.
+/// The roles in which an identity can be trusted, for shell completion.
 pub(super) const PARTS: Names = Names::Known(|| {
     [TrustedPart::Publisher, TrustedPart::Auditor, TrustedPart::Both].map(|part| part.word().to_owned()).into()
 });
@@ -103,7 +103,7 @@ impl Operation for Add {
         ];
         let what = format!("Trust what {} signs of {}?", row.identity, row.pattern);
         terminal::ask(context, &shown, &what)?;
-        // The record comes first: a row without one is no trust, and a record without a row is none either.
+        // The record comes first: neither a row without a record nor a record without a row grants trust.
         Record::Identity(&row).keep(context)?;
         context.store.write(|db| {
             trust::add(db, &row)?;
@@ -142,7 +142,7 @@ pub(super) fn part(word: &str) -> Result<TrustedPart> {
     })
 }
 
-/// Returns what people call somebody.
+/// Returns the label and identity of a trusted row.
 pub(super) fn named(row: &TrustedRow) -> String {
     row.label.as_ref().map_or_else(|| row.identity.clone(), |label| format!("{label} ({})", row.identity))
 }
@@ -156,7 +156,7 @@ pub(super) const fn words(part: TrustedPart) -> &'static str {
     }
 }
 
-/// What programs get of somebody who is trusted; `counts` says whether this user decided it on this machine.
+/// Returns a trusted identity for programs; `counts` says whether this user approved it on this machine.
 pub(super) fn data(row: &TrustedRow, counts: bool) -> Value {
     json!({
         "identity": row.identity,

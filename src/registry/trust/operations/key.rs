@@ -12,7 +12,7 @@ use crate::registry::trust::keys::{self, Key};
 /// The user's keys, as a shell completes them.
 pub(super) const KEYS: Names = Names::Known(|| keys::names().unwrap_or_default());
 
-/// The name of a key unless another is given; the one that signs where there are several.
+/// The default name of a key; this key signs when there are several.
 fn usual() -> String {
     "default".to_owned()
 }
@@ -83,7 +83,7 @@ impl Operation for List {
     fn run(self, _context: &Context) -> Result<Reply> {
         let (mut rows, mut all, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
         for name in keys::names()? {
-            // One that is damaged does not hide the others.
+            // A damaged key does not hide the others.
             match keys::of_user(&name) {
                 Ok(key) => {
                     rows.push(vec![name, key.identity.to_string(), key.protection().to_owned()]);
@@ -175,7 +175,7 @@ impl Operation for Remove {
     }
 }
 
-/// What programs get of a key.
+/// Returns a key for programs.
 fn data(key: &Key) -> Value {
     json!({
         "name": key.name,

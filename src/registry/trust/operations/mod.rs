@@ -1,5 +1,5 @@
-//! `mcpkg tool key ...`, `mcpkg tool sign`, `audit` and `verify`, `mcpkg tool trust ...`: what decides whose word counts is the
-//! shell's alone.
+//! `mcpkg tool key ...`, `mcpkg tool sign`, `audit` and `verify`, `mcpkg tool trust ...`. Trust is decided at the shell, never by an
+//! agent.
 
 pub mod add;
 pub mod audit;

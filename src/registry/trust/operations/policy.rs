@@ -70,7 +70,7 @@ impl Operation for SetPolicy {
             }
             return Ok(reply);
         }
-        // What is damaged let nothing through; whatever takes its place loosens.
+        // A damaged policy lets nothing through, so any policy that replaces it is looser.
         let (before, least) =
             (policy.map_or(Policy::RequireAttestation, |(policy, _)| policy), minimum.ok().map(|it| it.unwrap_or(1)));
         let (after, count) = (wanted.unwrap_or(before), self.minimum.or(least).unwrap_or(1));
@@ -82,7 +82,7 @@ impl Operation for SetPolicy {
             let what = format!("Allow more than now: policy {} with at least {count}?", after.word());
             terminal::ask(context, &shown, &what)?;
         }
-        // The record of a looser policy is taken away before, and kept before it is set.
+        // The record of the old policy goes before a stricter one is set; the record of a looser one is kept before it is set.
         match after {
             Policy::Allow => Record::Policy(Policy::Allow).keep(context)?,
             Policy::Prompt | Policy::RequireAttestation => Record::Policy(Policy::Allow).withdraw(context)?,

@@ -14,7 +14,7 @@ use crate::registry::trust::records::Record;
 use crate::registry::trust::subject::Subject;
 use crate::store::tools::trust::{self, Approval, TrustedRow};
 
-/// Who is trusted, and the archives that are approved, as a shell completes them.
+/// Trusted identities and approved archives, for shell completion.
 const TRUSTED: Names = Names::Stored(|typed| {
     let people = trust::list(typed.db)?.into_iter().map(|row| row.label.unwrap_or(row.identity));
     let approved = trust::approvals(typed.db)?.into_iter().map(|one| format!("{}@{}", one.name, one.version));
@@ -71,7 +71,7 @@ impl Operation for Remove {
         let rows: Vec<TrustedRow> = trusted.iter().filter(|row| is_meant(row)).cloned().collect();
         let Some(first) = rows.first() else { return Err(missing(&self.identity, &trusted)) };
         for row in &rows {
-            // Before the row: whatever fails then, they are not trusted any more.
+            // Before the row: if something fails after this, they are no longer trusted.
             Record::Identity(row).withdraw(context)?;
         }
         context.store.write(|db| {

@@ -54,7 +54,7 @@ impl Operation for ShowRoot {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        // A program that checks no bundles has no root, and says so whatever was asked.
+        // Without the feature there is no root, whatever was asked.
         sigstore::described(&Root::Embedded)?;
         let now = Root::of_user(&context.approved)?;
         let next = match &self.file {

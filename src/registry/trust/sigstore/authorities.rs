@@ -1,4 +1,4 @@
-//! What a root says: whose certificates, logs and timestamps are believed, and from when until when.
+//! Describes a root: the authorities whose certificates, logs and timestamps are accepted, and when.
 
 use sigstore_verify::trust_root::{SIGSTORE_PRODUCTION_TRUSTED_ROOT, TimeRange, TrustedRoot};
 
@@ -19,7 +19,7 @@ pub fn described(root: &Root) -> Result<Described> {
         Error::new(Code::InvalidArgument, format!("It is no root of Sigstore's: {why}"))
             .hint("a root is a `trusted_root.json`, as TUF repositories of Sigstore's have it; it names certificates, a log of signatures and a log of certificates")
     };
-    // What is shown is what works: a root that names nobody, or a broken certificate, is none.
+    // A root without authorities, or with a broken certificate, is refused: only a root that works is shown.
     verifier(root).map_err(invalid)?;
     let (dated, text) = match root {
         Root::Embedded => (Some(DATED), SIGSTORE_PRODUCTION_TRUSTED_ROOT),

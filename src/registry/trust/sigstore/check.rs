@@ -1,4 +1,4 @@
-//! Whether a bundle is signed, and by whom.
+//! Checks the signature of a bundle, and returns the signer.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -18,10 +18,10 @@ use super::crypto::Ring;
 use super::name::of_certificate;
 use super::{Held, Root};
 
-/// The verifier of a root, with what tells the root from others.
+/// The verifier of a root, with the id of the root.
 type OfRoot = ([u8; 32], Arc<Verifier>);
 
-/// The verifier that was used last: to make one each time would cost more than to check a bundle.
+/// The verifier that was used last: making one takes longer than checking a bundle.
 static LAST: Mutex<Option<OfRoot>> = Mutex::new(None);
 
 /// The verifier of the embedded root.
@@ -30,7 +30,7 @@ static EMBEDDED: LazyLock<Result<Arc<Verifier>, String>> = LazyLock::new(|| made
 /// Reads a bundle and checks it against a root: the certificate's chain and its log, the log entry with its proof and its time,
 /// which has to lie in the certificate's life, and the signature over the statement.
 ///
-/// Which archive the statement binds, and whether who signed is trusted, are other questions.
+/// Which archive the statement binds, and whether the signer is trusted, is decided elsewhere.
 pub fn read(text: &str, root: &Root) -> Held {
     let bundle = match Bundle::from_json(text) {
         Ok(bundle) => bundle,
@@ -58,14 +58,14 @@ fn signer(verifier: &Verifier, bundle: &Bundle, payload: &[u8]) -> Result<String
         _ => None,
     });
     let Some(digest) = named else { return Err("its statement names no digest that is known".to_owned()) };
-    // Nothing is left out of the check. Whom the certificate names is read from what was checked.
+    // Nothing is left out of the check. The signer is read from the certificate that was checked.
     let checked = verifier
         .verify(Artifact::Digest(digest), bundle, &VerificationPolicy::any_identity())
         .map_err(|error| fails(reason(&error)))?;
     if !is_whole(&checked) {
         return Err(fails("a part of it was not checked".to_owned()));
     }
-    // A certificate for several names, of which one may be trusted, does not say who signed.
+    // A certificate with several names, of which one may be trusted, does not identify the signer.
     let names = bundle.signing_certificate().and_then(|certificate| names(certificate.as_bytes()));
     if names.is_none_or(|names| names > 1) {
         return Err("its certificate has more than one name".to_owned());
@@ -102,7 +102,7 @@ fn reason(error: &Error) -> String {
     reason.to_owned()
 }
 
-/// Returns how many names a certificate has, of all kinds. The library shows the first address or URI, whichever else there are.
+/// Returns how many names a certificate has, of all kinds. The library shows only the first address or URI.
 fn names(certificate: &[u8]) -> Option<usize> {
     let certificate = Certificate::from_der(certificate).ok()?;
     let extensions = certificate.tbs_certificate.extensions.unwrap_or_default();
@@ -120,7 +120,7 @@ fn is_whole(checked: &VerificationResult) -> bool {
 /// Returns what checks bundles against a root.
 ///
 /// # Errors
-/// Why the root is none, for people.
+/// Why the root is invalid, for people.
 pub(super) fn verifier(root: &Root) -> Result<Arc<Verifier>, String> {
     let text = match root {
         Root::Embedded => return EMBEDDED.clone(),

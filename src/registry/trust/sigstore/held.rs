@@ -1,11 +1,11 @@
-//! What a bundle holds.
+//! The contents of a bundle.
 
-/// What a bundle of Sigstore's holds.
+/// The contents of a Sigstore bundle.
 #[derive(Debug)]
 pub struct Held {
     /// The bytes of its statement, or why it has none.
     pub payload: Result<Vec<u8>, String>,
-    /// The name of who signed, as identities are written, or why nobody did.
+    /// The identity of the signer, or why there is no valid signature.
     pub signer: Result<String, String>,
 }
 

@@ -1,5 +1,5 @@
-//! Keyless bundles of Sigstore's: a DSSE envelope, signed by a key that lived for minutes, a certificate that says whose it was,
-//! and a log that says when.
+//! Keyless Sigstore bundles: a DSSE envelope signed by a short-lived key, a certificate that names its owner, and a log entry that
+//! dates it.
 //!
 //! Only this folder knows the cargo feature `sigstore`. Without it such a bundle is recognised and never counts.
 

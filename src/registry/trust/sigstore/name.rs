@@ -1,7 +1,7 @@
-//! The names of those whom Sigstore's certificates are for, as identities are written.
+//! Names in Sigstore's certificates, as identities.
 //!
-//! A certificate names somebody in its SAN, and in an extension the issuer who vouched for them. Both are parsed by the
-//! certificate's own grammar, and the issuer is compared whole: the same name by another issuer is somebody else.
+//! A certificate names its owner in its SAN, and the issuer that vouched for them in an extension. Both are parsed by the certificate's
+//! own grammar, and the issuer is compared whole: the same name from another issuer is another identity.
 
 use sigstore_verify::SubjectAltName;
 use sigstore_verify::crypto::FulcioCiClaims;
@@ -9,7 +9,7 @@ use sigstore_verify::crypto::FulcioCiClaims;
 use crate::error::{Code, Error, Result};
 use crate::registry::trust::pattern;
 
-/// Providers that people sign in with, and the issuer that each is in a certificate.
+/// Providers that people sign in with, and the issuer of each in a certificate.
 const PROVIDERS: [(&str, &str); 3] = [
     (GITHUB, "https://github.com/login/oauth"),
     ("google", "https://accounts.google.com"),
@@ -27,7 +27,7 @@ const WORKFLOWS: &str = "https://token.actions.githubusercontent.com";
 /// What the SAN of a workflow begins with, and the address of a repository.
 const AT_GITHUB: &str = "https://github.com/";
 
-/// The domain of the addresses that GitHub itself gives to its users: they hold the user's name.
+/// The domain of the addresses that GitHub gives to its users; such an address contains the user's name.
 const NO_REPLY: &str = "users.noreply.github.com";
 
 /// The folder that GitHub runs workflows from.
@@ -39,7 +39,7 @@ const REFERENCES: [&str; 3] = ["refs/heads/", "refs/tags/", "refs/pull/"];
 /// Bytes of the longest name.
 const LONGEST: usize = 512;
 
-/// Returns the name of an identity that only Sigstore tells, in the one form that it has; `None` for any other text.
+/// Returns the canonical name of an identity that only Sigstore can attest; `None` for any other text.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` where the text begins as such an identity does and is none.
@@ -66,10 +66,10 @@ pub fn name(text: &str) -> Result<Option<String>> {
     }
 }
 
-/// Returns the name of whom a certificate is for.
+/// Returns the name of a certificate's owner.
 ///
 /// # Errors
-/// Why it is for nobody that a name is written for, for people.
+/// Why there is no name for its owner, for people.
 pub(super) fn of_certificate(san: &SubjectAltName, issuer: &str, claims: &FulcioCiClaims) -> Result<String, String> {
     let provider = PROVIDERS.iter().find(|(_, known)| *known == issuer).map(|(provider, _)| *provider);
     let odd = || {

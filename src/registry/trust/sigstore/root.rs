@@ -1,4 +1,4 @@
-//! The root that bundles are checked against: whose certificates, logs and timestamps are believed.
+//! The root that bundles are checked against: the accepted certificates, logs and timestamps.
 
 use std::sync::Arc;
 
@@ -10,24 +10,24 @@ use crate::disk;
 use crate::error::Result;
 use crate::hex;
 
-/// The root that this user goes by on this machine.
+/// The root that this user has chosen on this machine.
 #[derive(Clone, Debug, Default)]
 pub enum Root {
-    /// The one that this mcpkg came with.
+    /// The one embedded in mcpkg.
     #[default]
     Embedded,
-    /// Another, which this user put in its place at a terminal.
+    /// Another one, which this user chose at a terminal.
     Replaced(Arc<Replaced>),
-    /// There is another, and it cannot be read: no bundle counts.
+    /// Another one that cannot be read: no bundle counts.
     Unreadable,
 }
 
-/// A root in the place of the embedded one.
+/// A root that replaces the embedded one.
 #[derive(Debug)]
 pub struct Replaced {
     /// Its text, which is JSON.
     pub text: String,
-    /// Since when it is in that place.
+    /// When it was chosen.
     pub since: Millis,
 }
 
@@ -38,14 +38,14 @@ pub struct Described {
     pub dated: Option<&'static str>,
     /// The SHA-256 of its text.
     pub sha256: [u8; 32],
-    /// Who is believed by it.
+    /// The authorities that it accepts.
     pub authorities: Vec<Authority>,
 }
 
-/// Somebody who is believed by a root.
+/// An authority that a root accepts.
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// What they are believed: certificates, the log of signatures, the log of certificates, timestamps.
+    /// What it is accepted for: certificates, the log of signatures, the log of certificates, timestamps.
     pub kind: &'static str,
     /// Where they are, or their name.
     pub place: String,
@@ -61,7 +61,7 @@ impl Root {
     /// # Errors
     /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
     pub fn of_user(approved: &Approved) -> Result<Self> {
-        // It is outside of the database, since a database from somebody else names no root.
+        // It is kept outside of the database, so that a database from somebody else cannot choose a root.
         if !super::is_checked() || !approved.has(Kind::SigstoreRoot, &record())? {
             return Ok(Self::Embedded);
         }
@@ -69,7 +69,7 @@ impl Root {
         Ok(note.as_ref().and_then(Replaced::of_note).map_or(Self::Unreadable, |root| Self::Replaced(Arc::new(root))))
     }
 
-    /// Puts a root in the place of the embedded one.
+    /// Replaces the embedded root.
     ///
     /// # Errors
     /// `E_UNAPPROVED` where the user has no home; `E_IO_PERMISSION_DENIED`, `E_DISK_FULL`, `E_FILE_FAILED`.
@@ -86,7 +86,7 @@ impl Root {
         approved.withdraw(Kind::SigstoreRoot, &record())
     }
 
-    /// Returns what tells this root from others.
+    /// Returns the id of this root.
     pub fn id(&self) -> [u8; 32] {
         match self {
             Self::Embedded => [0; 32],
@@ -104,7 +104,7 @@ impl Replaced {
     }
 }
 
-/// Returns the one name of a record of a root: there is one root for each user and machine.
+/// Returns the name of the record: each user has one root on a machine.
 fn record() -> String {
     hex::encode(&disk::sha256(b"root"))
 }

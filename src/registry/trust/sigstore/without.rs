@@ -1,4 +1,4 @@
-//! What is known of Sigstore by a program that was built without the feature `sigstore`: what it does not check.
+//! Stands in for Sigstore in a build without the feature `sigstore`: bundles are recognised but not checked.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +18,7 @@ const KINDS: [&str; 5] = ["github", "google", "github-workflow", "gitlab", "micr
 /// What builds a program that checks them.
 const BUILD: &str = "`cargo install --path . --features full` builds an mcpkg that checks them";
 
-/// Recognises a bundle. Its signature is not looked at; its statement is read so that one that binds no archive is told.
+/// Recognises a bundle without checking its signature. Its statement is read, to report one that binds no archive.
 pub fn read(text: &str, _: &Root) -> Held {
     let why = "it is a bundle of Sigstore's, which this mcpkg does not check (E_TRUST_UNSUPPORTED)".to_owned();
     let value: Value = serde_json::from_str(text).unwrap_or_default();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::errno::{Answer, Errno};
 use super::tree::{Id, Tree};
 
-/// What a descriptor stands for.
+/// What a descriptor refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Descriptor {
     /// Standard input, which is empty.
@@ -53,7 +53,7 @@ impl Table {
         Self { open: (0..).zip(standard).collect(), most }
     }
 
-    /// Returns what a number stands for.
+    /// Returns what a number refers to.
     pub fn get(&self, number: u32) -> Answer<&Descriptor> {
         self.open.get(&number).ok_or(Errno::BADF)
     }
@@ -97,7 +97,7 @@ impl Table {
         Ok(())
     }
 
-    /// Gives what one number stands for to another one, which stood for something else.
+    /// Moves what one number refers to to another number, replacing what that one referred to.
     pub fn renumber(&mut self, tree: &mut Tree, from: u32, to: u32) -> Answer {
         self.get(from)?;
         self.get(to)?;
@@ -112,7 +112,7 @@ impl Table {
 }
 
 impl Descriptor {
-    /// Returns the file or folder that it stands for.
+    /// Returns the file or folder that it refers to.
     pub fn id(&self) -> Option<Id> {
         match self {
             Self::Folder { id, .. } => Some(*id),

@@ -15,7 +15,7 @@ pub struct Place<'p> {
     pub says_folder: bool,
 }
 
-/// Returns what stands at a path below a folder.
+/// Returns what a path below a folder leads to.
 pub fn find(tree: &Tree, base: Id, path: &str) -> Answer<Id> {
     let found = walk(tree, base, path)?;
     if path.ends_with('/') && !tree.facts(found)?.is_folder { Err(Errno::NOTDIR) } else { Ok(found) }

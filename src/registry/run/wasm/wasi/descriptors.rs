@@ -230,7 +230,7 @@ fn write(host: &mut Host, guest: &Guest<'_>, id: u64, may: bool, mut at: u64, bu
         let bytes = guest.bytes(buffer.at, buffer.length)?;
         let length = match host.files.tree.write(id, at, bytes, now) {
             Ok(length) => u32::try_from(length).unwrap_or(u32::MAX),
-            // What was written is told first.
+            // The bytes written so far are reported first.
             Err(_) if written > 0 => break,
             Err(errno) => return Err(errno),
         };

@@ -11,7 +11,7 @@ use super::{descriptors, paths, poll, process};
 /// The module that modules import these from.
 pub const MODULE: &str = "wasi_snapshot_preview1";
 
-/// Fuel that a call costs, besides what it moves: it does about as much as so many instructions.
+/// The fuel that a call costs, not counting the bytes it moves: the work of about so many instructions.
 const CALL: u64 = 100;
 
 /// Answers a call, and takes what it cost out of the fuel that is left. Where that is nothing, the module stops at its next
@@ -87,7 +87,7 @@ fn of_process(linker: &mut Linker<Host>) -> Result<(), Error> {
         poll_oneoff(list: u32, events: u32, count: u32, number: u32) =>
             |host, guest| poll::poll_oneoff(host, guest, list, events, count, number);
     }
-    // It is no call that answers.
+    // This call does not return.
     linker.func_wrap(MODULE, "proc_exit", |_: Caller<'_, Host>, status: i32| -> Result<(), Error> {
         Err(Error::i32_exit(status))
     })?;

@@ -62,7 +62,7 @@ pub fn path_open(host: &mut Host, guest: &mut Guest<'_>, path: Path, how: How, r
         let (reads, appends) = (how.rights & rights::READ != 0, how.status & u32::from(APPEND) != 0);
         Descriptor::File(Open { id, at: 0, reads, writes, appends })
     };
-    // Nothing is opened, or emptied, whose number cannot be told.
+    // Checked first: a file must not be opened or truncated if its number cannot be returned.
     guest.put_u32(result, 0)?;
     let fd = host.files.table.add(&mut host.files.tree, descriptor)?;
     if how.flags & EMPTY != 0 && !facts.is_folder {

@@ -54,7 +54,7 @@ pub fn poll_oneoff(host: &mut Host, guest: &mut Guest<'_>, list: u32, events: u3
     let at = |base: u32, index: u32, size: u32| base.checked_add(index * size).ok_or(Errno::FAULT);
     let read = |index| Subscription::read(host, guest, at(list, index, SUBSCRIPTION)?);
     let subscriptions = (0..count).map(read).collect::<Answer<Vec<_>>>()?;
-    // What fails is told at once, as what is ready is.
+    // A failure is reported at once, like a ready descriptor.
     let first = subscriptions.iter().map(|subscription| subscription.time.unwrap_or_default()).min();
     let first = first.unwrap_or_default();
     guest.bytes(events, count * EVENT)?;
