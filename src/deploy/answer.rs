@@ -15,7 +15,8 @@ use crate::op::{self, Context, Identity, Reply};
 /// The most files that an answer to an agent lists.
 pub const MOST: usize = 200;
 
-/// What of [`Page`] a tool lists in its schema, beside the contract's; the rest is taken too. Every client pays for what is listed.
+/// The fields of [`Page`] that a tool lists in its schema in addition to the contract's. The others are accepted too, but every client
+/// pays for what is listed.
 pub const PAGED: &str = r#"{ "cursor": { "type": "string" } }"#;
 
 /// Which files an answer lists.
@@ -146,7 +147,7 @@ impl Brief<'_> {
         data
     }
 
-    /// Adds a field; of a list that is too long the first part, with the number of all beside it.
+    /// Adds a field. A list that is too long is cut, and its full length is added.
     fn put(&self, fields: &mut Map<String, Value>, key: String, mut value: Value) {
         let total = value.as_array().map_or(0, Vec::len);
         if total > MOST
@@ -188,7 +189,7 @@ impl Brief<'_> {
     }
 }
 
-/// The reasons of changes that say no more than what is done to the file.
+/// The reasons of changes that only repeat the operation.
 const PLAIN: [&str; 4] = ["file missing", "content differs", "no longer managed", "rolled back"];
 
 #[cfg(test)]

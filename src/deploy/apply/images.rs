@@ -10,7 +10,7 @@ use crate::store::deploys::{Deployed, Image};
 use crate::store::snapshots::File;
 use crate::store::{Db, blobs};
 
-/// Files after which it is told again how far the storing is; of fewer it is not told.
+/// The number of files between two progress reports; below that, no progress is shown.
 const TOLD_EACH: usize = 64;
 
 /// Stores the images of the work, and returns its rows: the changes first, then files that are only claimed, then files
@@ -62,8 +62,8 @@ pub(super) fn store_all(
     Ok(files)
 }
 
-/// The row of a file that is let go though it is left as it is: a rollback to an earlier snapshot has to know of it, and
-/// one to a later snapshot that it was nobody's.
+/// Returns the row of a file that mcpkg releases without changing it: a rollback to an earlier snapshot needs the file, and one to a
+/// later snapshot needs to know that it was released.
 fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
     let (row, image) = match change {
         RowChange::Forget(path) => {
@@ -76,7 +76,7 @@ fn released(work: &Work<'_>, change: &RowChange) -> Option<File> {
     Some(claim(row, image, Keep::Nobody))
 }
 
-/// The row of a file that stays as it is on disk.
+/// Returns the row of a file that stays unchanged on disk.
 fn claim(row: &Deployed, image: &Image, keep: Keep) -> File {
     File {
         snapshot: 0,

@@ -1,8 +1,8 @@
 //! The journal of an apply: its rows in the database, and the record outside of it that makes them count.
 //!
-//! Whoever finds a journal without an end puts files back. The rows alone could come from anybody: a database is
-//! restored, copied, or sent by somebody else. So an apply first keeps a record on this machine that names the SHA-256 of
-//! what never changes in its rows, and only a journal with such a record is acted upon.
+//! A command that finds an unfinished journal puts files back. The rows alone could come from anybody, since a database may be
+//! restored, copied, or sent by somebody else. So an apply first keeps a record on this machine with the SHA-256 of the constant part of
+//! its rows, and mcpkg acts only on a journal with such a record.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ impl Journal {
         })
     }
 
-    /// The names beside file `seq`: of its new bytes until they are put in place, and of the old file meanwhile.
+    /// The names of temporary files for file `seq`: its new bytes before they are moved into place, and the old file meanwhile.
     pub fn beside(&self, seq: usize) -> (OsString, OsString) {
         let key = self.uuid.simple().to_string();
         let name = |ending: &str| OsString::from(format!(".mcpkg-{}-{seq}.{ending}", &key[16..]));

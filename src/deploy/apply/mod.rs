@@ -1,9 +1,8 @@
 //! Applying changes: all of them, or none.
 //!
-//! Every image is stored first. One short transaction then checks what has to hold, uses the token up and writes the
-//! journal; from then on any later command can put everything back. Files are written beside their place and renamed. A
-//! file that is replaced stays beside the new one, as a link, until all are written, so that putting it back needs no room
-//! on the disk.
+//! Every image is stored first. One short transaction then checks the preconditions, consumes the token and writes the journal; from then
+//! on any later command can put everything back. Files are written under a temporary name and renamed. A replaced file is kept as a link
+//! until all are written, so that putting it back needs no space on the disk.
 
 pub mod journal;
 pub mod places;
@@ -94,7 +93,7 @@ pub fn apply(
         };
         let missing: Vec<String> = missing.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
         let id = snapshots::begin(db, &new, &files, &missing)?;
-        // On the disk before the journal is: whoever finds a journal without an end can tell that it is this machine's.
+        // On the disk before the journal: a command that finds an unfinished journal can tell that it belongs to this machine.
         let sha256 = journal::digest(uuid, work.kind.word(), &work.site.place, &files, &missing);
         recorded = Some(sha256.clone());
         Journal::record(context, uuid, &sha256, &roots)?;
@@ -110,7 +109,7 @@ pub fn apply(
         .and_then(|stats| rows::finish(context, &work, &journal, &stats).map_err(|error| (all, error)));
     match written {
         Ok(()) => {
-            // It is applied, whatever comes of what it leaves beside.
+            // The deploy is applied, even if cleaning up fails.
             if let Err(error) = undo::clean_up(context, &journal, &mut folders) {
                 tracing::warn!(%error, "files that the deploy replaced still stand beside; the next command removes them");
             }

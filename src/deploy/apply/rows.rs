@@ -13,8 +13,8 @@ use crate::store::deploys::{self, Deployed, Image, Stat};
 use crate::store::snapshots::{self, State};
 use crate::store::{Db, blobs};
 
-/// Records in one transaction that all files are written: their rows, and the end of the journal. Where replaced files
-/// still stand beside the new ones, the journal stays open until they are gone.
+/// Records in one transaction that all files are written: their rows, and the end of the journal. While replaced files are still kept,
+/// the journal stays open.
 ///
 /// # Errors
 /// `E_READ_ONLY`, `E_DISK_FULL`, `E_FILE_FAILED`, `E_DB_BUSY`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Taking a half-done apply back: at once where it failed, by whoever comes next where its process died.
+//! Undoes an unfinished apply: at once if it failed, or by the next command if its process died.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -18,9 +18,9 @@ use crate::store::deploys::{self, Image};
 use crate::store::snapshots::{self, File, State};
 use crate::store::{Access, Applying};
 
-/// Undoes what processes that died left half done, unless one that is alive applies. Every command and server begins
-/// with it; where there is nothing to do it costs one look at an index. Where it cannot be done now, because a disk is
-/// full or not there, that is told, and the command goes on: only an apply has to wait for it.
+/// Undoes what killed processes left unfinished, unless a live process applies. Every command and server begins with this; without work
+/// to do it costs one look at an index. If it fails, because a disk is full or missing, that is reported and the command goes on: only an
+/// apply has to wait for it.
 pub fn recover(context: &Context) {
     if let Err(error) = try_recover(context) {
         tracing::warn!(%error, "a deploy whose process died could not be undone yet; the next command tries again");
@@ -133,8 +133,7 @@ fn put_back(context: &Context, journal: &Journal, begun: usize, folders: &mut Fo
     }
     let made = context.store.read(|db| snapshots::folders(db, journal.place, journal.id))?;
     folders.remove_empty(&made);
-    // Once for each folder that is still there, before the journal is closed: until then whoever comes next does all of
-    // it again.
+    // Once for each remaining folder, before the journal is closed: until then the next command repeats all of it.
     let files = journal.files.iter().take(begun).map(|file| Path::new(&file.path));
     let touched: BTreeSet<&Path> = files.chain(made.iter().map(Path::new)).filter_map(Path::parent).collect();
     for folder in touched {
@@ -184,7 +183,7 @@ fn put_one_back(context: &Context, journal: &Journal, seq: usize, stands: bool, 
     if !is_before {
         bring_back(context, &folder, name, file, (&new, &old))?;
     }
-    // Renaming a link of a file onto the file itself does nothing, and leaves both. What was not there has none beside.
+    // Renaming a hard link onto the same file does nothing and leaves both. A new file has no old one to remove.
     if file.before != Image::Absent {
         folder.remove(&old)?;
     }
@@ -223,8 +222,7 @@ fn is(found: &Found, image: &Image) -> bool {
     }
 }
 
-/// Removes the old files that stayed beside while an apply went on, and the folders that it emptied, and closes its
-/// journal.
+/// Removes the old files that were kept during an apply, and the folders that it emptied, and closes its journal.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`, `E_READ_ONLY`, `E_DISK_FULL`.
@@ -263,8 +261,7 @@ pub fn clean_up(context: &Context, journal: &Journal, folders: &mut Folders) -> 
     Ok(())
 }
 
-/// Whether something is left to be done for a file after all are written: an old one stays beside, or its folder may be
-/// empty.
+/// Returns whether a file needs work after all are written: its old version was kept, or its folder may be empty.
 pub fn leaves_work(file: &File) -> bool {
     let replaced = matches!(file.before, Image::File { .. }) && file.op != "claim";
     replaced || (file.before != Image::Absent && file.after == Image::Absent)

@@ -22,7 +22,7 @@ pub struct Work<'a> {
     pub rolled_back_to: Option<&'a str>,
     /// The targets that it is of.
     pub targets: Vec<String>,
-    /// Whether the user said that what is not mcpkg's shall be.
+    /// Whether the user chose to adopt files that are not mcpkg's.
     pub adopt: bool,
     /// The changes.
     pub changes: Vec<Change>,

@@ -31,7 +31,7 @@ pub(super) fn missing_folders(folders: &mut Folders, changes: &[Change]) -> Resu
     Ok(missing)
 }
 
-/// Returns what the files that are replaced or removed are besides their bytes and modes.
+/// Returns the other attributes of files that are replaced or removed, apart from bytes and modes.
 ///
 /// # Errors
 /// `E_IO_INVALID_PATH`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.

@@ -109,7 +109,7 @@ impl Builder {
         self.add(targets, root, relative, Form::Rule, vec![part], bytes.into(), false)
     }
 
-    /// Adds a module's file as it is, at `relative` below `root`.
+    /// Adds an unchanged module file at `relative` below `root`.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -130,7 +130,7 @@ impl Builder {
         Arc::clone(self.skills.entry(std::ptr::from_ref(file)).or_insert_with(|| make().into()))
     }
 
-    /// Adds a command for an agent that fills in no arguments; as it is where it asks for none.
+    /// Adds a command for an agent that fills in no arguments; a command without arguments is added unchanged.
     ///
     /// # Errors
     /// As [`Builder::add`].
@@ -280,7 +280,7 @@ impl Builder {
         self.add(&[target], root, relative, Form::Gathered, parts, bytes, false)
     }
 
-    /// Adds a block that imports AGENTS.md, and holds the modules besides that stand in this file alone.
+    /// Adds a block that imports AGENTS.md and contains the modules that are only in this file.
     ///
     /// # Errors
     /// As [`Builder::add`].

@@ -30,9 +30,9 @@ pub enum Reason {
     ByDescription,
     /// It knows no instructions that apply by hand.
     ByHand,
-    /// It needs a description, and there is none.
+    /// It needs a description and has none.
     NoDescription,
-    /// Its form holds text only, and the module's is none.
+    /// The format holds only text, and the module is not text.
     NotText,
     /// It reads no such file from the home folder.
     NotForTheUser,

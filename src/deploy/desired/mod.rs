@@ -1,4 +1,4 @@
-//! The desired state: which files shall stand on disk, and of what modules each is made.
+//! The desired state: the files to deploy, and the modules that each is made of.
 //!
 //! [`layout::desired`] is the way from modules to files; [`unmap`] is the way back from a file that a user changed.
 

@@ -1,4 +1,4 @@
-//! A file that shall stand on disk, and the module files it is made of.
+//! A file of the desired state, and the module files that it is made of.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use crate::store::prompts::Argument;
 /// How a file is made of its modules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A file of a module as it is.
+    /// An unchanged file of a module.
     Copy,
     /// Several modules, the whole file ours.
     Gathered,
@@ -60,7 +60,7 @@ pub struct Part {
     pub bytes: Arc<[u8]>,
     /// Where they come from.
     pub layer: Layer,
-    /// What is known of a command's arguments beside what its file says.
+    /// Further facts about a command's arguments that its file does not hold.
     pub arguments: Arc<[Argument]>,
 }
 
@@ -77,7 +77,7 @@ impl Part {
     }
 }
 
-/// A file that shall stand on disk.
+/// A file of the desired state.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// Where, absolute.
@@ -88,7 +88,7 @@ pub struct Output {
     pub targets: Vec<Target>,
     /// What it is made of, by module.
     pub parts: Vec<Part>,
-    /// Its bytes, or those of its block; of entries what they shall be.
+    /// Its bytes, or those of its block, or the desired entries.
     pub bytes: Arc<[u8]>,
     /// Their SHA-256.
     pub sha256: Sha,
@@ -128,11 +128,11 @@ pub struct Root {
     pub target: Target,
     /// Where.
     pub path: PathBuf,
-    /// Whether status tells of files in it that are not ours.
+    /// Whether status reports files in it that are not ours.
     pub scan_extras: bool,
 }
 
-/// Everything that shall stand on disk.
+/// The whole desired state.
 #[derive(Debug, Default)]
 pub struct Desired {
     /// The files by path, where folders really are; in no order and by their texts, since comparing paths part by part costs more
@@ -153,7 +153,7 @@ pub struct Desired {
 }
 
 impl Desired {
-    /// Returns what shall stand at a path.
+    /// Returns the desired file at a path.
     pub fn output(&self, path: &Path) -> Option<&Output> {
         self.outputs.get(path.as_os_str())
     }

@@ -10,11 +10,11 @@ pub struct Remark {
     pub module_id: String,
     /// The target.
     pub target: Target,
-    /// What is said, behind the module's name.
+    /// The text, which follows the module's name.
     pub said: String,
 }
 
-/// Returns remarks for a person: a line for each module and what is said of it, or one for many modules.
+/// Returns remarks for a person: a line for each module, or one line for many modules with the same remark.
 pub fn lines(remarks: &[Remark]) -> Vec<String> {
     let mut said: Vec<(&str, Vec<&str>)> = Vec::new();
     for Remark { module_id, said: what, .. } in remarks {

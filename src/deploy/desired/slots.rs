@@ -18,12 +18,12 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Returns them as bytes: what an output of entries shall be.
+    /// Returns them as the bytes of an output.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).unwrap_or_default()
     }
 
-    /// Reads what an output of entries shall be.
+    /// Reads them from the bytes of an output.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         serde_json::from_slice(bytes).unwrap_or_default()
     }

@@ -41,13 +41,13 @@ pub struct ModuleFile {
     pub executable: bool,
     /// Where it comes from.
     pub layer: Layer,
-    /// What is known of a command's arguments beside what its file says.
+    /// Further facts about a command's arguments that its file does not hold.
     pub arguments: Arc<[Argument]>,
-    /// The file that a command was imported from, where that is none of Claude Code's.
+    /// The file that a command was imported from, if it is not one of Claude Code's.
     pub own: Option<Arc<[u8]>>,
 }
 
-/// What a project says of a module beside its files; a config repo says nothing.
+/// A project's settings for a module, apart from its files; a config repo has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// When its instructions apply.
@@ -74,7 +74,7 @@ pub struct Module {
     pub id: String,
     /// What it is.
     pub kind: Kind,
-    /// The targets it is for; all of them where there is none.
+    /// Its targets; empty means all of them.
     pub targets: Vec<Target>,
     /// Its files by path: one, but for a skill.
     pub files: Vec<ModuleFile>,

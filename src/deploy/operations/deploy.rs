@@ -229,7 +229,7 @@ struct Applying<'a> {
     gate: Gate,
 }
 
-/// What an apply needs besides the yes in its arguments.
+/// What an apply needs in addition to `yes` in its arguments.
 enum Gate {
     /// Nothing: who calls is this user at a shell, or nothing is written.
     Open,
@@ -344,7 +344,7 @@ impl Applying<'_> {
         consent.map_or(Ok(()), |consent| consent.consume(context, db))
     }
 
-    /// What a person's consent is bound to besides the plan.
+    /// Returns what a person's consent is bound to in addition to the plan.
     fn inputs(&self, prepared: &Prepared) -> Value {
         let mut inputs = prepared.site.inputs();
         inputs["adopt"] = json!(self.adopt);

@@ -125,7 +125,7 @@ fn findings(context: &Context) -> Vec<Finding> {
     crate::DOMAINS.iter().flat_map(|domain| (domain.health)(context)).collect()
 }
 
-/// What is said in place of the folders that agents read, where it is not known which ones those are.
+/// Returns the finding that replaces the agents' folders if they cannot be determined.
 fn not_looked_at(error: &Error) -> Finding {
     let what = match error.code() {
         Code::NoProject => "not looked at: no project is selected",

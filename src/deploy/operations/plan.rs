@@ -82,7 +82,7 @@ impl Show {
         self.page.of(context, &prepared.site.place.root, &prepared.plan.changes, |change| &change.path)
     }
 
-    /// Returns the reply that shows a plan, with what else is said of it and what to do next.
+    /// Returns the reply that shows a plan, with remarks and the next steps.
     pub(super) fn shown(&self, context: &Context, prepared: &Prepared, reply: Reply, said: Vec<String>) -> Reply {
         let (changes, arguments) = (&prepared.plan.changes, prepared.site.arguments());
         let mut reply = reply.warn(prepared.warnings.iter().cloned()).warn(said);

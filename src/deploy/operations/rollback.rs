@@ -246,7 +246,7 @@ fn shown(planned: &RollbackPlan, site: &Site) -> Body {
     Body::Several(parts)
 }
 
-/// Where every file is as it shall be; what is nobody's any more is let go all the same.
+/// Answers a rollback that has no file to change; files that no target needs any more are still released.
 fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: RollbackPlan) -> Result<Reply> {
     let elsewhere = context.store.read(|db| {
         let Some(place) = deploys::place(db, &site.place)? else {
@@ -272,7 +272,7 @@ fn nothing_to_do(context: &Context, goal: &Goal, site: &Site, mut planned: Rollb
     Ok(reply)
 }
 
-/// Removes the folders that are empty now; returns a warning where it cannot: the files are as they shall be all the same.
+/// Removes the folders that are empty now. A failure is only a warning, since the files are in the desired state.
 fn take_empty_folders(context: &Context, site: &Site) -> Option<String> {
     let take = || -> Result<()> {
         if let Some(place) = context.store.read(|db| deploys::place(db, &site.place))? {

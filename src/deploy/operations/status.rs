@@ -169,7 +169,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Whether it is a file of the user's own: there is no source for it, and mcpkg did not write it.
+    /// Returns whether it is the user's own file: it has no source, and mcpkg did not write it.
     fn is_own(&self) -> bool {
         self.kind == Kind::Extra && self.module_ids.is_empty()
     }
@@ -195,7 +195,7 @@ impl Item {
     }
 }
 
-/// Returns every file that is not as it shall be, by target and path.
+/// Returns every file that differs from the desired state, by target and path.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_IO_PATH_TOO_LONG`, `E_FILE_FAILED`.
@@ -231,7 +231,7 @@ fn extras(desired: &Desired, prepared: &Prepared) -> Result<Vec<Item>> {
     let mut walked: HashSet<PathBuf> = HashSet::new();
     for root in desired.roots.iter().filter(|root| root.scan_extras) {
         let Ok(real) = root.path.canonicalize() else { continue };
-        // Two targets that share a folder: what is in it is told once.
+        // The contents of a folder that two targets share are reported once.
         if !walked.insert(real.clone()) {
             continue;
         }

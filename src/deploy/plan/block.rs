@@ -65,8 +65,8 @@ pub fn without(db: &Db<'_>, row: &Deployed, found: &Found) -> Result<After> {
     undo(db, found, &touches[..count])
 }
 
-/// Returns a file without the block that it was found with, before this place wrote to it: a block is nobody's but mcpkg's, whoever
-/// put it there.
+/// Returns a file without the block that it had before this place wrote to it: a block always belongs to mcpkg, even if something else
+/// wrote it.
 pub fn taken_out(file: After) -> After {
     match file {
         After::File { bytes, mode, .. } if sections::find(&bytes).is_some() => {
@@ -115,7 +115,7 @@ pub fn undo(db: &Db<'_>, found: &Found, touches: &[File]) -> Result<After> {
     })
 }
 
-/// Takes one change back in a file that was changed besides: its block is as it was, the rest stays.
+/// Undoes one change in a file that was also changed otherwise: restores its block and keeps the rest.
 fn undo_in_block(text: Option<Vec<u8>>, before: Option<Vec<u8>>, after: Option<&[u8]>) -> Option<Vec<u8>> {
     let text = text.unwrap_or_default();
     if let Some(split) = before.as_deref().and_then(sections::find) {

@@ -100,7 +100,7 @@ pub fn lines(code: &[Code]) -> Vec<String> {
     lines
 }
 
-/// Returns a person's consent to the changes, whose `effects` are said beside; `None` where they let agents run nothing.
+/// Asks a person for consent to the changes, showing their `effects`; `None` if the changes let agents run nothing.
 ///
 /// # Errors
 /// As [`request::ask`].

@@ -1,4 +1,4 @@
-//! From the disk and what shall stand there to a plan.
+//! Compares the disk with the desired state, and makes a plan.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
@@ -23,10 +23,10 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::deploys::{self, Deployed, Image};
 
-/// Files after which it is told again how far the comparing is; of fewer it is not told.
+/// The number of files between two progress reports; below that, no progress is shown.
 const TOLD_EACH: u64 = 64;
 
-/// Compares what shall stand on disk with what stands there. What is deployed of a `broken` module stays.
+/// Compares the desired state with the disk. Deployed files of a `broken` module stay.
 ///
 /// # Errors
 /// `E_CANCELLED`; `E_IO_INVALID_PATH` where a folder stands in the way of a file, or a file in that of a folder;
@@ -268,7 +268,7 @@ impl Comparing<'_> {
         Ok(())
     }
 
-    /// A link that shows what shall stand there is left alone; any other is replaced where the user says so.
+    /// A link to the desired content is left unchanged; any other link is replaced only if the user says so.
     fn link(&mut self, output: &Output, row: Option<&Deployed>, found: Found) -> Result<()> {
         // Through the link, where a file is: a device or a pipe is not read.
         let is_file = std::fs::metadata(&output.path).is_ok_and(|metadata| metadata.is_file());
@@ -308,7 +308,7 @@ impl Comparing<'_> {
         });
     }
 
-    /// The targets that keep a file: of those that were chosen, who wants it; of the others, who kept it before.
+    /// Returns the targets of a file: of the selected ones, those that want it; of the others, those that had it before.
     fn targets(&self, output: &Output) -> Vec<String> {
         let row = self.rows.get(output.path.to_string_lossy().as_ref());
         names(&self.keepers(output, row).collect::<Vec<_>>())
@@ -335,7 +335,7 @@ impl Comparing<'_> {
     }
 
     fn as_it_shall_be(&mut self, row: &Deployed, output: &Output) {
-        // Nearly all rows say so already, which is told without making their lists anew.
+        // Nearly all rows are up to date, which can be seen without building their lists again.
         let has_targets = self.keepers(output, Some(row)).map(Target::name).eq(&row.targets);
         if !has_targets || !output.is_made_of(&row.module_ids) {
             let (targets, module_ids) = (self.targets(output), output.module_ids());
@@ -350,7 +350,7 @@ impl Comparing<'_> {
             return Ok(());
         }
         let sha256 = if output.is_block() { disk::sha256(bytes) } else { output.sha256 };
-        // A block is nobody's but mcpkg's, whoever put it there.
+        // A block always belongs to mcpkg, even if something else wrote it.
         let mut by_original = || self.original(desired).get(&output.path).is_some_and(|entry| entry.sha256 == sha256);
         let written = output.is_block() || by_original();
         let image = Image::File { blob: 0, sha256, mode };
@@ -395,7 +395,7 @@ fn image_of(found: &Found) -> Image {
     }
 }
 
-/// Returns what stands where a folder above `path` shall be, and is none.
+/// Returns the path above `path` that must become a folder but is something else.
 fn file_above(path: &Path) -> Option<&Path> {
     let error = path.symlink_metadata().err()?;
     let is_there = |above: &&Path| above.symlink_metadata().is_ok();

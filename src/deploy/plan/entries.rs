@@ -1,7 +1,6 @@
 //! Entries in an agent's file that is the user's: what it becomes when they change, and what is left when they go.
 //!
-//! Which entries are ours is told by the snapshots: those that one of them changed. An entry of the user's is never
-//! changed without `adopt`.
+//! Snapshots record which entries are ours: those that a deploy changed. An entry of the user's is never changed without `adopt`.
 
 use super::safety::{DRIFTED, FOREIGN, MANAGED, Safety};
 use crate::deploy::desired::Output;
@@ -90,7 +89,7 @@ pub fn are_untouched(db: &Db<'_>, dialect: &Dialect, row: &Deployed, text: &[u8]
     Ok(ours(db, dialect, row)?.iter().all(|slot| there.get(slot).is_none() || there.get(slot) == applied.get(slot)))
 }
 
-/// Takes one change back in a file that was changed besides: its entries are as they were, the rest stays. `None` where
+/// Undoes one change in a file that was also changed otherwise: restores its entries and keeps the rest. `None` where
 /// nothing is left of a file that was not there.
 pub fn undo_in(
     dialect: &Dialect,

@@ -28,7 +28,7 @@ use crate::store::deploys::{Deployed, Image};
 pub use crate::store::snapshots::Keep;
 use crate::store::{Db, blobs};
 
-/// How the disk came to differ: what was last applied, the disk and what shall stand there are compared.
+/// Why the disk differs, from comparing the last applied state, the disk and the desired state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drift {
     /// The file was changed since it was deployed.
@@ -81,7 +81,7 @@ impl Op {
     }
 }
 
-/// What shall stand at a path.
+/// The desired state of a path.
 #[derive(Clone, Debug)]
 pub enum After {
     /// Nothing.
@@ -175,7 +175,7 @@ pub struct Change {
     pub block: bool,
     /// What stands there.
     pub before: Found,
-    /// What shall stand there.
+    /// The desired state.
     pub after: After,
     /// Why, for a person.
     pub reason: String,
@@ -187,7 +187,7 @@ pub struct Change {
     pub drift: Drift,
     /// Whose the file is afterwards.
     pub keep: Keep,
-    /// What a file that comes back was besides its bytes and its mode.
+    /// The other attributes of a restored file, apart from its bytes and its mode.
     pub attributes: Option<Attributes>,
 }
 
@@ -215,14 +215,14 @@ impl Change {
     }
 }
 
-/// A file that is as it shall be, or that is let go, and whose row changes.
+/// A change of a row without a write: the file is already in the desired state, or mcpkg releases it.
 #[derive(Clone, Debug)]
 pub enum RowChange {
-    /// It was found as it shall be, and nobody kept it: from now on this place does.
+    /// It was found in the desired state and unmanaged: from now on this place manages it.
     Claim(Deployed, Arc<[u8]>),
     /// Other targets or modules want it now.
     Keep(Deployed),
-    /// It was changed, and is as it shall be all the same: the source followed.
+    /// It was changed on disk and is in the desired state: the source was changed in the same way.
     Follow(Deployed, Arc<[u8]>),
     /// No target wants it any more, and nothing is on disk to be deleted.
     Forget(String),
@@ -231,7 +231,7 @@ pub enum RowChange {
 /// What an apply would do.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// What shall stand on disk.
+    /// The desired state of the disk.
     pub desired: Desired,
     /// What the place keeps on disk, by path.
     pub rows: BTreeMap<String, Deployed>,
@@ -244,7 +244,7 @@ pub struct Plan {
 impl Plan {
     /// Takes the files that merely were equal as mcpkg's own, since the user said so.
     pub fn adopt_claims(&mut self) {
-        // What is written anew is mcpkg's by that, and as it is then.
+        // A file that the deploy writes becomes mcpkg's by being written.
         let changed: HashSet<&Path> = self.changes.iter().map(|change| change.path.as_path()).collect();
         let claimed = self.rows.values().filter(|row| {
             let path = Path::new(&row.path);
@@ -265,7 +265,7 @@ pub fn names(targets: &[Target]) -> Vec<String> {
     targets.iter().map(|target| target.name().to_owned()).collect()
 }
 
-/// What is done where `before` stands and `after` shall.
+/// Returns the operation that turns `before` into `after`.
 pub fn op_of(before: &Found, after: &After) -> Op {
     match (before, after) {
         (_, After::Absent) => Op::Delete,

@@ -66,7 +66,7 @@ fn agents_md(config: &TargetConfig, site: &Site, desired: &Desired, root: &Path)
     }))
 }
 
-/// The files that a target reads in place of AGENTS.md, beside those that are deployed.
+/// The files that a target reads instead of AGENTS.md, apart from those that are deployed.
 fn overrides(target: Target, desired: &Desired, root: &Path) -> Vec<String> {
     let Some(over) = target.facts().project.agents_md_override else { return Vec::new() };
     let of_target = |output: &&Output| output.targets.contains(&target) && output.path.ends_with(AGENTS_MD);

@@ -40,7 +40,7 @@ pub struct Prepared {
     pub fingerprint: Option<disk::Sha>,
     /// The SHA-256 of all that an apply would do, in hex.
     pub hash: String,
-    /// The folders that were looked into for what is said beside the plan.
+    /// The folders that were searched for the remarks on the plan.
     pub listings: Listings,
 }
 
@@ -107,8 +107,8 @@ impl Prepared {
         data
     }
 
-    /// What is said with the plan alone, and not by each command: what is left out of which target, what stands for
-    /// several at once, and what agents will run.
+    /// Returns the remarks that only the plan shows, not every command: what is left out of which target, what is deployed once for several
+    /// targets, and what agents will run.
     pub fn said_with_plan(&self) -> Vec<String> {
         let desired = &self.plan.desired;
         let code = code::lines(&code::of(&self.plan.changes));

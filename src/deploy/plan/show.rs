@@ -63,7 +63,7 @@ pub fn effects(changes: &[Change]) -> Vec<String> {
 /// The most bytes of one file's diff.
 const MAX_DIFF: usize = 100 << 10;
 
-/// The unified diff of a change, with this name of its file; `Err` says why there is none.
+/// Returns the unified diff of a change, with this name of its file; `Err` says why there is no diff.
 fn unified_as(change: &Change, relative: &str) -> Result<String, String> {
     let text = |bytes: Option<&[u8]>| match bytes {
         Some(bytes) => std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| format!("{relative} is not UTF-8")),

@@ -118,7 +118,7 @@ impl Listed {
         }
     }
 
-    /// The targets it is for; all of them where there is none.
+    /// Its targets; empty means all of them.
     pub fn targets(&self) -> Vec<Target> {
         self.row.targets.iter().filter_map(|name| Target::named(name)).collect()
     }
@@ -236,7 +236,7 @@ impl Catalog {
         }
     }
 
-    /// Adds a resource that is no module by default.
+    /// Adds a resource that is not a module by default.
     fn added(&mut self, resource: Resource) {
         let (row, kind) = self.row(format!("resource:{}", resource.uuid));
         if let Some(kind) = kind {

@@ -36,14 +36,14 @@ pub struct Composition {
 pub struct Broken {
     /// Its id.
     pub id: String,
-    /// The targets it is for; all of them where there is none.
+    /// Its targets; empty means all of them.
     pub targets: Vec<Target>,
     /// Why, and what to do.
     pub why: Error,
 }
 
 impl Broken {
-    /// What the user is told of it.
+    /// The message for the user.
     pub fn told(&self) -> String {
         let hints: String = self.why.hints().iter().map(|hint| format!("; {hint}")).collect();
         let (id, why) = (&self.id, self.why.message());
@@ -58,8 +58,8 @@ type Contents = HashMap<i64, Vec<u8>>;
 const BATCH: usize = 64;
 
 /// Returns a project's modules by id, and what was left out and why. Each prompt is a command, each `skill://NAME/`
-/// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise. `told`
-/// hears how many of how many are read, where that is more than a moment's work.
+/// with a SKILL.md a skill, each resource below `instructions://` instructions, unless the project says otherwise. If this
+/// takes more than a moment, `told` is called with the progress.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.

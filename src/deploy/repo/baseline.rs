@@ -1,4 +1,4 @@
-//! What an overlay was made from: told apart from what the module is now, so that its owner hears when they part.
+//! The baseline of an overlay: the module as it was when the overlay was made, compared with the module now to report changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,7 +35,7 @@ impl Baseline {
     /// The file's place in an overlay.
     pub(super) const FILE: &str = "baseline.json";
 
-    /// Returns the baseline of a module as it is now; `upstream` says where it comes from.
+    /// Returns the baseline of the current module; `upstream` says where it comes from.
     pub(super) fn of(hashes: &Hashes, upstream: Value, created_at: String) -> Self {
         let entry = |(path, (sha256, bytes)): (&String, &(String, usize))| Entry {
             path: path.clone(),

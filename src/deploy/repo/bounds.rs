@@ -45,7 +45,7 @@ pub(super) enum Refusal {
     Outside { link: Option<PathBuf>, target: PathBuf },
     /// It is git's own.
     Private,
-    /// What is there is no regular file, or too large: why.
+    /// Not a regular file, or too large; with the reason.
     Unfit(String),
     /// With it, more would be read than of one repo.
     TooMuch,

@@ -41,7 +41,7 @@ const MESSAGE: &str = "chore(evolve): propose overlay updates";
 /// The operation, as errors name it.
 const COMMAND: &str = "evolve propose";
 
-/// Who commits where git does not know the user.
+/// The committer if git does not know the user.
 const NOBODY: &str = "mcpkg <mcpkg@localhost>";
 
 /// The git repository that a config repo is in.

@@ -28,7 +28,7 @@ const ASK: Duration = Duration::from_secs(60);
 /// How long a commit may take to come.
 const FETCH: Duration = Duration::from_secs(300);
 
-/// git is told addresses, never paths from where it runs; in the repo it would read the repo's own configuration.
+/// git runs here and gets only addresses, no relative paths: in the repo it would read the repo's own configuration.
 const NOWHERE: &str = "/";
 
 /// What git and other hosts said of a config repo, asked once, before anything is held that others wait for.
@@ -160,7 +160,7 @@ fn place(repo: &Repo, source: &GitSource, commit: &str) -> PathBuf {
     of_url(repo, source).join(commit)
 }
 
-/// Returns what git is told to fetch from. A repository on this machine has to lie in a folder that the user allowed.
+/// Returns the address that git fetches from. A repository on this machine has to be in a folder that the user allowed.
 ///
 /// # Errors
 /// `E_CONFIG_INVALID`.
@@ -209,7 +209,7 @@ fn resolve(id: &str, source: &GitSource, address: &str, limits: &Limits<'_>) -> 
     })
 }
 
-/// Fetches a commit beside its place, and moves it there when it is whole.
+/// Fetches a commit into a temporary folder, and renames that once it is complete.
 fn fetch(repo: &Repo, source: &GitSource, address: &str, commit: &str, limits: &Limits<'_>) -> Result<()> {
     let (of_url, whole) = (of_url(repo, source), place(repo, source, commit));
     let private = Fetching::begin(&cache(repo), &of_url)?;

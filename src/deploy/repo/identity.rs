@@ -1,4 +1,4 @@
-//! Who a machine is and which project a folder is of: overlays hang on both, so they stay what the original made them.
+//! The ids of machines and of folders' projects. Overlays depend on both, so they are computed as in the original.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -7,7 +7,7 @@ use crate::diff;
 /// Why a patch was not applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// It is no patch of this one file.
+    /// It is not a patch of exactly this file.
     Malformed(String),
     /// The file is not what the patch was made for.
     Differs(String),

@@ -35,7 +35,7 @@ pub struct Proposal<'a> {
     pub scope: Layer,
     /// The files.
     pub files: Vec<ProposedFile>,
-    /// The branch's name; one with scope, module and time where there is none.
+    /// The branch's name; the default is made of scope, module and time.
     pub branch: Option<&'a str>,
     /// The time.
     pub now: Millis,
@@ -43,7 +43,7 @@ pub struct Proposal<'a> {
     pub cancelled: &'a CancellationToken,
 }
 
-/// A file as it is to be.
+/// A file of the proposal.
 #[derive(Clone, Debug)]
 pub struct ProposedFile {
     /// The module that it is of.
@@ -343,7 +343,7 @@ fn declared<'a>(repo: &'a Repo, id: &str) -> Result<&'a DeclaredModule> {
     })
 }
 
-/// A path that stays in its module, and is no part of what overlays keep of theirs.
+/// A path inside its module that is not one of the overlays' own files.
 fn check_path(file: &ProposedFile) -> Result<()> {
     if stays_inside(&file.path) && !file.path.split('/').any(|part| part == META) {
         return Ok(());

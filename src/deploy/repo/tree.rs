@@ -15,7 +15,7 @@ use crate::inside::is_gits;
 /// The folder in an overlay that says what it is.
 pub(super) const META: &str = ".agentpack";
 
-/// Whether a name is never part of a module: git's own, and what the overlays keep of theirs.
+/// Returns whether a name is never part of a module: git's own files, and those of overlays.
 fn is_private(name: &str) -> bool {
     name == META || is_gits(name)
 }

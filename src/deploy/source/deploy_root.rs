@@ -14,7 +14,7 @@ use crate::op::Context;
 use crate::store::Db;
 use crate::store::projects::{self, Selection};
 
-/// Folders of the home folder, besides the targets' own, that agents keep things of their own in.
+/// Other folders in the home folder, apart from the targets' own, that belong to agents.
 const AGENTS_FOLDERS: [&str; 4] = [".agents", ".gemini", ".config", ".agentpack"];
 
 /// Returns the deploy root: what the user names, else the folder bound to the project, else the git repository around
@@ -62,8 +62,8 @@ fn bound_root(bound: &[String], started: &Path) -> Option<PathBuf> {
     around.or(only).map(PathBuf::from).filter(|folder| folder.is_dir())
 }
 
-/// Whether a server that was started in the folder of `selection` knows a deploy root without being told: a folder bound
-/// to the project, or a git repository around that folder which is neither the home folder nor an agent's own.
+/// Returns whether a server that was started in the folder of `selection` finds a deploy root by itself: a folder bound to the project,
+/// or a git repository around that folder which is neither the home folder nor an agent's own.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -71,7 +71,7 @@ pub fn has_root(db: &Db<'_>, selection: &Selection) -> Result<bool> {
     Ok(known_root(db, selection)?.is_some())
 }
 
-/// Returns the deploy root that a server which was started in the folder of `selection` knows without being told.
+/// Returns the deploy root that a server finds by itself when it was started in the folder of `selection`.
 ///
 /// # Errors
 /// As [`has_root`].

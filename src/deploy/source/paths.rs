@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns a path without links where it exists, else as it is.
+/// Resolves the links of a path that exists; returns any other path unchanged.
 pub(super) fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -145,7 +145,7 @@ impl Site {
         }
     }
 
-    /// What a token is bound to besides the plan: what was asked for, with what was left out filled in.
+    /// Returns what a token is bound to in addition to the plan: the arguments, with defaults filled in.
     pub fn inputs(&self) -> Value {
         json!({
             "source": self.place.source,

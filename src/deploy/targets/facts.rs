@@ -52,13 +52,13 @@ pub struct Reading {
     pub user_skills_win: bool,
     /// Whether a command that both the user and the project have keeps its name in neither.
     pub renames_commands: bool,
-    /// The commands that it lists beside the skills in each session, by their names and descriptions.
+    /// The commands that it lists next to the skills in each session, by their names and descriptions.
     pub lists_commands: Option<ListedCommands>,
     /// How it reads skills.
     pub skills: SkillReading,
 }
 
-/// Commands that a target lists beside the skills.
+/// Commands that a target lists next to the skills.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedCommands {
     /// The folder, below the deploy root and below the home folder.
@@ -69,7 +69,7 @@ pub struct ListedCommands {
     pub of_user: bool,
 }
 
-/// How a target reads skills. What is not known of it is `None`, or the value that nothing is said about.
+/// How a target reads skills. An unknown fact is `None`, or a value that leads to no remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SkillReading {
     /// What it calls a skill by.
@@ -108,7 +108,7 @@ pub enum CalledBy {
 pub enum Manual {
     /// `disable-model-invocation: true` in its SKILL.md.
     Key,
-    /// The policy in `agents/openai.yaml` beside it.
+    /// The policy in `agents/openai.yaml` next to it.
     OpenaiYaml,
     /// Nothing.
     Nothing,
@@ -165,7 +165,7 @@ pub struct ProjectPlaces {
     pub agents_md_override: Option<&'static str>,
     /// What else it loads in each session.
     pub always_loaded: &'static [&'static str],
-    /// Where it reads a text that the other targets shall not see; without one such a text is in AGENTS.md.
+    /// Where it reads a text that other targets must not see; without such a place the text goes into AGENTS.md.
     pub own_instructions: Option<OwnInstructions>,
     /// Where it reads instructions that do not always apply, each in a file of its own.
     pub scoped_rules: Option<Rules>,
@@ -217,7 +217,7 @@ pub enum AgentsMd {
     Never,
 }
 
-/// Where a target reads a text that no other target shall see.
+/// Where a target reads a text that no other target sees.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnInstructions {
     /// A file for each text.

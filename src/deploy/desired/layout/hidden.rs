@@ -29,7 +29,8 @@ pub fn by(root: &Path, home: &Path, files: &[&str]) -> Result<Option<Hidden>> {
             if folder == home && file.contains('/') {
                 continue;
             }
-            // What it imports is the AGENTS.md beside it, if any. What nobody may read, the agent does not read either.
+            // Such a file can only import the AGENTS.md next to it, not the one in the root. An unreadable file hides nothing: the agent
+            // cannot read it either.
             if let Ok(true) = path.metadata().map(|metadata| metadata.is_file() && metadata.len() > 0) {
                 return Ok(Some(Hidden { path, text: Vec::new() }));
             }
@@ -52,8 +53,8 @@ pub fn in_folder(folder: &Path, files: &[&str]) -> Result<Option<Hidden>> {
     Ok(None)
 }
 
-/// Returns the text of a file that hides AGENTS.md: one that is not empty and does not import it. `beside` says whether
-/// AGENTS.md would stand in the same folder.
+/// Returns the text of a file that hides AGENTS.md: one that is not empty and does not import it. `beside` says whether AGENTS.md would
+/// be in the same folder.
 fn text(path: &Path, beside: bool) -> Result<Option<Vec<u8>>> {
     let Some(metadata) = disk::metadata(path)? else { return Ok(None) };
     if !path.is_file() {

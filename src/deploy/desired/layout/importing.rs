@@ -1,4 +1,4 @@
-//! Files such as GEMINI.md that import the AGENTS.md beside them, for agents that do not read it by themselves.
+//! Files such as GEMINI.md that import the AGENTS.md next to them, for agents that do not read it by themselves.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub(super) fn files(readers: &[Target]) -> BTreeMap<&'static str, Vec<Target>> {
     files
 }
 
-/// Adds the file by which targets read the AGENTS.md beside it, unless the user's part of that file imports it already.
+/// Adds the file through which targets read the AGENTS.md next to it, unless the user's part of that file imports it already.
 ///
 /// # Errors
 /// As [`Builder::add`].

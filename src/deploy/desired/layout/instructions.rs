@@ -22,8 +22,8 @@ use crate::store::modules::Applies;
 /// The blocks of agents' own files, by folder and file, with the targets that want them.
 type Blocks<'m> = BTreeMap<(&'static str, &'static str), (Vec<&'m Module>, Vec<Target>)>;
 
-/// Adds instructions below the deploy root. A text that several agents shall have is in AGENTS.md once; one that only
-/// one of them shall have goes to that one's own place, so that the others do not read it.
+/// Adds instructions below the deploy root. A text for several agents goes into AGENTS.md once; a text for only one of them goes to that
+/// agent's own place, so that the others do not read it.
 ///
 /// # Errors
 /// As [`Builder::add`].

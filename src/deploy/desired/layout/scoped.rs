@@ -44,7 +44,7 @@ pub(super) fn for_project(
     write_folder_files(builder, folder_files, root)
 }
 
-/// Adds the files of folders. Where AGENTS.md of a folder has all that another file there shall say, that one imports it.
+/// Adds the files of folders. If AGENTS.md of a folder already contains the text of another file there, that file imports it.
 fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path) -> Result<()> {
     for ((folder, file), (modules, readers)) in &files {
         let mut readers = readers.clone();
@@ -57,7 +57,7 @@ fn write_folder_files(builder: &mut Builder, files: FolderFiles<'_>, root: &Path
             builder.block(&readers, root, &format!("{folder}/{file}"), &own)?;
             continue;
         }
-        // Who reads AGENTS.md there has the text by that.
+        // Targets that read AGENTS.md there have the text already.
         let by_import = |target: &Target| target.facts().project.agents_md == AgentsMd::ImportedBy(file);
         readers.retain(by_import);
         importing::import(builder, &readers, &root.join(folder), file, &imported, &own)?;
@@ -207,7 +207,7 @@ fn as_rules(builder: &mut Builder, module: &Module, targets: Vec<Target>, root: 
     Ok(())
 }
 
-/// A rule as it is written for a target.
+/// The form in which a rule is written for a target.
 enum Written {
     /// As its own file, which says the same to this target.
     AsItIs,

@@ -75,7 +75,7 @@ impl Operation for Accept {
 fn add(db: &Db<'_>, author: Author<'_>, project: &Project, clock: &Clock, proposal: &Proposal) -> Result<()> {
     let Some((skill, path)) = new_file(proposal) else { return Ok(()) };
     let content = content(db, proposal.blob)?.into();
-    // The row has no mode: the file tells, where it is still there.
+    // The row has no mode: it is read from the file, if that still exists.
     let file = files::File { content, executable: is_executable(Path::new(&proposal.path)) };
     files::add_to_skill(db, author, project, clock, skill, path, &file).map(drop)
 }

@@ -20,8 +20,8 @@ const MAX_FILES: usize = 256;
 /// Bytes of one of its files.
 const MAX_SIZE: u64 = 4 << 20;
 
-/// Adds the skills that stand beside deployed ones, that mcpkg did not write and that the project does not have. One that
-/// cannot be proposed is told as a warning.
+/// Adds the skills next to deployed ones that mcpkg did not write and that the project does not have. A skill that cannot be proposed adds
+/// a warning.
 pub(super) fn find(prepared: &Prepared, found: &mut Candidates) {
     let mut ours = BTreeSet::new();
     let mut folders = BTreeSet::new();
@@ -75,7 +75,7 @@ fn target_of(prepared: &Prepared, skill: &Path) -> String {
     targets.next().map(|target| target.name().to_owned()).unwrap_or_default()
 }
 
-/// Returns the files of a new skill by their path in it, or why it is none.
+/// Returns the files of a new skill by their path in it, or why it is not a valid skill.
 fn files(skill: &Path, name: &str) -> Result<Vec<Candidate>, String> {
     let mut paths = Vec::new();
     gather(skill, &mut paths)?;

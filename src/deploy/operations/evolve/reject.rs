@@ -1,4 +1,4 @@
-//! `mcpkg evolve reject`: the prompt or resource stays as it is.
+//! `mcpkg evolve reject`: leaves the prompt or resource unchanged.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -119,7 +119,7 @@ impl Operation for Restore {
         let count = changes.len();
         let row_changes: Vec<RowChange> = Vec::new();
         let work = Work { kind: Kind::Restore, changes, row_changes, ..Work::deploy(&site, plan, &hash, false) };
-        // What agents will run takes a person, who was asked at a terminal above.
+        // Files that agents run need a person's consent, which was asked for at a terminal above.
         let consent = match context.confirmation == Confirmation::Ask {
             true => None,
             false => {

@@ -1,4 +1,4 @@
-//! `mcpkg module add`: deploys a resource that is no module by itself.
+//! `mcpkg module add`: deploys a resource that is not a module by default.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

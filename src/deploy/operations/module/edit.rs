@@ -44,7 +44,7 @@ pub(super) fn keep(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> 
     written(db, project, row)
 }
 
-/// Returns the module as it is now. One whose id another module has is left out of the list.
+/// Returns the current module. A module whose id another one has is not in the list.
 pub(super) fn written(db: &Db<'_>, project: &Project, row: &Row) -> Result<Listed> {
     let (listed, _) = catalog::list(db, project)?;
     listed.into_iter().find(|module| module.row.item == row.item).ok_or_else(|| {

@@ -113,7 +113,7 @@ impl Operation for Set {
 }
 
 impl Set {
-    /// When the instructions shall apply; `None` where nothing is said of it.
+    /// Returns when the instructions apply; `None` if the arguments do not say.
     fn applies(&mut self) -> Result<Option<Applies>> {
         let globs = std::mem::take(&mut self.globs);
         Ok(match (self.applies, globs.is_empty()) {

@@ -14,7 +14,7 @@ use crate::plural;
 use crate::store::deploys;
 use crate::store::snapshots::{self, Snapshot, State};
 
-/// How many snapshots pruning leaves unless told otherwise.
+/// The default number of snapshots that pruning keeps.
 fn keep() -> usize {
     10
 }

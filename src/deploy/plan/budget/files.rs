@@ -22,7 +22,7 @@ use crate::store::modules::Applies;
 
 const AGENTS_MD: &str = "AGENTS.md";
 
-/// Bytes of a file of the user's that is looked into; a longer one counts as it is.
+/// The largest file of the user's that is parsed, in bytes; a larger one counts in full.
 const MAX_LOOKED_INTO: u64 = 1 << 20;
 
 /// The files at one time.
@@ -216,7 +216,7 @@ impl<'p> Files<'p> {
         self.folders.of(folder)
     }
 
-    /// Returns what a file says of its skill, command or subagent; `None` where it is no text, or too long to be looked into.
+    /// Returns the front matter of a skill, command or subagent; `None` if the file is not text or too long to parse.
     pub(super) fn main(&mut self, path: &Path) -> Option<Main> {
         if let Some(known) = self.mains.get(path.as_os_str()) {
             return known.clone();
@@ -227,7 +227,7 @@ impl<'p> Files<'p> {
         main
     }
 
-    /// Returns a file's bytes, as they stand or as the deploy leaves them; what it leaves as it is need not be read.
+    /// Returns a file's bytes after the deploy. A file that the deploy leaves unchanged need not be read.
     pub(super) fn content(&self, path: &Path) -> Option<Cow<'p, [u8]>> {
         let output = self.prepared.plan.desired.output(path);
         match output.filter(|output| !output.is_block() && !self.planned.contains(path)) {
