@@ -15,7 +15,7 @@ pub const OPS: &[Entry] = &[Entry::of::<operation::Alias>()];
 pub const ALIASES: Names =
     Names::Stored(|typed| Ok(typed.matching(aliases::all(typed.db)?.into_iter().map(|(alias, _)| alias))));
 
-/// Returns what a user named, with the tool in the place of its alias: `weather@^1.2:forecast` becomes
+/// Returns what a user named, with the alias replaced by its tool: `weather@^1.2:forecast` becomes
 /// `alice/utils/weather@^1.2:forecast`. A name of several segments is never one, and neither is what an agent names.
 ///
 /// # Errors

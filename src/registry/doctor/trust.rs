@@ -1,4 +1,4 @@
-//! Whom the user trusts: the policy, keys, and rows of the database that nobody here decided.
+//! Checks trust: the policy, keys, and rows of the database that this user never approved.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn look(context: &Context, depth: Depth) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Says what bundles of Sigstore's are checked against, and of when it is: one that is old knows no newer keys.
+/// Reports the root that Sigstore bundles are checked against, and its date: an old root lacks newer keys.
 fn root(root: &Root) -> Finding {
     if !sigstore::is_checked() {
         let what = "bundles of Sigstore's are not checked: this mcpkg was built without the feature `sigstore`";
@@ -70,7 +70,7 @@ fn root(root: &Root) -> Finding {
     Finding::new(AREA, Health::Ok, what)
 }
 
-/// Says of rows of the database that they do nothing here, since this user never decided them on this machine.
+/// Reports rows of the database that have no effect, since this user never approved them on this machine.
 fn undecided(context: &Context) -> Result<Option<Finding>> {
     let (rows, approvals, allowed, variables) =
         context.store.read(|db| Ok((trust::list(db)?, trust::approvals(db)?, granted::all(db)?, env::all(db)?)))?;
@@ -117,7 +117,7 @@ fn several(what: &str) -> String {
     }
 }
 
-/// Says which of the user's keys others could read.
+/// Reports keys of the user's that others could read.
 fn loose_keys() -> Result<Vec<Finding>> {
     // Without a home there are no keys.
     let Ok(folder) = keys::folder() else { return Ok(Vec::new()) };
@@ -128,7 +128,7 @@ fn loose_keys() -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Says that others than this user may use a file or folder, which `mode` would keep to them.
+/// Reports a file or folder that other users may access; `mode` is the mode that would prevent that.
 fn loose(path: &Path, what: &str, mode: u32) -> Option<Finding> {
     let metadata = fs::metadata(path).ok()?;
     let found = disk::mode(&metadata) & 0o777;

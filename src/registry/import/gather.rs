@@ -1,4 +1,4 @@
-//! From the original's files to a plan: what of them is taken, and what is left out.
+//! Makes a plan from the original's files: what is taken, and what is left out.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -29,7 +29,7 @@ const REGISTRY: &str = "enact";
 /// The pattern of every tool.
 pub(super) const EVERY: &str = "*";
 
-/// A project of the original's, and whom what it names is for.
+/// A project of the original's, and the scope of its tools.
 pub struct Project {
     /// Its folders.
     pub home: Home,
@@ -79,8 +79,8 @@ pub fn plan(context: &Context, home: &Home, project: Option<&Project>) -> Result
     Ok(plan)
 }
 
-/// Returns what a server takes that stands in for the original, and the failure of each file that cannot be read: the other file
-/// counts all the same.
+/// Returns the plan of a server that stands in for the original, and the error of each file that cannot be read. The other file still
+/// counts.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`; `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED` for the records of what the user approved.
@@ -93,7 +93,7 @@ pub fn of_server(context: &Context, home: &Home) -> Result<(Plan, Vec<Error>)> {
         plan.active = None;
     }
     let read = settings(home, &mut plan.left).and_then(|read| match read {
-        // A word that is no policy makes the whole file malformed: nothing of it is taken.
+        // An invalid policy makes the whole file malformed: nothing of it is taken.
         Some((file, text)) => trust::policy(&file.trust, &text).map(|policy| Some((file, text, policy))),
         None => Ok(None),
     });
@@ -121,7 +121,7 @@ fn read(text: Option<Text>, left: &mut Vec<LeftOut>) -> Result<Option<File>> {
     text.map(|text| Ok((ToolsFile::read(&text, left)?, text.name))).transpose()
 }
 
-/// The tools that files name, each once for whomever it is for: the first file counts.
+/// Returns the tools that files name, each once in its scope: the first file counts.
 fn named(files: &[(File, Scope)]) -> Vec<Named> {
     let mut named: BTreeMap<(String, String), Named> = BTreeMap::new();
     for ((file, from), scope) in files {
@@ -217,7 +217,7 @@ fn take_settings(context: &Context, file: &ConfigFile, text: &Text, plan: &mut P
     Ok(())
 }
 
-/// Takes variables that are no secrets, and names those that are: neither the original's keyring nor a value is read.
+/// Takes variables that are not secrets, and lists the secrets: neither the original's keyring nor their values are read.
 fn take_variables(context: &Context, files: Vec<(Vec<variables::Line>, String)>, plan: &mut Plan) -> Result<()> {
     let set = context.store.read(env::all)?;
     let mut secrets = Vec::new();

@@ -1,4 +1,4 @@
-//! The original's folders, and its files as they are read: regular ones of a bounded size that do not lead elsewhere.
+//! The original's folders. Only regular files of a bounded size are read, and no link that leads elsewhere is followed.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

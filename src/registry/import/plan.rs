@@ -1,4 +1,4 @@
-//! What an import would take, and what it leaves out.
+//! The plan of an import: what it takes, and what it leaves out.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::store::tools::installs::Scope;
 use crate::store::tools::registries::Place;
 use crate::store::tools::trust::TrustedRow;
 
-/// What is not taken, and why.
+/// Something that is not taken, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
     /// What it is.
     pub what: String,
     /// The file or folder that has it.
     pub from: String,
-    /// Why it is not taken, or what to do in its place.
+    /// Why it is not taken, or what to do instead.
     pub why: String,
 }
 
@@ -36,20 +36,20 @@ impl LeftOut {
 pub struct Package {
     /// Its archive, made from its folder.
     pub package: installed::Package,
-    /// Whom it is installed for.
+    /// Its scope.
     pub scope: Scope,
     /// The file that names it.
     pub from: String,
 }
 
 impl Package {
-    /// Returns what it says of itself.
+    /// Returns its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.package.opened.manifest
     }
 }
 
-/// Another toolset that narrows servers which stand in for the original.
+/// A change of the toolset that narrows servers which stand in for the original.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Follow {
     /// The one before; `None` where such servers show every tool.
@@ -85,15 +85,15 @@ pub struct Plan {
     pub variables: Vec<Variable>,
     /// Where the settings file is.
     pub config: String,
-    /// Who is trusted from now on.
+    /// Newly trusted identities.
     pub trusted: Vec<TrustedRow>,
-    /// Who is trusted in one part alone from now on, no longer in both.
+    /// Identities that were trusted in both roles and are now trusted in one.
     pub reduced: Vec<TrustedRow>,
-    /// Who is trusted no longer: the file named them once.
+    /// Identities that are no longer trusted, since the file no longer names them.
     pub withdrawn: Vec<TrustedRow>,
     /// The policy from now on.
     pub policy: Option<Policy>,
-    /// How many identities have to count from now on.
+    /// The new minimum of attestations.
     pub minimum: Option<u32>,
     /// What is not taken.
     pub left: Vec<LeftOut>,

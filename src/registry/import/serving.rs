@@ -1,5 +1,5 @@
-//! What a server that stands in for the original takes from the original's files, when it starts and whenever they change. An agent can
-//! write these files: what tightens applies at once, and what lets through more waits for a person at a terminal.
+//! Applies the original's files to a server that stands in for the original, at its start and whenever they change. An agent can write
+//! these files, so a stricter rule applies at once, and a looser one waits for a person at a terminal.
 
 use super::home::Home;
 use super::plan::Plan;
@@ -17,7 +17,7 @@ pub const ORIGINAL: Original = Original { identity: Identity::Enact, look, take 
 /// Their names, in the original's folder.
 const FILES: [&str; 2] = ["mcp.json", "config.yaml"];
 
-/// Says what the disk tells of the files; nothing where a change could go unseen by that.
+/// Returns the disk's description of the files; `None` while it could miss a change.
 fn look() -> Option<Vec<Option<Stat>>> {
     let Ok(home) = disk::home() else { return Some(Vec::new()) };
     let now = Clock::system().now();
@@ -29,7 +29,7 @@ fn look() -> Option<Vec<Option<Stat>>> {
     FILES.into_iter().map(stat).collect()
 }
 
-/// Takes what tightens, and says what waits for a person and which file could not be read: what was taken of that before holds on.
+/// Applies stricter rules. Returns what waits for a person, and which file could not be read: what was taken from it before stays in force.
 fn take(context: &Context) -> Result<Vec<String>> {
     let Some(home) = home()? else { return Ok(Vec::new()) };
     let (mut plan, failed) = gather::of_server(context, &home)?;
@@ -41,9 +41,9 @@ fn take(context: &Context) -> Result<Vec<String>> {
             "~/.enact asks for more than you approved ({waiting}); run `mcpkg tool import` at a terminal to approve it"
         )
     }));
-    // The user adds it there.
+    // The user adds a registry there.
     plan.registry = None;
-    // Nobody is asked: whoever starts the server is a program.
+    // Nobody is asked: a program starts the server.
     widening::decide(&Context { confirmation: Confirmation::Nobody, ..context.clone() }, &now, &mut plan)?;
     if plan.changes_a_server() {
         write::tighten(context, &plan)?;
@@ -52,7 +52,7 @@ fn take(context: &Context) -> Result<Vec<String>> {
     Ok(told)
 }
 
-/// Says for `doctor` which file cannot be read, and what waits for a person.
+/// Reports for `doctor` which file cannot be read, and what waits for a person.
 ///
 /// # Errors
 /// As [`gather::of_server`].

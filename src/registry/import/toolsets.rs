@@ -8,7 +8,7 @@ use crate::registry::installed::toolsets::check_name;
 use crate::store::tools::installs::{self, Scope};
 use crate::store::tools::toolsets::{self, Toolset};
 
-/// What the database holds of toolsets.
+/// The toolsets in the database.
 struct Stored {
     sets: Vec<(Toolset, Vec<String>)>,
     active: Option<Toolset>,
@@ -48,8 +48,8 @@ impl Stored {
     }
 }
 
-/// Takes toolsets that are new, and changes those that are stored into what the file says: their tools are those that both have, and a
-/// person approves what the file adds.
+/// Takes new toolsets. A stored toolset keeps only the tools that the file names too, and a person has to approve those that the file
+/// adds.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -121,7 +121,7 @@ fn activate(stored: &Stored, wanted: Option<String>, from: &str, plan: &mut Plan
         (false, None) if stored.tools(&wanted).is_some() => {
             format!("`mcpkg toolset use {wanted}` narrows what agents see to it")
         }
-        // A set that is not there never stands for everything.
+        // A missing toolset never means every tool.
         (false, None) => "the file has no such toolset, or it was not taken: agents see every tool".to_owned(),
     };
     plan.left.push(LeftOut::new(format!("active toolset {}", wanted.escape_debug()), from, why));

@@ -1,4 +1,4 @@
-//! The section `trust` of `config.yaml`: whom to trust, and the policy.
+//! The section `trust` of `config.yaml`: trusted identities, and the policy.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -91,7 +91,7 @@ fn take_identities(context: &Context, now: &[TrustedRow], trust: &Trust, text: &
     Ok(())
 }
 
-/// Returns whom the section names, each with their part.
+/// Returns the identities in the section, each with its role.
 fn wanted(trust: &Trust) -> BTreeMap<String, TrustedPart> {
     let mut wanted: BTreeMap<String, TrustedPart> = BTreeMap::new();
     for (names, part) in [

@@ -1,4 +1,4 @@
-//! What of a plan lets through more than now: a person at a terminal decides it, and nobody else does.
+//! The parts of a plan that allow more than now: only a person at a terminal approves them.
 
 use super::plan::{Follow, LeftOut, Plan};
 use crate::error::Result;
@@ -11,11 +11,11 @@ use crate::store::tools::registries::Place;
 const WHY: &str =
     "it lets through more than now, which a person at a terminal decides: import again there, without --yes";
 
-/// What a question names of it; it counts the rest.
+/// The most lines that the question itself lists; it counts the others.
 const NAMED: usize = 3;
 
-/// Asks a person about what lets through more than `now`. Where none sits at a terminal, it is left out of the plan and told:
-/// all else is taken, and the same import at a terminal takes the rest.
+/// Asks a person about what allows more than `now`. Without a terminal these parts are left out of the plan and reported; everything else
+/// is taken, and the same import at a terminal takes the rest.
 ///
 /// # Errors
 /// `E_CONFIRM_REQUIRED` where the person says no: nothing is taken then.
@@ -43,7 +43,7 @@ pub fn decide(context: &Context, now: &Rules, plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Says what lets through more than now, and which file says it.
+/// Returns what allows more than now, and the file that says so.
 pub fn lines(now: &Rules, plan: &Plan) -> Vec<(String, &'static str)> {
     let mut sets = Vec::new();
     for (name, tools) in &plan.added {

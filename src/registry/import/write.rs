@@ -11,8 +11,8 @@ use crate::registry::trust::records::{self, Record};
 use crate::store::Db;
 use crate::store::tools::{aliases, env, registries, toolsets, trust};
 
-/// Writes what a plan takes, in one transaction. What this user decides by it is kept outside of the database first, and taken
-/// back where the transaction fails.
+/// Writes a plan in one transaction. The user's decisions are recorded outside of the database first, and withdrawn if the transaction
+/// fails.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`, `E_UNAPPROVED`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`; nothing was taken then.
@@ -34,7 +34,7 @@ pub fn write(context: &Context, plan: &Plan, from: &str) -> Result<()> {
     written
 }
 
-/// Keeps the records of what this user decides; `kept` are those that were not there before.
+/// Keeps the records of the user's decisions; `kept` collects the new ones.
 fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Result<()> {
     for record in plan.trusted.iter().chain(&plan.reduced).map(Record::Identity) {
         if !record.is_kept(context)? {
@@ -48,7 +48,7 @@ fn keep<'p>(context: &Context, plan: &'p Plan, kept: &mut Vec<Record<'p>>) -> Re
         record.keep(context)?;
         kept.push(record);
     }
-    // A registry that nobody has as a row is asked by nobody.
+    // Without its row, nothing asks the registry.
     plan.registry.as_ref().map_or(Ok(()), |place| approval::approve(context, place))
 }
 
@@ -97,7 +97,7 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
         trust::add(db, row)?;
     }
     if !plan.withdrawn.is_empty() {
-        // Their rows stay, for what they say against tools.
+        // Their rows stay, since their objections to tools still count.
         trust::raise_epoch(db)?;
     }
     if let Some(policy) = plan.policy {
@@ -109,7 +109,7 @@ fn rows(context: &Context, db: &Db<'_>, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Stores an archive and installs it. Nobody whom the user trusts spoke for it: each call asks the policy.
+/// Stores an archive and installs it. No trusted identity vouches for it, so the policy decides at each call.
 fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     let author = context.author();
     let (arrived, opened) = (&package.package, &package.package.opened);
@@ -124,7 +124,7 @@ fn install(context: &Context, db: &Db<'_>, package: &Package) -> Result<()> {
     place(db, &package.scope, &arrival, author).map(drop)
 }
 
-/// Ends the records that a plan ends, before it is written: whatever fails then, nothing is let through by them any more.
+/// Withdraws the records that a plan ends, before it is written: if something fails after that, they no longer allow anything.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.

@@ -1,4 +1,4 @@
-//! Which installed tools a caller sees: by whose installs they are, and by the toolset that narrows them.
+//! Decides which installed tools a caller sees: by scope, and by the toolset that narrows them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::store::projects;
 use crate::store::tools::installs::{self, Install, Scope};
 use crate::store::tools::toolsets::{self, Toolset};
 
-/// Returns whose installs an audience sees, the nearest first: what is installed in two is the first's.
+/// Returns the scopes that an audience sees, the nearest first: a tool in two scopes counts in the first.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -65,11 +65,11 @@ pub fn all(db: &Db<'_>, audience: &Audience<'_>) -> Result<Vec<Install>> {
 /// The toolset that narrows what an audience sees.
 #[derive(Debug)]
 pub enum Border {
-    /// None does: everything that is installed is seen.
+    /// No toolset: every installed tool is seen.
     Open,
-    /// This one.
+    /// This toolset.
     Set(Toolset),
-    /// One that is no more: nothing is seen.
+    /// A toolset that was deleted: nothing is seen.
     Gone(String),
 }
 

@@ -7,7 +7,7 @@ use super::failure::Failure;
 /// Returns a part of an address as text.
 ///
 /// # Errors
-/// 400 where it is no text.
+/// 400 if it is not text.
 pub fn decoded(part: &str) -> Result<String, Failure> {
     let text = percent_decode_str(part).decode_utf8().ok().filter(|text| !text.contains('\0'));
     text.map(String::from).ok_or_else(|| Failure::bad_request("The address is no text in UTF-8"))
@@ -21,7 +21,7 @@ impl Parameters {
     /// Reads them.
     ///
     /// # Errors
-    /// 400 where one is no text.
+    /// 400 if one is not text.
     pub fn of(query: &str) -> Result<Self, Failure> {
         let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -38,7 +38,7 @@ impl Parameters {
     /// Returns a number, `otherwise` where it is not given.
     ///
     /// # Errors
-    /// 400 where it is none, or more than `most`.
+    /// 400 if it is not a number, or larger than `most`.
     pub fn number(&self, name: &str, otherwise: u32, most: u32) -> Result<u32, Failure> {
         let text = self.text(name);
         if text.is_empty() {

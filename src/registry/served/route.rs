@@ -45,7 +45,7 @@ impl Route {
     /// Returns what a request asks for.
     ///
     /// # Errors
-    /// 400 for a name or version that is none, 404, 405.
+    /// 400 for an invalid name or version, 404, 405.
     pub fn of(head: &Head) -> Result<Self, Failure> {
         let parts = head.path.split('/').map(decoded).collect::<Result<Vec<String>, Failure>>()?;
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! What this user decided about trust on this machine, as records outside of the database: a database from somebody else brings
-//! no trust.
+//! Records this user's decisions about trust on this machine outside of the database, so that a database from somebody else brings no
+//! trust.
 
 use serde_json::{Value, json};
 
@@ -21,14 +21,14 @@ const FROM: &str = "from";
 /// Where the note says that the file does not name them any more.
 const WITHDRAWN: &str = "withdrawn";
 
-/// What a record is of.
+/// The subject of a record.
 #[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
-    /// Somebody who is trusted, for these tools and in this part.
+    /// A trusted identity, for these tools and in this role.
     Identity(&'a TrustedRow),
-    /// A policy that lets through what the usual one does not.
+    /// A policy that is looser than the usual one.
     Policy(Policy),
-    /// The yes to an archive.
+    /// The approval of an archive.
     Archive(&'a Subject),
 }
 
@@ -66,7 +66,7 @@ impl Record<'_> {
         context.approved.put(Kind::Trust, &name, &note)
     }
 
-    /// Ends what came from a file. The record stays: what such an identity says against a tool still counts.
+    /// Ends trust that came from a file. The record stays, since the identity's objections to tools still count.
     ///
     /// # Errors
     /// As [`Record::keep`].
@@ -128,7 +128,7 @@ enum State {
     Missing,
 }
 
-/// Returns who is trusted since a file named them. Whom a person trusted by hand is not among them.
+/// Returns the identities that are trusted because a file named them, without those that a person trusted by hand.
 ///
 /// # Errors
 /// `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -147,7 +147,7 @@ pub fn trusted_from(context: &Context, file: &str) -> Result<Vec<TrustedRow>> {
     Ok(context.approved.all(Kind::Trust)?.iter().filter_map(|(_, note)| row(note)).collect())
 }
 
-/// Returns whom this user trusts, and the policy: what the database says, as far as this user decided it here.
+/// Returns the trusted identities and the policy in the database, as far as this user approved them on this machine.
 ///
 /// # Errors
 /// `E_DB_CORRUPT` where the database's policy is none; `E_STORAGE`, `E_IO_PERMISSION_DENIED`, `E_FILE_FAILED`.
@@ -172,7 +172,7 @@ pub fn rules_by(db: &Db<'_>, approved: &Approved) -> Result<Rules> {
     Ok(Rules { trusted, withdrawn, policy, minimum: trust::minimum(db)?.unwrap_or(1), root: Root::of_user(approved)? })
 }
 
-/// Whether the database names a policy; the usual one applies otherwise.
+/// Returns whether the database names a policy; otherwise the usual one applies.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -180,7 +180,7 @@ pub fn names_a_policy(db: &Db<'_>) -> Result<bool> {
     Ok(trust::policy(db)?.is_some())
 }
 
-/// Returns the policy that applies, and the one that the database names where this user never decided for that here.
+/// Returns the policy that applies, and the database's policy if this user never approved it here.
 ///
 /// # Errors
 /// As [`rules`].
@@ -197,7 +197,7 @@ fn policy_by(db: &Db<'_>, approved: &Approved) -> Result<(Policy, Option<Policy>
     Ok((named, None))
 }
 
-/// Whether a person said yes to an archive on this machine.
+/// Returns whether a person approved an archive on this machine.
 ///
 /// # Errors
 /// As [`rules`].

@@ -226,7 +226,7 @@ struct WrittenAudit {
 /// Reads a statement.
 ///
 /// # Errors
-/// Why it is none that can count, for people.
+/// Why it can never count, for people.
 pub fn read(bytes: &[u8]) -> Result<Statement, String> {
     let odd = |error: serde_json::Error| format!("its statement is malformed: {error}");
     let written: Written = serde_json::from_slice(bytes).map_err(odd)?;

@@ -111,8 +111,8 @@ impl Target {
         Ok(found)
     }
 
-    /// Returns the archive that a registry has. It is not kept, unlike what others say of it. Where none has it, a folder of that
-    /// name is pointed at.
+    /// Fetches the archive from a registry. Its attestations are stored, the archive is not. If no registry has it, the error points
+    /// to a folder of that name.
     fn fetched(&self, context: &Context) -> Result<Found> {
         self.in_registry(context).map_err(|error| match error.code() {
             Code::ToolNotFound if context.is_shell() && is_package(Path::new(&self.tool)) => {

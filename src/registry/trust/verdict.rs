@@ -9,9 +9,9 @@ use crate::hex;
 /// The role in which an identity signs, or is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Who made it.
+    /// Its publisher.
     Publisher,
-    /// Who looked at it.
+    /// An auditor.
     Auditor,
 }
 
@@ -82,7 +82,7 @@ pub struct Counted {
     pub sha256: [u8; 32],
     /// Its form.
     pub form: Form,
-    /// Who signed, where the signature is good.
+    /// The signer, if the signature is valid.
     pub identity: Option<Identity>,
     /// The part in which they speak, where the statement says so.
     pub part: Option<Part>,

@@ -1,4 +1,4 @@
-//! What counts: the one function that decides what attestations make of an archive.
+//! Weighs the attestations of an archive.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,27 @@ use super::subject::Subject;
 use super::verdict::{Counted, Form, Part, Status, Verdict};
 use crate::store::tools::trust::{TrustedPart, TrustedRow};
 
-/// What decides which attestations count: whom this user trusts on this machine, and how many of them it takes.
+/// The rules that decide which attestations count: the identities that this user trusts on this machine, and how many are required.
 #[derive(Clone, Debug)]
 pub struct Rules {
-    /// Whom this user trusts.
+    /// The trusted identities.
     pub trusted: Vec<TrustedRow>,
-    /// Whom a file stopped naming: their word counts no more for a tool, but still against one. Otherwise whoever can write the file
-    /// could silence an auditor.
+    /// Identities that a file no longer names. They no longer vouch for a tool, but their objections still count: otherwise an agent that
+    /// can write the file could silence an auditor.
     pub withdrawn: Vec<TrustedRow>,
-    /// What happens to what is not verified.
+    /// What happens to unverified archives.
     pub policy: Policy,
-    /// How many distinct identities have to count; at least one does.
+    /// How many distinct identities have to count, at least one.
     pub minimum: u32,
     /// What bundles of Sigstore's are checked against.
     pub root: Root,
 }
 
 impl Rules {
-    /// Returns what the attestations of an archive make of it. Each comes with the SHA-256 of its bytes.
+    /// Returns the verdict that the attestations of an archive lead to. Each comes with the SHA-256 of its bytes.
     ///
-    /// A signature counts where it is good, its statement names this tool, version and archive, its predicate is known and
-    /// names the same, it says nothing bad, and who signed is trusted for this tool in this part. Whatever else is the case,
-    /// it does not.
+    /// A signature counts only if it is valid, its statement names this tool, version and archive, its predicate is known and names the
+    /// same, it is not an objection, and the signer is trusted for this tool in this role.
     pub fn weigh<'b>(
         &self,
         subject: &Subject,
@@ -81,7 +80,7 @@ impl Rules {
         Counted { sha256, form: bundle.form, identity, part, counted, refuses, why }
     }
 
-    /// Returns whether a good signature counts, whether it refuses, and why.
+    /// Returns whether a valid signature counts, whether it is an objection, and why.
     fn decide(&self, subject: &Subject, identity: &Identity, statement: &Statement) -> (bool, bool, String) {
         let part = statement.said().part();
         let trust = self.trust_in(identity, &subject.name, part);
@@ -112,7 +111,7 @@ impl Rules {
         }
     }
 
-    /// Whether somebody is trusted for a tool in a part, or why they are not.
+    /// Returns whether an identity is trusted for a tool in a role, or why not.
     ///
     /// # Errors
     /// Why, for people.

@@ -59,7 +59,7 @@ pub struct Change {
     pub warnings: Vec<String>,
 }
 
-/// Returns what is said of all.
+/// Returns the reply about all installs.
 pub fn reply(reports: &[Report], dry_run: bool) -> Reply {
     let columns = &["TOOL", "STATE", "VERSIONS", "WHY"];
     let empty = "No tool is installed; `mcpkg tool search WORDS` finds some".to_owned();

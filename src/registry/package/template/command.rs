@@ -33,7 +33,7 @@ pub(super) struct Words {
 enum InnerShell {
     /// Nothing was said yet. One that is the command's own program reads its standard input then.
     Unsaid { is_program: bool },
-    /// In the next word that is no option.
+    /// In the next word that is not an option.
     Text,
     /// Behind: in a file, a here-document, or a text that was read.
     Said,

@@ -1,4 +1,4 @@
-//! A shell's text, with `${param}` in the place of values. The text given to the shell never holds a value: each is a
+//! A shell script with `${param}` instead of values. The script never contains a value: each is a
 //! positional parameter, quoted by where it stands.
 
 use serde_json::Value;

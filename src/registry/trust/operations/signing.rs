@@ -32,7 +32,7 @@ const REGISTRIES: Names = Names::Stored(|typed| {
     Ok(typed.matching(rows.into_iter().map(|row| row.place.name)))
 });
 
-/// Who signs, and how.
+/// The signer, and the form of the signature.
 #[derive(clap::Args, Deserialize, JsonSchema)]
 pub(super) struct Signing {
     #[command(flatten)]
@@ -89,7 +89,7 @@ impl Signing {
         self.finish(context, kind, &subject, signed)
     }
 
-    /// Stores what was signed, as by whom and in which form, and posts it where it is to go.
+    /// Stores an attestation with its signer and form, and posts it to its registry.
     fn finish(
         &self,
         context: &Context,
