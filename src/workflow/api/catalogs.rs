@@ -125,12 +125,14 @@ fn refusal(details: &Value) -> Option<Refusal> {
     Some(Refusal { bytes: details["bytes"].as_u64()?, sha256, excerpt: details["excerpt"].as_str()?.to_owned() })
 }
 
-/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command.
+/// Returns the value of a secret that the catalog of a command keeps, for an argument of that command. It waits while the database is
+/// away, and runs the program that prints the secret once.
 ///
 /// # Errors
 /// As [`call::argument`]; `E_NOT_FOUND` where the command is gone; `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
 pub fn secret(context: &Context, id: &str, name: &str) -> Result<Secret> {
-    let (catalog, spec) = find(context, id)?.ok_or_else(|| gone(id))?;
+    let found = context.store.patiently(|| find(context, id))?;
+    let (catalog, spec) = found.ok_or_else(|| gone(id))?;
     call::argument(context, &catalog, &spec, name)
 }
 

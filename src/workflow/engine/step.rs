@@ -50,7 +50,7 @@ impl Drive<'_> {
         if !step.reads_no_secret() {
             self.note_held()?;
         }
-        let arguments = self.context.store.patiently(|| self.secrets(step)).and_then(|secrets| {
+        let arguments = self.secrets(step).and_then(|secrets| {
             let cancelled = &self.context.cancelled;
             self.values.arguments(step, &secrets, cancelled)
         });
