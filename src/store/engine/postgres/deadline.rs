@@ -118,7 +118,8 @@ impl Watched {
             return;
         }
         if state.cancelled_at.get_or_insert_with(Instant::now).elapsed() >= CANCELLING {
-            state.given_up.notify_one();
+            // Only what waits now: a permit that stayed would end a later statement. What is not waiting yet is found by the next look.
+            state.given_up.notify_waiters();
         } else if !state.is_asking {
             state.is_asking = true;
             tokio::spawn(Arc::clone(self).cancel(state.token.clone()));
@@ -158,5 +159,43 @@ fn look_after_all() {
         let alive: Vec<Arc<Watched>> = all.watched.iter().filter_map(Weak::upgrade).collect();
         drop(all);
         alive.iter().for_each(|watched| watched.look());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Answers as a server does that takes everybody, and each statement.
+    fn agreeable() -> u16 {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let (signed_in, ready) = (b"R\0\0\0\x08\0\0\0\0", b"Z\0\0\0\x05I");
+            let mut answer = [&signed_in[..], ready].concat();
+            while stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0) && stream.write_all(&answer).is_ok() {
+                answer = [&b"C\0\0\0\x08SET\0"[..], ready].concat();
+            }
+        });
+        port
+    }
+
+    #[test]
+    fn a_statement_that_ended_as_it_was_given_up_ends_no_later_one() {
+        let config = format!("host=127.0.0.1 port={} user=me", agreeable()).parse().unwrap();
+        let second = Duration::from_secs(1);
+        let mut client = Client::connect(&config, None, second * 10, second * 10).ok().unwrap();
+        let watched = Watched::new(&client, None, Box::new(|| true));
+        let running = watched.running();
+        watched.state().cancelled_at = Instant::now().checked_sub(CANCELLING);
+        // Nothing waits any more: the answer has come.
+        watched.look();
+        drop(running);
+        client.batch_execute("SET x = 1").unwrap();
+        assert!(!client.is_closed());
     }
 }
