@@ -38,6 +38,8 @@ pub use running::RunningTask;
 pub(super) struct Tasks {
     store: Store,
     clock: Clock,
+    /// Held while this server announces itself as a runner of tasks, which may take as long as a connection to the database does.
+    starting: Mutex<()>,
     state: Mutex<State>,
     /// Rung when a task has ended.
     ended: Condvar,
@@ -66,6 +68,7 @@ impl Tasks {
         Self {
             store,
             clock: Clock::system(),
+            starting: Mutex::default(),
             state: Mutex::default(),
             ended: Condvar::new(),
             changes: change::channel(),
@@ -195,7 +198,9 @@ impl Tasks {
         for task in left {
             self.finish(&task, Answered::Nothing);
         }
-        self.state().runner = None;
+        // Giving the lock back asks the database, and nobody is to wait for that.
+        let runner = self.state().runner.take();
+        drop(runner);
     }
 
     /// Tells what runs that the server ends.
@@ -290,14 +295,29 @@ impl Tasks {
 
     /// Returns this server's id as a runner of tasks; none where it ends.
     fn runner(&self) -> Result<Option<Uuid>> {
+        if let Some(known) = self.known_runner() {
+            return Ok(known);
+        }
+        let _starting = self.starting.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.known_runner() {
+            return Ok(known);
+        }
+        // Without the state's lock: looks at tasks do not wait for the database.
+        let runner = self.store.begin_tasks()?;
+        let id = runner.id();
         let mut state = self.state();
         if state.closing {
+            drop(state);
             return Ok(None);
         }
-        if state.runner.is_none() {
-            state.runner = Some(self.store.begin_tasks()?);
-        }
-        Ok(state.runner.as_ref().map(TaskRunner::id))
+        state.runner = Some(runner);
+        Ok(Some(id))
+    }
+
+    /// Returns what [`Tasks::runner`] answers without the database, where that is known.
+    fn known_runner(&self) -> Option<Option<Uuid>> {
+        let state = self.state();
+        if state.closing { Some(None) } else { state.runner.as_ref().map(|runner| Some(runner.id())) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
