@@ -33,6 +33,9 @@ const RESTS: Duration = Duration::from_secs(2);
 /// initialized already.
 const RESTS_UNUSED: Duration = Duration::from_secs(60);
 
+/// How many of these sessions stay awake that long, the newest. An abandoned burst would keep some 66 KiB for each of them.
+const UNUSED_AWAKE: usize = 256;
+
 /// The key and the project that a session began with.
 pub(super) type Owner = (Option<String>, Option<String>);
 
@@ -129,8 +132,8 @@ impl Sessions {
     /// Has a session rest by `rest`, where it still may.
     pub(super) async fn rest(&self, id: &str, rest: impl Future<Output = ()>) {
         let _resting = self.resting.write().await;
-        let is_tired = self.lock().get(id).is_some_and(Session::is_tired);
-        if is_tired {
+        let may_rest = self.lock().get(id).is_some_and(Session::may_rest);
+        if may_rest {
             rest.await;
         }
     }
@@ -158,7 +161,15 @@ impl Sessions {
 
     /// Returns the sessions that may rest: without a stream, a request and anything to look after.
     pub(super) fn tired(&self) -> Vec<String> {
-        self.lock().iter().filter(|(_, session)| session.is_tired()).map(|(id, _)| id.clone()).collect()
+        let sessions = self.lock();
+        let unused = sessions.values().filter(|session| !session.has_requests && session.streams == 0);
+        let mut unused: Vec<Instant> = unused.map(|session| session.used).collect();
+        unused.sort_unstable_by(|one, other| other.cmp(one));
+        let crowded = unused.get(UNUSED_AWAKE);
+        let tired = sessions.iter().filter(|(_, session)| {
+            session.may_rest() && (session.is_tired() || crowded.is_some_and(|since| session.used <= *since))
+        });
+        tired.map(|(id, _)| id.clone()).collect()
     }
 
     /// Whether the revision of a session has batches.
@@ -219,10 +230,14 @@ impl Sessions {
 }
 
 impl Session {
-    /// Whether it may rest.
+    /// Whether it may rest at all.
+    fn may_rest(&self) -> bool {
+        !self.is_awake && self.is_idle_for(RESTS)
+    }
+
+    /// Whether it has had nothing to do for so long that it rests.
     fn is_tired(&self) -> bool {
-        let rests = if self.has_requests { RESTS } else { RESTS_UNUSED };
-        !self.is_awake && self.is_idle_for(rests)
+        self.may_rest() && self.is_idle_for(if self.has_requests { RESTS } else { RESTS_UNUSED })
     }
 
     /// Whether it has had no open stream and no request for so long.
@@ -279,6 +294,27 @@ mod tests {
         assert_eq!(sessions.tired(), ["left"]);
         assert_eq!(sessions.sweep(|_| false), ["left"]);
         assert_eq!(sessions.count(), 4);
+    }
+
+    #[test]
+    fn of_many_sessions_that_were_only_begun_the_newest_stay_awake() {
+        let sessions = Sessions::default();
+        let all = UNUSED_AWAKE + 10;
+        let begin = |ids: std::ops::Range<usize>| {
+            for n in ids {
+                sessions.begin(&n.to_string(), (None, None), false);
+                let used = Instant::now().checked_sub(Duration::from_secs(40) - Duration::from_millis(100 * n as u64));
+                if let (Some(session), Some(used)) = (sessions.lock().get_mut(&n.to_string()), used) {
+                    session.used = used;
+                }
+            }
+        };
+        begin(0..UNUSED_AWAKE);
+        assert!(sessions.tired().is_empty());
+        begin(UNUSED_AWAKE..all);
+        let mut tired: Vec<usize> = sessions.tired().iter().filter_map(|id| id.parse().ok()).collect();
+        tired.sort_unstable();
+        assert_eq!(tired, (0..10).collect::<Vec<_>>());
     }
 
     #[test]
