@@ -168,6 +168,23 @@ fn hostile_losses_of_connections_make_no_run_send_twice() {
     }
 }
 
+/// Returns what a run is, as a command in a folder shows it; `None` while the database is away.
+fn told(scratch: &Scratch, id: &str) -> Option<Value> {
+    let ran = scratch.run(&["--json", "workflow", "runs", id]);
+    (ran.status == 0).then(|| serde_json::from_str(&ran.stdout).expect("JSON"))
+}
+
+/// Waits until a run ends, and returns how it ended; nobody calls it interrupted meanwhile.
+#[track_caller]
+fn end_of(scratch: &Scratch, id: &str, why: &dyn std::fmt::Debug) -> String {
+    eventually("it ends", || {
+        let told = told(scratch, id)?;
+        let state = told["state"].as_str().expect("a state").to_owned();
+        assert_ne!(state, "interrupted", "{why:?}: {told}");
+        (!matches!(&*state, "running" | "waiting" | "unknown")).then_some(state)
+    })
+}
+
 /// A run waits while blows fall, each followed by a time in which others look at it and try to take it over; then it goes on.
 #[track_caller]
 fn live_run(server: &Server, blows: &[(Blow, Duration)]) {
@@ -182,9 +199,7 @@ fn live_run(server: &Server, blows: &[(Blow, Duration)]) {
         let until = Instant::now() + *pause;
         while Instant::now() < until {
             for scratch in [&ground.scratch, &there] {
-                let ran = scratch.run(&["--json", "workflow", "runs", &id]);
-                if ran.status == 0 {
-                    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+                if let Some(told) = told(scratch, &id) {
                     let state = told["state"].as_str().expect("a state");
                     assert!(matches!(state, "running" | "waiting" | "unknown"), "{blows:?}: {told}");
                 }
@@ -195,13 +210,7 @@ fn live_run(server: &Server, blows: &[(Blow, Duration)]) {
     }
     let json = vec![("content-type", "application/json".to_owned())];
     ground.api.trouble([Trouble::Status(200, json, "[{\"id\": \"go\"}]")]);
-    let state = || {
-        let ran = ground.scratch.run(&["--json", "workflow", "runs", &id]);
-        let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
-        told["state"].as_str().map(str::to_owned)
-    };
-    let state =
-        eventually("it ends", || state().filter(|state| !matches!(state.as_str(), "running" | "waiting" | "unknown")));
+    let state = end_of(&ground.scratch, &id, &blows);
     assert_eq!((state.as_str(), ground.changes()), ("succeeded", 1), "{blows:?}");
     client.finish();
 }
@@ -224,13 +233,7 @@ fn the_answer_of_a_request_is_kept_whose_holder_lost_its_connection() {
         assert_eq!(code(&begun), "ok", "{begun}");
         eventually("it is sent", || (ground.changes() == 1).then_some(()));
         blow.strike(&server, &address);
-        let state = eventually("it ends", || {
-            let ran = ground.scratch.run(&["--json", "workflow", "runs", begun["run"].as_str().expect("an id")]);
-            let told: Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
-            let state = told["state"].as_str()?.to_owned();
-            assert_ne!(state, "interrupted", "{blow:?}: {told}");
-            (!matches!(&*state, "running" | "unknown")).then_some(state)
-        });
+        let state = end_of(&ground.scratch, begun["run"].as_str().expect("an id"), &blow);
         assert_eq!((state.as_str(), ground.changes(), ground.api.apps()), ("succeeded", 1, 1), "{blow:?}");
         client.finish();
     }
