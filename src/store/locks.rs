@@ -59,6 +59,7 @@ impl RunHolder {
     /// What `f` returns; `E_RUN_STATE` where another process took the run over; as [`Store::write`].
     pub fn write<T>(&self, store: &Store, mut f: impl FnMut(&Db<'_>) -> Result<T>) -> Result<T> {
         let until = Instant::now() + PATIENCE;
+        let mut is_reported = false;
         loop {
             let stamp = self.held.stamp();
             let mut value = None;
@@ -87,7 +88,11 @@ impl RunHolder {
                     return value.ok_or_else(|| Error::internal("what was written has no value"));
                 }
                 Some(error) if Instant::now() >= until => return Err(error),
-                Some(error) => tracing::info!(%error, "the progress of a run will be stored when the database is back"),
+                Some(error) if !is_reported => {
+                    is_reported = true;
+                    tracing::info!(%error, "the progress of a run will be stored when the database is back");
+                }
+                Some(_) => {}
             }
             thread::sleep(AGAIN);
         }

@@ -14,6 +14,7 @@ mod admission;
 mod connections;
 mod failover;
 mod frozen;
+mod gated;
 mod lost_locks;
 mod many_rows;
 mod many_writers;

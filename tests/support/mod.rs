@@ -4,6 +4,7 @@ pub mod api;
 mod client;
 mod folder;
 pub mod fuzz;
+pub mod gate;
 mod ground;
 pub mod http;
 mod machine;

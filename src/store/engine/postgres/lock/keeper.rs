@@ -20,6 +20,12 @@ use crate::store::engine::{Mode, Subject, params, sqlite};
 /// How often the connection of a lock is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// The longest pause between two tries to take a lock again: a server has to be back within [`RETURN`] of its database.
+const LONGEST_PAUSE: Duration = Duration::from_millis(1500);
+
+/// How often the row of a server is renewed: servers are many, and each of them reads again what any of them writes.
+const SERVER_BEAT: Duration = Duration::from_secs(3600);
+
 /// How long the connection of a lock may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
@@ -49,7 +55,10 @@ struct Kept {
 #[derive(Default)]
 struct State {
     connection: Option<Connection>,
+    /// When the server last answered that the connection stands.
     beaten: Option<Instant>,
+    /// When the row of the lock was last renewed.
+    renewed: Option<Instant>,
     /// Whether the lock was given back.
     is_over: bool,
     /// Whether it was gone for a time, in which somebody else could have held it.
@@ -116,6 +125,43 @@ impl fmt::Debug for SessionLock {
     }
 }
 
+/// The tries to take a lock again since its connection last answered.
+#[derive(Default)]
+struct Retries {
+    count: u32,
+    /// The kind of failure that was reported last. Messages differ from try to try.
+    reported: Option<Code>,
+    /// When the lock was taken again.
+    taken: Option<Instant>,
+    /// When a loss was last reported.
+    warned: Option<Instant>,
+    /// Whether the loss that goes on now was reported.
+    is_known: bool,
+}
+
+impl Retries {
+    /// Returns how long to wait before the next try: twice as long each time.
+    fn pause(&mut self) -> Duration {
+        let pause = LOOK.saturating_mul(1 << self.count.min(8));
+        self.count += 1;
+        pause.min(LONGEST_PAUSE)
+    }
+
+    /// Whether to report the loss that goes on now: once, and not while a connection is lost again and again.
+    fn is_worth_a_warning(&mut self) -> bool {
+        if self.is_known || self.warned.is_some_and(|at| at.elapsed() < BEAT) {
+            return false;
+        }
+        (self.is_known, self.warned) = (true, Some(Instant::now()));
+        true
+    }
+
+    /// Whether a failure is of another kind than the one that was reported last.
+    fn is_new(&mut self, error: &Error) -> bool {
+        self.reported.replace(error.code()) != Some(error.code())
+    }
+}
+
 /// Takes a lock; `None` where somebody holds it who excludes that. `base` is the file beside which this machine's lock files of the
 /// database stand.
 pub(in crate::store::engine::postgres) fn take(
@@ -156,7 +202,8 @@ pub(in crate::store::engine::postgres) fn take(
         connector.announce(moved(&connection)?);
     }
     connection.hurry(ANSWER);
-    let state = State { connection: Some(connection), beaten: Some(Instant::now()), ..State::default() };
+    let now = Some(Instant::now());
+    let state = State { connection: Some(connection), beaten: now, renewed: now, ..State::default() };
     let kept =
         Kept { connector: connector.clone(), subject, mode, claim, state: Mutex::new(state), over: Condvar::new() };
     let kept = Arc::new(kept);
@@ -197,23 +244,30 @@ impl Kept {
     }
 
     fn look_after(&self) {
+        let mut retries = Retries::default();
         loop {
             let mut state = self.state();
+            let pause = if state.connection.is_some() { LOOK } else { retries.pause() };
             if !state.is_over {
-                state = self.over.wait_timeout(state, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+                state = self.over.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0;
             }
             if state.is_over {
                 return;
             }
             if self.stands(&mut state) {
+                if state.beaten != retries.taken {
+                    retries = Retries::default();
+                }
                 continue;
             }
             let lost = state.connection.take();
             if lost.is_some() {
                 state.was_gone = true;
-                tracing::warn!(lock = self.subject.suffix(), "a lock lost its connection; taking it again");
             }
             drop((state, lost));
+            if retries.is_worth_a_warning() {
+                tracing::warn!(lock = self.subject.suffix(), "a lock lost its connection; taking it again");
+            }
             match self.take_again() {
                 Ok(Some(connection)) => {
                     let mut state = self.state();
@@ -221,13 +275,20 @@ impl Kept {
                         self.give_back(&connection);
                         return;
                     }
-                    state.beaten = Some(Instant::now());
+                    let now = Some(Instant::now());
+                    (state.beaten, state.renewed) = (now, now);
                     state.connection = Some(connection);
-                    tracing::info!(lock = self.subject.suffix(), "the lock is held again");
+                    if std::mem::take(&mut retries.is_known) {
+                        tracing::info!(lock = self.subject.suffix(), "the lock is held again");
+                    }
+                    retries.taken = now;
                 }
-                // Somebody looks whether it is held, or is alone with the database.
+                // Another process checks whether the lock is held, or is alone with the database.
                 Ok(None) => {}
-                Err(error) => tracing::debug!(%error, lock = self.subject.suffix(), "the lock cannot be taken yet"),
+                Err(error) if retries.is_new(&error) => {
+                    tracing::debug!(%error, lock = self.subject.suffix(), "the lock cannot be taken yet");
+                }
+                Err(_) => {}
             }
         }
     }
@@ -242,9 +303,16 @@ impl Kept {
             return true;
         }
         state.beaten = Some(Instant::now());
-        let asked = match (&self.claim, self.subject) {
-            // Servers are many, and what each writes has all others read again.
-            (Some(claim), Subject::Run(_) | Subject::Tasks(_)) => claim.renew(connection).map(drop),
+        let every = if self.subject == Subject::Serving { SERVER_BEAT } else { BEAT };
+        let asked = match &self.claim {
+            Some(claim) if state.renewed.is_none_or(|at| at.elapsed() >= every) => {
+                state.renewed = state.beaten;
+                match claim.renew(connection) {
+                    // What serves a standby writes nothing.
+                    Err(error) if error.code() == Code::ReadOnly => Ok(()),
+                    renewed => renewed.map(drop),
+                }
+            }
             _ => connection.run_once("SELECT 1").map_err(Error::from),
         };
         asked.is_ok() && connection.stands()

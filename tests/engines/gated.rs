@@ -1,0 +1,149 @@
+//! What happens while the server of the database is away, or takes no new connection.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use mcpkg::clock;
+use mcpkg::store::{RunHolder, Store};
+use serde_json::json;
+
+use super::free_port;
+use crate::deploy::tasks;
+use crate::support::gate::{Gate, Pass};
+use crate::support::postgres::Server;
+use crate::support::{Client, Scratch, eventually};
+use crate::workflow::faults::begun;
+use crate::workflow::runs::Ground;
+
+/// A server with one database, and a gate before it; `None`, aloud, where there is no PostgreSQL.
+fn gated() -> Option<(Server, Gate)> {
+    let port = free_port();
+    let server = Server::start_with(port, "-c listen_addresses=127.0.0.1 -c fsync=off", |_| {})?;
+    server.query("CREATE DATABASE gated");
+    Some((server, Gate::before(port)))
+}
+
+/// How many runs are held at once.
+const HELD: usize = 20;
+
+#[test]
+fn locks_are_taken_again_less_and_less_often_while_the_server_is_away() {
+    let Some((server, gate)) = gated() else { return };
+    let store = Store::open(Path::new(&gate.address("gated"))).expect("it opens");
+    let hold = |_| store.hold_run(clock::unique()).expect("a lock").expect("nobody has it");
+    let held: Vec<RunHolder> = (0..HELD).map(hold).collect();
+    let there = || {
+        let locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock'";
+        server.query(locks).trim().parse::<usize>().expect("a number")
+    };
+    assert_eq!(there(), HELD);
+    gate.set(Pass::Refused);
+    eventually("the locks are gone", || (there() == 0).then_some(()));
+    let before = gate.came();
+    std::thread::sleep(Duration::from_secs(6));
+    let each = (gate.came() - before) / HELD;
+    assert!((2..=9).contains(&each), "each lock was tried {each} times in 6 s");
+    gate.set(Pass::On);
+    eventually("the locks are held again", || (there() == HELD).then_some(()));
+    drop(held);
+}
+
+#[test]
+fn a_lost_lock_is_reported_once() {
+    let Some((_server, gate)) = gated() else { return };
+    let scratch = Scratch::at(&gate.address("gated"));
+    scratch.ok(&["project", "create", "p"]);
+    let log = scratch.path().join("log");
+    let mut serve = scratch.command();
+    serve.args(["serve", "-p", "p"]).env("MCPKG_LOG", "debug");
+    let file = std::fs::File::create(&log).expect("a log");
+    let mut client = Client::spawn_logging(&mut serve, file.into()).shake_hands("2025-06-18");
+    client.result("prompts/list", json!({}));
+    gate.set(Pass::Refused);
+    std::thread::sleep(Duration::from_secs(6));
+    gate.set(Pass::On);
+    let lines = |words: &str| {
+        let log = std::fs::read_to_string(&log).expect("the log");
+        log.lines().filter(|line| line.contains(words)).count()
+    };
+    eventually("the lock is held again", || (lines("the lock is held again") > 0).then_some(()));
+    assert_eq!(lines("a lock lost its connection"), 1);
+    let tries = lines("the lock cannot be taken yet");
+    assert!((1..=2).contains(&tries), "{tries} lines");
+    client.finish();
+}
+
+/// The first task of a server takes a connection of its own, which may be long in coming.
+#[test]
+fn a_look_at_a_task_does_not_wait_for_the_connection_of_another() {
+    let Some((_server, gate)) = gated() else { return };
+    let place = tasks::slow_on(Scratch::at(&format!("{}&connect_timeout=10", gate.address("gated"))));
+    let mut client = tasks::client(&place);
+    let unknown = json!({ "taskId": clock::unique().to_string() });
+    assert_eq!(client.error("tasks/get", unknown.clone())["code"], -32602);
+    gate.set(Pass::Stalled);
+    let before = gate.came();
+    client.post("tools/call", tasks::call(&place, "plan"));
+    eventually("it connects", || (gate.came() > before).then_some(()));
+    let begun = Instant::now();
+    assert_eq!(client.error("tasks/get", unknown)["code"], -32602);
+    assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
+    client.kill();
+}
+
+/// An API whose only command knows two secrets.
+const TWO_SECRETS: &str = r#"{
+  "openapi": "3.0.3", "info": { "title": "Two", "version": "1" },
+  "security": [{ "one": [], "two": [] }],
+  "paths": { "/pairs": { "post": {
+    "operationId": "pairs/create", "summary": "Create a pair",
+    "requestBody": { "required": true, "content": { "application/json": { "schema": {
+      "type": "object", "properties": { "one": { "type": "string" }, "two": { "type": "string" } } } } } },
+    "responses": { "201": { "description": "Made" } } } } },
+  "components": { "securitySchemes": {
+    "one": { "type": "apiKey", "in": "header", "name": "X-One" },
+    "two": { "type": "apiKey", "in": "header", "name": "X-Two" } } }
+}"#;
+
+/// The database goes away after the first secret was read, and before the second one is.
+#[test]
+fn the_program_of_a_secret_runs_once_although_the_database_is_away() {
+    let Some((_server, gate)) = gated() else { return };
+    let ground = Ground::on(Scratch::at(&gate.address("gated")));
+    let document = ground.scratch.file("two.json", TWO_SECRETS).display().to_string();
+    ground.scratch.ok(&["catalog", "import", &document, "--prefix", "two", "--base-url", &ground.api.base()]);
+    let path = |name: &str| ground.scratch.path().join(name);
+    let (ran, gone) = (path("ran"), path("gone"));
+    for name in ["one", "two"] {
+        // The request reads both again, as headers; the arguments of the step come first.
+        let script = format!(
+            "#!/bin/sh\necho {name} >> '{}'\nwhile [ ! -e '{}' ]; do sleep 0.05; done\necho value\n",
+            ran.display(),
+            gone.display()
+        );
+        let program = ground.scratch.file(name, script);
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        let reference = format!("{name}=command:{}", program.display());
+        ground.scratch.ok(&["catalog", "set", "two", "--auth", &reference, "--yes"]);
+    }
+    let programs = || std::fs::read_to_string(&ran).unwrap_or_default();
+    let text = "\
+workflow: w
+steps:
+  - id: a
+    run: two:pairs:create
+    with: { one: '${{ secrets.one }}', two: '${{ secrets.two }}' }
+";
+    let mut client = Client::start(&ground.scratch, &[]).shake_hands("2025-06-18");
+    begun(&ground, &mut client, text);
+    eventually("the first secret is read", || (programs() == "one\n").then_some(()));
+    gate.set(Pass::Refused);
+    ground.scratch.file("gone", "");
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(programs(), "one\n", "the database is away");
+    gate.set(Pass::On);
+    eventually("the request is sent", || (ground.changes() > 0).then_some(()));
+    assert_eq!(programs(), "one\ntwo\none\ntwo\n", "once for the arguments, and once for the headers");
+    client.finish();
+}

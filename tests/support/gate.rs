@@ -1,0 +1,90 @@
+//! A proxy before a server of databases: it passes connections on, lets new ones wait, or refuses all.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What becomes of a new connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pass {
+    /// It reaches the server.
+    On,
+    /// It is accepted, and nothing ever comes from it.
+    Stalled,
+    /// It is closed at once.
+    Refused,
+}
+
+struct State {
+    pass: Pass,
+    open: Vec<TcpStream>,
+}
+
+/// A proxy on a port of its own.
+pub struct Gate {
+    port: u16,
+    state: Arc<Mutex<State>>,
+    came: Arc<AtomicUsize>,
+}
+
+impl Gate {
+    /// Starts one before the server on a port of this machine.
+    pub fn before(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("its address").port();
+        let state = Arc::new(Mutex::new(State { pass: Pass::On, open: Vec::new() }));
+        let came = Arc::new(AtomicUsize::new(0));
+        let (of, counted) = (Arc::clone(&state), Arc::clone(&came));
+        std::thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                counted.fetch_add(1, Ordering::Relaxed);
+                let mut state = of.lock().unwrap_or_else(PoisonError::into_inner);
+                match state.pass {
+                    Pass::Refused => continue,
+                    Pass::Stalled => state.open.push(client),
+                    Pass::On => {
+                        let Ok(server) = TcpStream::connect(("127.0.0.1", server)) else { continue };
+                        for (from, to) in [(&client, &server), (&server, &client)] {
+                            let (from, to) = (from.try_clone().expect("a socket"), to.try_clone().expect("a socket"));
+                            std::thread::spawn(move || copy(from, to));
+                        }
+                        state.open.extend([client, server]);
+                    }
+                }
+            }
+        });
+        Self { port, state, came }
+    }
+
+    /// The address of a database behind it, without more parameters than `sslmode`.
+    pub fn address(&self, database: &str) -> String {
+        format!("postgres://mcpkg@127.0.0.1:{}/{database}?sslmode=disable", self.port)
+    }
+
+    /// Says what becomes of new connections. Those that are open end where they are refused.
+    pub fn set(&self, pass: Pass) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.pass = pass;
+        if pass == Pass::Refused {
+            for open in state.open.drain(..) {
+                let _ = open.shutdown(Shutdown::Both);
+            }
+        }
+    }
+
+    /// How many connections came so far.
+    pub fn came(&self) -> usize {
+        self.came.load(Ordering::Relaxed)
+    }
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream) {
+    let mut buffer = [0; 16 * 1024];
+    while let Ok(read @ 1..) = from.read(&mut buffer) {
+        if to.write_all(&buffer[..read]).is_err() {
+            break;
+        }
+    }
+    let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
