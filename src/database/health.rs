@@ -37,7 +37,7 @@ fn grown(context: &Context) -> Result<Option<Finding>> {
     context.store.read(|db| {
         let mut beyond = 0;
         for growing in tables() {
-            beyond += (growing.beyond)(db, growing.limits(db)?, context.clock.now())?;
+            beyond += growing.count(db, context.clock.now())?;
         }
         if beyond >= WORTH_PRUNING {
             let what = if beyond == 1 {

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use etcetera::BaseStrategy;
 
 use crate::op::{Domain, Entry};
-use crate::store::{events as events_table, tasks};
+use crate::store::{events as events_table, holders, tasks};
 
 /// The group of this domain; agents see none of it.
 pub const GROUP: &str = "database";
@@ -29,7 +29,7 @@ pub const DOMAIN: Domain = Domain {
     operations: &[OPS],
     commands: &[("limit", "Say how much of the tables that grow stays")],
     resources: &[resource::RESOURCES],
-    growing: &[events_table::GROWING, tasks::GROWING],
+    growing: &[events_table::GROWING, tasks::GROWING, holders::GROWING],
     health: health::health,
     ..Domain::EMPTY
 };

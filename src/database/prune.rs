@@ -44,9 +44,7 @@ impl Operation for Prune {
 
     fn run(self, context: &Context) -> Result<Reply> {
         let now = context.clock.now();
-        let beyond: Vec<u64> = context
-            .store
-            .read(|db| tables().map(|growing| (growing.beyond)(db, growing.limits(db)?, now)).collect())?;
+        let beyond: Vec<u64> = context.store.read(|db| tables().map(|growing| growing.count(db, now)).collect())?;
         let total: u64 = beyond.iter().sum();
         if total == 0 {
             return Ok(Reply::sentence("There is nothing to prune", self.data(&beyond)));
@@ -63,7 +61,7 @@ impl Operation for Prune {
                     return Err(Error::new(Code::Cancelled, "Cancelled; what was deleted is gone"));
                 }
                 let (batch, over) = context.store.write(|db| {
-                    let batch = (growing.delete)(db, growing.limits(db)?, now, BATCH)?;
+                    let batch = growing.prune(db, now, BATCH)?;
                     let over = batch < u64::from(BATCH);
                     if over && rows + batch > 0 {
                         let subject = format!("{}: {}", growing.name, rows + batch);

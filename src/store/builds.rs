@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::engine::{Row as Found, params, sql};
-use super::limits::{Growing, Limits};
+use super::limits::{Growing, Limits, SWEEP};
 use super::page::{Page, Slice};
 use super::{Db, blobs};
 use crate::clock::Millis;
@@ -164,7 +164,7 @@ pub fn end(db: &Db<'_>, ended: &Ended<'_>) -> Result<()> {
             params![run, seq, row.repo, row.step, row.success, row.skipped, row.exit_code, row.duration_ms, output],
         )?;
     }
-    delete(db, GROWING.limits(db)?, ended.ended_at, u32::MAX).map(drop)
+    delete(db, GROWING.limits(db)?, ended.ended_at, SWEEP).map(drop)
 }
 
 macro_rules! runs {

@@ -14,7 +14,10 @@ impl Store {
     /// # Errors
     /// `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
     pub fn outdated_revisions(&self, outdated: Outdated) -> Result<u64> {
-        self.read(|db| Ok(revisions::outdated(db, outdated)? + workflows::outdated(db, outdated)?))
+        self.read(|db| {
+            db.allow_long();
+            Ok(revisions::outdated(db, outdated)? + workflows::outdated(db, outdated)?)
+        })
     }
 
     /// Deletes outdated revisions, a thousand in a transaction, and returns how many.
@@ -25,7 +28,10 @@ impl Store {
         let mut forgotten = 0;
         for forget in [revisions::forget, workflows::forget] {
             loop {
-                let deleted = self.write(|db| forget(db, outdated, AT_ONCE))?;
+                let deleted = self.write(|db| {
+                    db.allow_long();
+                    forget(db, outdated, AT_ONCE)
+                })?;
                 forgotten += deleted;
                 if deleted < AT_ONCE.into() {
                     break;
@@ -43,6 +49,7 @@ impl Store {
     /// As [`Store::write`]; `E_DISK_FULL` where there is no room for a second copy. Nothing is lost then.
     pub fn compact(&self) -> Result<()> {
         self.write(|db| {
+            db.allow_long();
             blobs::sweep(db)?;
             reserved::sweep(db)
         })?;

@@ -36,6 +36,12 @@ impl<'c> Db<'c> {
         connection.in_transaction(intent, || f(&Self { intent, ..Self::new(connection, watch) }))
     }
 
+    /// Lets each statement of this transaction take as long as one may that looks through much of the database: for work that a person
+    /// starts to look after the database, such as pruning. The others have to be answered sooner.
+    pub(crate) fn allow_long(&self) {
+        self.connection.allow_long();
+    }
+
     /// Returns the connection that it runs on.
     pub(super) fn link(&self) -> Link<'c> {
         self.connection

@@ -29,6 +29,9 @@ impl Limits {
     }
 }
 
+/// Rows that a table which is kept to its limits as it grows deletes at once: more wait for the next time.
+pub(super) const SWEEP: u32 = 1_000;
+
 /// A table that grows.
 pub struct Growing {
     /// The name that users know it by.
@@ -44,6 +47,24 @@ pub struct Growing {
 }
 
 impl Growing {
+    /// Counts the rows that are beyond the limits. That may take a look at the whole table, and gets the time for it.
+    ///
+    /// # Errors
+    /// As [`Growing::limits`].
+    pub fn count(&self, db: &Db<'_>, now: Millis) -> Result<u64> {
+        db.allow_long();
+        (self.beyond)(db, self.limits(db)?, now)
+    }
+
+    /// Deletes `most` of these rows at most, and returns how many. It gets as much time as [`Growing::count`].
+    ///
+    /// # Errors
+    /// As [`Growing::set`].
+    pub fn prune(&self, db: &Db<'_>, now: Millis, most: u32) -> Result<u64> {
+        db.allow_long();
+        (self.delete)(db, self.limits(db)?, now, most)
+    }
+
     /// Returns its limits.
     ///
     /// # Errors

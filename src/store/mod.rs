@@ -16,6 +16,7 @@ pub mod drafts;
 pub mod events;
 pub mod flow_runs;
 pub mod gate;
+pub mod holders;
 pub mod items;
 pub mod limits;
 pub mod links;

@@ -189,6 +189,7 @@ pub fn rename(db: &Db<'_>, name: &str, to: &str) -> Result<Project> {
 /// # Errors
 /// `E_NOT_FOUND`.
 pub fn delete(db: &Db<'_>, name: &str) -> Result<Project> {
+    db.allow_long();
     let project = get(db, name)?;
     search::unindex_project(db, project.id)?;
     if db.run(sql!("DELETE FROM project WHERE id = ?1"), params![project.id])? == 0 {

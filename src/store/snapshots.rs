@@ -174,6 +174,7 @@ pub fn pin(db: &Db<'_>, id: i64, pinned: bool) -> Result<()> {
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
 pub fn prune(db: &Db<'_>, ids: &[i64]) -> Result<u64> {
+    db.allow_long();
     let pruned =
         sql!("UPDATE snapshot SET state = 'pruned' WHERE id = ?1 AND state = 'applied' AND finished_at IS NOT NULL");
     for id in ids {

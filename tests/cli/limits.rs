@@ -19,6 +19,7 @@ fn limits_are_listed_and_set() {
     consents	1d	1000	0	confirm tokens and requests for consent, of each asker; one that waits stays
     events	none	none	0	the trail; the last hour, which servers may not have read yet, stays
     tasks	1h	256	0	long calls of agents and how they ended, of each asker; one that runs stays
+    locks	30d	none	0	holders of locks on PostgreSQL that were not seen again; one that was seen within the last day stays
     --- stderr
     "#);
     assert_snapshot!(scratch.run(&["limit", "set", "events", "--age", "365d", "--number", "100000"]), @r#"

@@ -21,6 +21,7 @@ mod many_writers;
 mod moving;
 mod opening;
 mod poolers;
+mod pruning;
 mod two;
 mod writing;
 

@@ -111,13 +111,14 @@ impl Unused {
     fn of(context: &Context, since: Since) -> Result<Self> {
         let now = context.clock.now();
         let found = context.store.read(|db| {
+            db.allow_long();
             Ok(Self {
                 archives: unused::archives(db, since)?,
                 builds: unused::builds(db, since)?,
                 copies: Amount::default(),
                 answers: unused::answers(db, now.saturating_sub(config::answers_hold(db)?))?,
                 approvals: unused::approvals(db)?,
-                runs: (runs::GROWING.beyond)(db, runs::GROWING.limits(db)?, now)?,
+                runs: runs::GROWING.count(db, now)?,
             })
         })?;
         Ok(Self { copies: copies(context, since, true)?, ..found })
@@ -167,11 +168,17 @@ fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
         false => Ok(()),
     };
     // What builds left goes by the archives that stay, so it is looked for first.
-    context.store.write(|db| unused::free_builds(db, since))?;
+    context.store.write(|db| {
+        db.allow_long();
+        unused::free_builds(db, since)
+    })?;
     let mut archives = 0;
     loop {
         go_on()?;
-        let freed = context.store.write(|db| unused::free_archives(db, since))?;
+        let freed = context.store.write(|db| {
+            db.allow_long();
+            unused::free_archives(db, since)
+        })?;
         archives += freed;
         (context.progress)("Freeing archives", archives, found.archives.count.max(archives));
         if freed == 0 {
@@ -181,13 +188,14 @@ fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
     let mut past = 0;
     loop {
         go_on()?;
-        let deleted = context.store.write(|db| (runs::GROWING.delete)(db, runs::GROWING.limits(db)?, now, BATCH))?;
+        let deleted = context.store.write(|db| runs::GROWING.prune(db, now, BATCH))?;
         past += deleted;
         if deleted < u64::from(BATCH) {
             break;
         }
     }
     context.store.write(|db| {
+        db.allow_long();
         unused::forget_answers(db, now.saturating_sub(config::answers_hold(db)?))?;
         unused::forget_approvals(db)?;
         let subject = format!("{archives} archives, {past} runs");
@@ -201,7 +209,10 @@ fn free(context: &Context, since: Since, found: Unused) -> Result<Unused> {
 
 /// Returns the unpacked copies that nobody needs; they are removed, unless this is a dry run.
 fn copies(context: &Context, since: Since, is_dry: bool) -> Result<Amount> {
-    let kept = context.store.read(|db| unused::needed(db, since))?;
+    let kept = context.store.read(|db| {
+        db.allow_long();
+        unused::needed(db, since)
+    })?;
     let is_needed = |name: &str| hex::decode(name).is_some_and(|sha256| kept.contains(sha256.as_slice()));
     let before = UNIX_EPOCH + Duration::from_millis(u64::try_from(since.runs).unwrap_or(0));
     run::unused::sweep(&run::cache()?, &is_needed, before, is_dry)

@@ -131,6 +131,13 @@ impl<'c> Link<'c> {
         }
     }
 
+    /// As [`Db::allow_long`](crate::store::Db::allow_long). SQLite's statements have no deadline.
+    pub(in crate::store) fn allow_long(self) {
+        if let Self::Postgres(connection) = self {
+            postgres::allow_long(connection);
+        }
+    }
+
     /// Whether transactions of [`Intent::WriteProject`] run beside one another.
     pub(in crate::store) fn has_many_writers(self) -> bool {
         matches!(self, Self::Postgres(_))

@@ -10,7 +10,7 @@ mod state;
 use uuid::Uuid;
 
 use super::engine::{Row, damaged, params, sql};
-use super::limits::{Growing, Limits};
+use super::limits::{Growing, Limits, SWEEP};
 use super::page::{Page, Slice};
 use super::text::plain;
 use super::{Db, blobs};
@@ -164,7 +164,7 @@ pub fn begin(db: &Db<'_>, new: &New<'_>, steps: &[(&str, &str)]) -> Result<i64> 
     }
     // To find them takes a look at all runs.
     if run % LOOK == 0 {
-        delete(db, GROWING.limits(db)?, new.now, u32::MAX)?;
+        delete(db, GROWING.limits(db)?, new.now, SWEEP)?;
     }
     Ok(run)
 }

@@ -107,6 +107,11 @@ impl Client {
         self.line.is_silent
     }
 
+    /// How long each answer is waited for.
+    pub(super) fn limit(&self) -> Duration {
+        self.line.limit
+    }
+
     /// Waits for each answer for at most `limit` from now on; returns how long it was before.
     pub(super) fn set_limit(&mut self, limit: Duration) -> Duration {
         std::mem::replace(&mut self.line.limit, limit)

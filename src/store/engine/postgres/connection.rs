@@ -199,6 +199,11 @@ impl Connection {
         Patient { connection: self, before: self.client.borrow_mut().set_limit(LONG) }
     }
 
+    /// Waits for answers as long as now again once what is returned is dropped.
+    pub(super) fn keep_limit(&self) -> Patient<'_> {
+        Patient { connection: self, before: self.client.borrow().limit() }
+    }
+
     /// As [`Connection::patient`], for all that comes on this connection.
     pub(super) fn stay_patient(&self) {
         self.client.borrow_mut().set_limit(LONG);
@@ -307,7 +312,7 @@ impl Connection {
     }
 }
 
-/// A connection whose statements may take long.
+/// Restores how long a connection waits for an answer.
 pub(super) struct Patient<'c> {
     connection: &'c Connection,
     before: Duration,

@@ -20,6 +20,8 @@ pub(in crate::store::engine) fn in_transaction<T>(
     intent: Intent,
     f: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
+    // What `allow_long` allows ends with the transaction, its commit or its way back.
+    let _limit = connection.keep_limit();
     match intent {
         Intent::Read => connection.begin_reading("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")?,
         Intent::Write => begin_writing(connection, &format!("pg_advisory_xact_lock({WRITERS})"))?,
@@ -30,6 +32,11 @@ pub(in crate::store::engine) fn in_transaction<T>(
     let value = f()?;
     open.commit(intent)?;
     Ok(value)
+}
+
+/// Lets each statement of the open transaction take as long as one may that looks through much of the database.
+pub(in crate::store::engine) fn allow_long(connection: &Connection) {
+    connection.stay_patient();
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {

@@ -1,0 +1,56 @@
+//! The rows that holders of locks write on PostgreSQL: which holder it is (`held.NAME`), and when it was last seen (`beat.NAME`).
+//!
+//! A holder deletes its rows when it gives its lock back. A machine that never returns leaves them behind; `prune` deletes those.
+
+use super::Db;
+use super::engine::{params, sql};
+use super::limits::{Growing, Limits};
+use crate::clock::Millis;
+use crate::error::Result;
+
+const DAY: Millis = 24 * 3600 * 1000;
+
+/// The rows of holders that were not seen again. A holder that comes back later than that stops: its row is gone, and each of its
+/// writes looks for that row.
+pub const GROWING: Growing = Growing {
+    name: "locks",
+    about: "holders of locks on PostgreSQL that were not seen again; one that was seen within the last day stays",
+    usual: Limits { age: Some(30 * DAY), number: None },
+    beyond,
+    delete,
+};
+
+/// The rows beyond the limits: `?1` is the moment before which the holder was last seen in any case, `?2` the same by the limit, and
+/// `?3` how many there are. Only rows of holders are read as numbers.
+macro_rules! beyond {
+    () => {
+        "SELECT key, value
+           FROM (SELECT key, value, CASE WHEN key >= 'beat.' AND key < 'beat/' THEN CAST(value AS bigint) END AS seen_at
+                   FROM setting) AS beat
+          WHERE seen_at < ?1
+            AND (seen_at < ?2
+                 OR key NOT IN (SELECT key FROM setting WHERE key >= 'beat.' AND key < 'beat/' ORDER BY value DESC LIMIT ?3))"
+    };
+}
+
+fn beyond(db: &Db<'_>, limits: Limits, now: Millis) -> Result<u64> {
+    let sql = sql!("SELECT count(*) FROM (", beyond!(), ") AS beyond");
+    db.single(sql, params![now.saturating_sub(DAY), limits.before(now), limits.most()], |row| row.get(0))
+}
+
+fn delete(db: &Db<'_>, limits: Limits, now: Millis, most: u32) -> Result<u64> {
+    let sql = sql!(beyond!(), " ORDER BY key LIMIT ?4");
+    let lost: Vec<(String, String)> =
+        db.all(sql, params![now.saturating_sub(DAY), limits.before(now), limits.most(), most], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    for (beat, seen_at) in &lost {
+        let held = beat.replacen("beat", "held", 1);
+        // Both rows stay where the holder was seen after it was read here.
+        let sql = sql!(
+            "DELETE FROM setting WHERE key IN (?1, ?2) AND EXISTS (SELECT 1 FROM setting WHERE key = ?1 AND value = ?3)"
+        );
+        db.run(sql, params![beat, held, seen_at])?;
+    }
+    Ok(lost.len() as u64)
+}
