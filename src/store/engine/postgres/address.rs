@@ -1,4 +1,4 @@
-//! What an address says: `postgres://USER@HOST[:PORT],.../DATABASE?KEY=VALUE&...`, as libpq writes it.
+//! Parses addresses in libpq's form: `postgres://USER@HOST[:PORT],.../DATABASE?KEY=VALUE&...`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,51 +11,51 @@ use super::passwords;
 use crate::error::{Code, Error, Result};
 use crate::store::engine::BUSY_TIMEOUT;
 
-/// The schema that all tables stand in; what stands beside it is not looked at.
+/// The schema that holds all tables. Other schemas are ignored.
 pub(super) const SCHEMA: &str = "mcpkg";
 
-/// What servers listen to, to be told of what others commit.
+/// The channel on which servers hear of commits.
 pub(super) const CHANNEL: &str = "mcpkg";
 
 /// How an address begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Connections of each of the two pools, unless the address says otherwise.
+/// The default size of each of the two connection pools.
 const CONNECTIONS: u32 = 8;
 
-/// What holds unless the address says otherwise, in seconds. A host that acknowledges nothing for twenty is taken for gone, and what
-/// waits for its answer fails: the system's own limit is a quarter of an hour.
+/// The default parameters of an address, in seconds. A host that acknowledges nothing for twenty seconds counts as gone, and calls that
+/// wait for its answer fail. The system's own limit is fifteen minutes.
 const DEFAULTS: &str =
     "application_name=mcpkg&connect_timeout=5&tcp_user_timeout=20&keepalives_idle=10&keepalives_interval=5";
 
-/// Where a database is, and how it is connected to.
+/// Where a database is, and how to connect to it.
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
     /// What `--db` names it by, without a password.
     pub(super) shown: PathBuf,
-    /// Whether a password stood in it, and not where one is kept.
+    /// Whether the address contained a password, rather than a reference to one.
     pub(super) has_password: bool,
-    /// Where the password is kept, as the address says it: `file:PATH` or the like.
+    /// The reference to the password, as the address gives it: `file:PATH` or the like.
     pub(super) kept_in: Option<String>,
     /// The statement that gives a new connection its settings.
     pub(super) settings: String,
-    /// The certificates that the server's has to come from; else the system's.
+    /// The root certificates that the server's certificate has to come from; `None` means the system's.
     pub(super) root_certificates: Option<PathBuf>,
-    /// The most connections that read, and the most that write.
+    /// The maximum number of reading connections, and of writing ones.
     pub(super) connections: u32,
     /// How long a call waits for a connection, and a writer for another one.
     pub(super) wait: Duration,
-    /// How long a statement may take, beside what it waits for others.
+    /// How long a statement may take, not counting the wait for others.
     answer: Duration,
-    /// How long a connection is kept that nobody uses: a server has so many for all its clients.
+    /// How long an unused connection is kept. A server limits the connections of all its clients together.
     pub(super) idle: Duration,
 }
 
-/// How long a statement's answer is waited for, unless the address says otherwise.
+/// The default time that a statement may take.
 const ANSWER: Duration = Duration::from_secs(30);
 
-/// How long a connection is kept that nobody uses, unless the address says otherwise.
+/// The default time that an unused connection is kept.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Whether `--db` names a database server.
@@ -67,7 +67,7 @@ impl Address {
     /// Reads an address.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` that names what of it cannot be read, and not its password.
+    /// `E_INVALID_ARGUMENT`, which names the part that cannot be read, and never the password.
     pub(super) fn read(path: &Path) -> Result<Self> {
         let text = path.to_str().ok_or_else(|| invalid("it is not UTF-8"))?;
         let (base, query) = text.split_once('?').unwrap_or((text, ""));
@@ -89,14 +89,14 @@ impl Address {
             let value = decoded(value)?;
             match key {
                 "sslrootcert" => address.root_certificates = Some(PathBuf::from(value)),
-                // Where the password was kept; the caller has put it in its place.
+                // Where the password was kept. The caller has already replaced it with the password.
                 "password_from" => address.kept_in = Some(value),
                 "options" => options = value,
                 "pool_size" => address.connections = number(key, &value, 1..=1000)?,
                 "pool_timeout" => address.wait = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
                 "idle_timeout" => address.idle = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
                 "answer_timeout" => address.answer = Duration::from_secs(number(key, &value, 1..=3600)?.into()),
-                // What libpq calls verify-full is what happens wherever TLS is spoken: no certificate is taken unseen.
+                // Every TLS connection verifies the certificate and the host's name, which libpq calls verify-full.
                 "sslmode" if value == "verify-full" => passed.push("sslmode=require"),
                 "sslmode" if !["disable", "prefer", "require"].contains(&&*value) => {
                     return Err(invalid("`sslmode` is `disable`, `prefer`, `require` or `verify-full`"));
@@ -111,18 +111,18 @@ impl Address {
         Ok(address)
     }
 
-    /// How long a host may take until a connection to it can be used: twice the time that each of its addresses has.
+    /// Returns how long a host may take until a connection to it is usable: twice the connect timeout, which holds for each IP address.
     pub(super) fn connecting(&self) -> Duration {
         self.config.get_connect_timeout().map_or(ANSWER, |time| *time * 2)
     }
 
-    /// How long a statement is waited for; it may wait for a lock first.
+    /// Returns how long to wait for a statement's answer. The statement may wait for a lock first.
     pub(super) fn limit(&self) -> Duration {
         self.answer + self.wait
     }
 
-    /// Returns a configuration for each of the hosts, in the order in which they are tried: one that does not answer is to take no
-    /// more than its own time.
+    /// Returns one configuration per host, in the order in which to try them, so that a host which does not answer uses up only its
+    /// own time.
     pub(super) fn hosts(&self) -> Vec<Config> {
         let config = &self.config;
         let (hosts, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
@@ -162,7 +162,7 @@ impl Address {
         all
     }
 
-    /// Fills in what the address does not say.
+    /// Fills in the defaults.
     fn complete(&mut self, options: &str) -> Result<()> {
         let config = &mut self.config;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
@@ -179,8 +179,8 @@ impl Address {
         if self.root_certificates.is_some() && config.get_ssl_mode() == SslMode::Prefer {
             config.ssl_mode(SslMode::Require);
         }
-        // A statement is planned once for each connection: in a large table PostgreSQL would else plan a page of a list each
-        // time anew, which takes longer than reading it. What an address says of it holds, since it comes last.
+        // A statement is planned once per connection. Otherwise PostgreSQL would plan each page of a large table again, which takes
+        // longer than reading the page. An address can override this, since its options come last.
         let wait = self.wait.as_millis().to_string();
         let own = [("search_path", SCHEMA), ("plan_cache_mode", "force_generic_plan"), ("lock_timeout", &wait)];
         let given = settings(options)?;
@@ -198,7 +198,7 @@ impl Address {
     }
 }
 
-/// Returns the settings that `options` names as the server's command line does: `-c NAME=VALUE` and `--NAME=VALUE`.
+/// Returns the settings in `options`, which has the form of the server's command line: `-c NAME=VALUE` and `--NAME=VALUE`.
 fn settings(options: &str) -> Result<Vec<(String, String)>> {
     let unknown = || invalid("`options` takes `-c NAME=VALUE` alone");
     let mut words = Vec::new();
@@ -249,7 +249,7 @@ fn number(key: &str, value: &str, range: std::ops::RangeInclusive<u32>) -> Resul
     number.ok_or_else(|| invalid(format!("`{key}` is a number from {} to {}", range.start(), range.end())))
 }
 
-/// Returns why the client does not take an address.
+/// Returns why the client rejects an address.
 fn reason(error: &postgres::Error) -> String {
     use std::error::Error as _;
     error.source().map_or_else(|| error.to_string(), ToString::to_string)

@@ -1,4 +1,4 @@
-//! Backups into a file, and the way back from one.
+//! Backs up a database into a file, and restores it from one.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::store::Db;
 use crate::store::engine::sqlite::backup::{Staged, kept_beside, make_tables, publish, refuse_existing};
 use crate::store::engine::{Intent, Link, Progress, params, transfer};
 
-/// Says of a setting that it is about locks of this server.
+/// The condition for a setting to be about this server's locks.
 macro_rules! locks {
     () => {
         "(key = 'moved' OR key >= 'held.' AND key < 'held/' OR key >= 'beat.' AND key < 'beat/')"
@@ -18,13 +18,13 @@ macro_rules! locks {
 }
 
 impl Database {
-    /// As [`crate::store::Store::backup`]: a file as SQLite's own backup makes one.
+    /// As [`crate::store::Store::backup`]: writes the same kind of file as SQLite's own backup does.
     pub(in crate::store) fn backup(&self, to: &Path, progress: &Progress<'_>) -> Result<u64> {
         refuse_existing(to)?;
         self.copy_to(to, true, progress)
     }
 
-    /// Writes all that is committed into a file; a damaged one only where it is not to be checked.
+    /// Writes everything that is committed into a file. With `checked`, a damaged copy is refused.
     fn copy_to(&self, to: &Path, checked: bool, progress: &Progress<'_>) -> Result<u64> {
         let source = self.reader()?;
         source.stay_patient();
@@ -37,7 +37,7 @@ impl Database {
         })
     }
 
-    /// As [`crate::store::Store::restore`], in one transaction: whoever reads meanwhile sees what was there.
+    /// As [`crate::store::Store::restore`], in one transaction: reads see the old content until it commits.
     pub(in crate::store) fn restore(
         &self,
         from: &Path,
@@ -49,9 +49,9 @@ impl Database {
         let live: Connection = self.reader()?;
         live.stay_patient();
         Db::in_transaction(Link::Postgres(&live), None, Intent::Write, |to| {
-            // Nobody else can write: what others commit stands in it or comes after the restore.
+            // Nobody else can write now, so the copy contains every commit before the restore.
             self.copy_to(kept, false, &progress.silent())?;
-            // Who holds a lock holds it of this server, and not of what a backup says.
+            // Locks belong to this server, so its rows about them stay, and those of the backup are dropped.
             let held = to.all(postgres_sql!("SELECT key, value FROM setting WHERE ", locks!()), params![], |row| {
                 Ok((row.get::<String>(0)?, row.get::<String>(1)?))
             })?;
@@ -62,7 +62,7 @@ impl Database {
             let insert = postgres_sql!("INSERT INTO setting (key, value) VALUES (?1, ?2)");
             held.iter().try_for_each(|(key, value)| to.run(insert, params![key, value]).map(drop))
         })?;
-        // The planner knows the rows as they were.
+        // The planner's statistics are still those of the old rows.
         live.run_text("ANALYZE")
     }
 

@@ -1,8 +1,8 @@
-//! A client that may be used on any thread, and that a server which does not answer cannot hold.
+//! A client that any thread may use, and that never waits for a server without a deadline.
 //!
-//! The crate `postgres` wraps the same client, and waits for an answer as long as it takes. A server that is frozen, and a connection
-//! that something between the two forgot, never answer: here each wait has a deadline, after which the connection is dropped. What
-//! waited fails then as it does on any connection that was lost.
+//! The crate `postgres` wraps the same client, but waits for an answer without a limit. A frozen server never answers, nor does a
+//! connection that the network forgot. Here each wait has a deadline, after which the connection is dropped. The caller gets the same
+//! error as for any lost connection.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -21,40 +21,39 @@ use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{AsyncMessage, CancelToken, Config, NoTls, RowStream, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How long the end of a connection may take: a server is told of it, and not waited for.
+/// How long closing a connection may take. The server is notified, but its answer is not needed.
 const CLOSING: Duration = Duration::from_millis(200);
 
-/// How long a statement may take that looks through much of the database.
+/// How long a statement may take that reads much of the database.
 pub(super) const LONG: Duration = Duration::from_secs(3600);
 
-/// What polls a connection: messages that no statement asked for come out of it.
+/// Polls a connection, and returns messages that no statement asked for.
 type Messages = Box<dyn FnMut(&mut Context<'_>) -> Poll<Option<Result<AsyncMessage, Error>>> + Send>;
 
-/// Why there is no client.
+/// Why a connection failed.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// The server, or the system, refuses.
+    /// The server or the system refused it.
     Refused(Error),
-    /// Nothing came in time.
+    /// There was no answer in time.
     Silent,
 }
 
-/// A client. Its calls and its end block the thread that they happen on: a thread of a runtime lets another one take over its tasks
-/// meanwhile.
+/// A client. Its calls and its end block the current thread; on a thread of a runtime, another thread takes over its tasks meanwhile.
 pub(super) struct Client {
     client: tokio_postgres::Client,
     line: Line,
 }
 
-/// The connection, and how long it is waited for.
+/// The connection, and how long to wait for its answers.
 struct Line {
     runtime: Option<Runtime>,
-    /// `None` once it was lost or dropped.
+    /// `None` once the connection was lost or dropped.
     messages: Option<Messages>,
-    /// Whether the server told of a commit since somebody asked.
+    /// Whether the server has notified of a commit since the last question.
     is_told: bool,
     limit: Duration,
-    /// Whether the connection was dropped since no answer came.
+    /// Whether the connection was dropped because no answer came.
     is_silent: bool,
     given_up: Arc<Notify>,
 }
@@ -68,7 +67,7 @@ impl Client {
         limit: Duration,
     ) -> Result<Self, Failed> {
         block_in_place(|| {
-            // The thread that has no runtime could not do without one either.
+            // Without an event queue the process could not work either.
             let runtime = Builder::new_current_thread().enable_all().build().expect("the system gives an event queue");
             let connected = runtime.block_on(async {
                 match tls {
@@ -80,7 +79,7 @@ impl Client {
                 match connected.map_err(|_| Failed::Silent).and_then(|c| c.map_err(Failed::Refused)) {
                     Ok(connected) => connected,
                     Err(failed) => {
-                        // Else a name that is looked up still would be waited for.
+                        // Otherwise dropping the runtime would wait for a name lookup.
                         runtime.shutdown_background();
                         return Err(failed);
                     }
@@ -102,7 +101,7 @@ impl Client {
         self.line.messages.is_none() || self.client.is_closed()
     }
 
-    /// Whether the connection was dropped since no answer came in time.
+    /// Whether the connection was dropped because no answer came in time.
     pub(super) fn is_silent(&self) -> bool {
         self.line.is_silent
     }
@@ -112,12 +111,12 @@ impl Client {
         self.line.limit
     }
 
-    /// Waits for each answer for at most `limit` from now on; returns how long it was before.
+    /// Waits for each answer for at most `limit` from now on. Returns the previous limit.
     pub(super) fn set_limit(&mut self, limit: Duration) -> Duration {
         std::mem::replace(&mut self.line.limit, limit)
     }
 
-    /// Returns what makes this client drop its connection while it waits on another thread.
+    /// Returns the signal that makes this client drop its connection while it waits on another thread.
     pub(super) fn given_up(&self) -> Arc<Notify> {
         Arc::clone(&self.line.given_up)
     }
@@ -150,7 +149,7 @@ impl Client {
         self.line.block_on(self.client.execute_typed(text, params))
     }
 
-    /// Runs statements without parameters, and returns all that they answer.
+    /// Runs statements without parameters, and returns their answers.
     pub(super) fn simple_query(&mut self, text: &str) -> Result<Vec<SimpleQueryMessage>, Error> {
         self.line.block_on(self.client.simple_query(text))
     }
@@ -180,7 +179,7 @@ impl Client {
         Ok(Copy { line: &mut self.line, writer: Box::pin(BinaryCopyInWriter::new(sink, types)) })
     }
 
-    /// Waits until the server tells of a commit, for at most `limit`; returns whether it did, or the connection was lost.
+    /// Waits until the server notifies of a commit, for at most `limit`. Returns whether it did, or the connection was lost.
     pub(super) fn wait(&mut self, limit: Duration) -> Result<bool, Error> {
         let line = &mut self.line;
         let runtime = line.runtime.as_ref().expect("it is there until this is dropped");
@@ -216,7 +215,7 @@ impl Rows<'_> {
     }
 }
 
-/// Rows that are written; those of a copy that is not finished are not there.
+/// Writes rows. They are only stored once the copy is finished.
 pub(super) struct Copy<'c> {
     line: &'c mut Line,
     writer: Pin<Box<BinaryCopyInWriter>>,
@@ -233,7 +232,7 @@ impl Copy<'_> {
 }
 
 impl Line {
-    /// Waits for an answer until the limit, or until somebody gives up; drops the connection then.
+    /// Waits for an answer. After the limit, or when the deadline's thread gives up, drops the connection.
     fn block_on<T>(&mut self, answer: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         let Self { runtime, messages, is_told, limit, is_silent, given_up } = self;
         let runtime = runtime.as_ref().expect("it is there until this is dropped");
@@ -251,7 +250,7 @@ impl Line {
                         return done;
                     }
                     if time.as_mut().poll(cx).is_ready() || given_up.as_mut().poll(cx).is_ready() {
-                        // What waits for an answer on it is told that it is closed.
+                        // The pending call then fails because the connection is closed.
                         (*messages, *is_silent) = (None, true);
                         return answer.as_mut().poll(cx);
                     }
@@ -263,7 +262,7 @@ impl Line {
     }
 }
 
-/// Takes what came on a connection.
+/// Reads the messages that have arrived on a connection.
 fn read(messages: &mut Option<Messages>, is_told: &mut bool, cx: &mut Context<'_>) -> Result<(), Error> {
     while let Some(next) = messages {
         match next(cx) {
@@ -287,7 +286,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         block_in_place(|| {
             let Some(runtime) = self.runtime.take() else { return };
-            // The client is gone by now, so that the connection says goodbye and ends.
+            // The client is already dropped, so the connection sends its goodbye and ends.
             if self.messages.is_some() {
                 let end = poll_fn(|cx| match read(&mut self.messages, &mut self.is_told, cx) {
                     Ok(()) if self.messages.is_some() => Poll::Pending,

@@ -1,4 +1,4 @@
-//! How a server is connected to.
+//! Connects to a server.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -15,28 +15,28 @@ use super::passwords;
 use super::tls::tls;
 use crate::error::{Error, Result};
 
-/// How long no other connection is tried after a server did not answer: those that queue for one fail at once then, and not one after
-/// the other.
+/// How long to try no further connection after a server did not answer. Calls that wait for one fail at once, instead of one after the
+/// other.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What opens connections to one database.
+/// Opens connections to one database.
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) address: Arc<Address>,
     shared: Arc<Shared>,
 }
 
-/// What all connections to one database share.
+/// The state that all connections to one database share.
 #[derive(Default)]
 struct Shared {
     tls: OnceLock<MakeRustlsConnect>,
-    /// The password that was read after the one of the address was refused.
+    /// The password that was read again after the server refused the one in the address.
     password: Mutex<Option<String>>,
-    /// When the server did not answer.
+    /// When the server last did not answer.
     silent_at: Mutex<Option<Instant>>,
     /// Whether this process keeps all servers away.
     is_alone: AtomicBool,
-    /// Where this process is announced as a server: which move of the database was the last one then.
+    /// The last move of the database at the time when this process was announced as a server; `None` if it was not.
     announced: Mutex<Option<Option<String>>>,
 }
 
@@ -45,16 +45,16 @@ impl Connector {
         Self { address: Arc::new(address), shared: Arc::default() }
     }
 
-    /// Connects to the first of the hosts that answers and is what the address asks for. The server's settings are those of the
-    /// address: which schema, and how long a lock is waited for. A password that is kept somewhere is read again where it is refused.
+    /// Connects to the first host that answers and is what the address asks for, and applies the settings of the address: the schema, and
+    /// how long to wait for a lock. When the server refuses a password that the address only refers to, the password is read again.
     ///
     /// # Errors
-    /// `E_DB_UNAVAILABLE` with what the server or the system answered.
+    /// `E_DB_UNAVAILABLE`, with the answer of the server or the system.
     pub(super) fn connect(&self) -> Result<Client> {
         self.connect_to_host().map(|(_, client)| client)
     }
 
-    /// Returns how the host is connected to that answers now.
+    /// Returns the configuration of the host that answers now.
     ///
     /// # Errors
     /// As [`Connector::connect`].
@@ -63,7 +63,7 @@ impl Connector {
     }
 
     fn connect_to_host(&self) -> Result<(Config, Client)> {
-        // What makes TLS connections is read before, since its failure is not the server's.
+        // The TLS configuration is read first: its failure is not the server's.
         self.tls()?;
         if lock(&self.shared.silent_at).is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(silent(&self.address.shown));
@@ -90,7 +90,7 @@ impl Connector {
             }
             match self.try_host(&host) {
                 Ok(client) => return Ok((host, client)),
-                // A password that one of them refuses is read again, whatever the others are at.
+                // A refused password has to be read again, whatever the other hosts answer.
                 Err(_) if matches!(&failed, Failed::Refused(error) if is_password(error)) => {}
                 Err(error) => failed = error,
             }
@@ -98,7 +98,7 @@ impl Connector {
         Err(failed)
     }
 
-    /// Connects to a host. Its settings are not those of the start of the connection, which a pooler between the two does not take.
+    /// Connects to a host. The settings are sent as a statement, since poolers reject them as parameters of the connection's start.
     fn try_host(&self, host: &Config) -> std::result::Result<Client, Failed> {
         let tls = self.tls().map_err(|_| Failed::Silent)?;
         let mut client = Client::connect(host, tls, self.address.connecting(), self.address.limit())?;
@@ -109,7 +109,7 @@ impl Connector {
         Ok(client)
     }
 
-    /// Reads the password again from where it is kept; returns whether it is another one than was tried: `tried`, or the address's.
+    /// Reads the password again from where it is kept. Returns whether it differs from the one that was tried: `tried`, or the address's.
     fn reads_password_again(&self, tried: Option<String>) -> Result<bool> {
         let Some(kept_in) = &self.address.kept_in else { return Ok(false) };
         let Some(read) = passwords::read_again(kept_in)? else { return Ok(false) };
@@ -121,7 +121,7 @@ impl Connector {
         Ok(is_other)
     }
 
-    /// Returns what makes TLS connections, where the address lets them be.
+    /// Returns the TLS connector; `None` where the address disables TLS.
     pub(super) fn tls(&self) -> Result<Option<MakeRustlsConnect>> {
         if self.address.config.get_ssl_mode() == SslMode::Disable {
             return Ok(None);
@@ -140,7 +140,7 @@ impl Connector {
         Ok::<_, Error>(Some(made))
     }
 
-    /// Says whether this process keeps all servers away: what it writes is not kept away then.
+    /// Notes whether this process keeps all servers away. Its own writes are allowed then.
     pub(super) fn set_alone(&self, is_alone: bool) {
         self.shared.is_alone.store(is_alone, Ordering::Release);
     }
@@ -149,12 +149,12 @@ impl Connector {
         self.shared.is_alone.load(Ordering::Acquire)
     }
 
-    /// Says that this process is announced as a server, after the move of the database that `moved` names.
+    /// Notes that this process is announced as a server; `moved` names the last move of the database so far.
     pub(super) fn announce(&self, moved: Option<String>) {
         lock(&self.shared.announced).get_or_insert(moved);
     }
 
-    /// Whether the database was moved since this process was announced as a server, the last move being `moved`.
+    /// Whether the database was moved since this process was announced as a server. `moved` names the last move.
     pub(super) fn is_moved(&self, moved: Option<&str>) -> bool {
         lock(&self.shared.announced).as_ref().is_some_and(|before| before.as_deref() != moved)
     }

@@ -1,4 +1,4 @@
-//! A connection: its statements, its transaction, and how it comes back where it was lost.
+//! A connection: its statements, its transaction, and how it reconnects after a loss.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::statement::{Form, Statement, Statements};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::{Sql, Value, busy};
 
-/// How long one that is told of commits waits before it looks up.
+/// How long a connection that hears of commits waits before it checks again.
 const TOLD: Duration = Duration::from_millis(500);
 
 /// A connection to a server.
@@ -25,26 +25,26 @@ pub(in crate::store) struct Connection {
     pub(super) connector: Connector,
     client: RefCell<Client>,
     statements: RefCell<Statements>,
-    /// How many cursors there were.
+    /// How many cursors were opened.
     cursors: Cell<u64>,
     changed: Cell<u64>,
     pub(super) transaction: Cell<Transaction>,
-    /// Whether the server tells it what others commit.
+    /// Whether the server notifies it of commits.
     is_told: Cell<bool>,
     watched: RefCell<Option<Arc<Watched>>>,
-    /// Whether the next read is to tell which version of the database it saw.
+    /// Whether the next read reports which version of the database it saw.
     version_read: Cell<VersionRead>,
-    /// Whether it stands for what ends with it, so that no other one is made in its place.
+    /// Whether something ends with this connection, such as a lock, so that it must not be replaced.
     is_bound: Cell<bool>,
 }
 
-/// How far a connection's transaction is.
+/// The state of a connection's transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transaction {
-    /// There is none: each statement is its own.
+    /// No transaction is open: each statement is its own.
     None,
     Open,
-    /// A statement of it failed, and PostgreSQL takes no other one.
+    /// A statement failed, and PostgreSQL accepts no further one.
     Failed,
 }
 
@@ -70,7 +70,7 @@ impl Connection {
         self.client.borrow().is_closed()
     }
 
-    /// Returns how many rows were inserted, updated and deleted so far.
+    /// Returns how many rows this connection has inserted, updated and deleted.
     pub(in crate::store::engine) fn changed_rows(&self) -> u64 {
         self.changed.get()
     }
@@ -79,8 +79,8 @@ impl Connection {
         self.changed.set(self.changed.get() + rows);
     }
 
-    /// Runs a statement. Where it is no part of a transaction and the connection turns out to be lost, it is run once more on a new
-    /// one: outside of transactions there are reads alone.
+    /// Runs a statement. Outside of a transaction, a statement that fails because the connection was lost is run once more on a new one:
+    /// only reads happen outside of transactions.
     pub(super) fn run<T>(
         &self,
         sql: Sql,
@@ -93,13 +93,13 @@ impl Connection {
         })
     }
 
-    /// Returns the rows of a query, which is run as [`Connection::run`] says. Where it is to tell which version of the database it
-    /// saw, each row has one column more.
+    /// Runs a query as [`Connection::run`] does, and returns its rows. If the query reports which version of the database it saw, each row
+    /// has one more column.
     pub(super) fn query(&self, sql: Sql, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.query_as(sql, params, false)
     }
 
-    /// As [`Connection::query`], with no more rows than [`super::sql::cut`] lets through.
+    /// As [`Connection::query`], but returns at most as many rows as [`super::sql::cut`] allows.
     pub(super) fn beginning(&self, sql: Sql, params: &[Value<'_>]) -> Result<Vec<Row>> {
         self.query_as(sql, params, true)
     }
@@ -117,8 +117,8 @@ impl Connection {
         Ok(rows)
     }
 
-    /// Begins what `begin` says, a transaction that reads; where the next read is to tell which version of the database it saw,
-    /// this does.
+    /// Begins a reading transaction with the statement `begin`. If the next read should report which version of the database it saw, this
+    /// does so instead.
     pub(super) fn begin_reading(&self, begin: &str) -> Result<()> {
         if self.version_read.get() != VersionRead::Asked {
             return self.run_text(begin);
@@ -134,8 +134,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs `f` and returns what it returns, with the version of the database that the first of its reads saw; `None` where it
-    /// has none, or none that found anything.
+    /// Runs `f`, and returns its result with the version of the database that its first read saw; `None` if no read found anything.
     pub(in crate::store::engine) fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<i64>) {
         self.version_read.set(VersionRead::Asked);
         let value = f();
@@ -145,23 +144,23 @@ impl Connection {
         }
     }
 
-    /// Whether the next read is to tell which version of the database it saw.
+    /// Whether the next read reports which version of the database it saw.
     pub(super) fn is_asked(&self) -> bool {
         self.version_read.get() == VersionRead::Asked
     }
 
-    /// Has the next read tell which version it saw, in place of the one before.
+    /// Makes the next read report its version, replacing the one reported before.
     pub(super) fn ask_again(&self) {
         self.version_read.set(VersionRead::Asked);
     }
 
-    /// Returns a number that no cursor had before.
+    /// Returns a number for a new cursor.
     pub(super) fn next_cursor(&self) -> u64 {
         self.cursors.update(|number| number + 1);
         self.cursors.get()
     }
 
-    /// Returns what `f` returns with the client, for what is more than a statement of the tables.
+    /// Runs `f` with the client, for work that is more than one statement on the tables.
     pub(super) fn with<T, E>(&self, f: impl FnOnce(&mut Client) -> std::result::Result<T, E>) -> Result<T>
     where
         Error: From<E>,
@@ -169,7 +168,7 @@ impl Connection {
         f(&mut self.client.borrow_mut()).inspect_err(|_| self.fail()).map_err(Error::from)
     }
 
-    /// As [`Connection::with`], for what may take as long as a deadline says.
+    /// As [`Connection::with`], for work that a deadline limits.
     pub(super) fn timed<T>(
         &self,
         mut f: impl FnMut(&mut Client) -> std::result::Result<T, postgres::Error>,
@@ -177,7 +176,7 @@ impl Connection {
         self.again_where_lost(|| f(&mut self.client.borrow_mut()))
     }
 
-    /// A statement failed: where it was part of a transaction, PostgreSQL takes no other one.
+    /// Notes that a statement failed: PostgreSQL accepts no further one in the same transaction.
     pub(super) fn fail(&self) {
         if self.transaction.get() == Transaction::Open {
             self.transaction.set(Transaction::Failed);
@@ -189,12 +188,12 @@ impl Connection {
         self.again_where_lost(|| self.run_once(text))
     }
 
-    /// As [`Connection::run_text`]; returns what they answer.
+    /// As [`Connection::run_text`], and returns the answers.
     pub(super) fn simple_query(&self, text: &str) -> Result<Vec<SimpleQueryMessage>> {
         self.again_where_lost(|| self.client.borrow_mut().simple_query(text))
     }
 
-    /// Lets a statement take as long as one may that looks through much of the database, until what is returned is dropped.
+    /// Allows statements that read much of the database the time for that, until the returned guard is dropped.
     pub(super) fn patient(&self) -> Patient<'_> {
         Patient { connection: self, before: self.client.borrow_mut().set_limit(LONG) }
     }
@@ -204,22 +203,22 @@ impl Connection {
         Patient { connection: self, before: self.client.borrow().limit() }
     }
 
-    /// As [`Connection::patient`], for all that comes on this connection.
+    /// As [`Connection::patient`], for every later statement of this connection.
     pub(super) fn stay_patient(&self) {
         self.client.borrow_mut().set_limit(LONG);
     }
 
-    /// Says that a lock or the like ends with this connection: where it is lost, it stays so.
+    /// Notes that something ends with this connection, such as a lock. A lost connection is not replaced then.
     pub(super) fn bind(&self) {
         self.is_bound.set(true);
     }
 
-    /// Waits for no answer for longer than this from now on.
+    /// Waits for each answer for at most `limit` from now on.
     pub(super) fn hurry(&self, limit: Duration) {
         self.client.borrow_mut().set_limit(limit);
     }
 
-    /// Runs statements that take no parameters, in one round trip and once only.
+    /// Runs statements that take no parameters, in one round trip, and never repeats them.
     pub(super) fn run_once(&self, text: &str) -> std::result::Result<(), postgres::Error> {
         self.client.borrow_mut().batch_execute(text)
     }
@@ -241,8 +240,8 @@ impl Connection {
         done.map_err(|error| self.meaning(error))
     }
 
-    /// Whether a statement is run once more on another connection: not where the server did not answer it, which it would not do again.
-    /// Where it did not answer an earlier one (`was_silent`), this one was not sent.
+    /// Whether to run a statement once more on another connection. A statement that the server did not answer is not repeated, since the
+    /// server would not answer it again. If it had not answered an earlier one (`was_silent`), this one was never sent.
     fn may_try_again(&self, error: &postgres::Error, was_silent: bool) -> bool {
         self.transaction.get() == Transaction::None
             && is_lost(error)
@@ -250,7 +249,7 @@ impl Connection {
             && (was_silent || !self.client.borrow().is_silent())
     }
 
-    /// Returns what an error means here: a statement that nobody of ours watches was ended by what the server allows it.
+    /// Returns what an error means here. If a statement without a deadline of ours was cancelled, a limit of the server ended it.
     fn meaning(&self, error: postgres::Error) -> Error {
         let is_watched = self.watched.borrow().is_some();
         if self.client.borrow().is_silent() && is_lost(&error) {
@@ -270,7 +269,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Has the server tell what others commit from now on. A standby tells nobody.
+    /// Makes the server notify this connection of commits. A standby notifies nobody.
     pub(super) fn listen(&self) -> Result<()> {
         match self.run_text(&format!("LISTEN {CHANNEL}")) {
             Err(error) if error.code() == Code::ReadOnly => Ok(()),
@@ -278,12 +277,12 @@ impl Connection {
         }
     }
 
-    /// Waits until another connection committed: for at most `limit`, or for [`TOLD`] where the server tells of commits. Returns
-    /// whether one may have.
+    /// Waits until another connection commits: for at most [`TOLD`] if the server notifies of commits, else for `limit`. Returns whether
+    /// there may have been a commit.
     pub(in crate::store::engine) fn wait(&self, limit: Duration) -> Result<bool> {
-        // One that is lost tells nothing, and whoever waits on it would not wait at all.
+        // On a lost connection nothing is heard, and the wait would end at once.
         if !self.is_told.get() || self.is_closed() {
-            // A new connection in place of one that was lost, or one to a standby, which may be the primary by now.
+            // This replaces a lost connection, or one to a standby, which may be the primary by now.
             self.listen()?;
             if !self.is_told.get() {
                 block_in_place(|| std::thread::sleep(limit));
@@ -293,20 +292,20 @@ impl Connection {
         Ok(self.client.borrow_mut().wait(TOLD)?)
     }
 
-    /// Whether the connection stands, as far as can be seen without a word to the server.
+    /// Whether the connection is alive, as far as can be seen without asking the server.
     pub(super) fn stands(&self) -> bool {
         let mut client = self.client.borrow_mut();
         client.wait(Duration::ZERO).is_ok() && !client.is_closed()
     }
 
-    /// Asks `has_passed` every so often while a statement runs, and ends it where it says so; until [`Connection::release`].
+    /// Until [`Connection::release`], asks `has_passed` regularly while a statement runs, and ends the statement once it returns true.
     pub(in crate::store::engine) fn watch(&self, has_passed: impl FnMut() -> bool + Send + 'static) -> Result<()> {
         let watched = Watched::new(&self.client.borrow(), self.connector.tls()?, Box::new(has_passed));
         *self.watched.borrow_mut() = Some(watched);
         Ok(())
     }
 
-    /// Takes a deadline off.
+    /// Removes the deadline.
     pub(in crate::store::engine) fn release(&self) {
         *self.watched.borrow_mut() = None;
     }

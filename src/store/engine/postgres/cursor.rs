@@ -1,4 +1,4 @@
-//! Queries with many rows: so many of them are fetched at a time.
+//! Fetches the rows of large queries in batches.
 
 use super::connection::{Connection, Transaction};
 use super::rows::Row;
@@ -8,8 +8,8 @@ use super::transaction::in_transaction;
 use crate::error::Result;
 use crate::store::engine::{Intent, Sql, Value};
 
-/// As [`crate::store::Db::each`]: hands `f` the rows of a query, in their order, some at a time; `f` may run statements. Where there are no more than fit, that takes one
-/// round trip as ever; else the query is run again, through a cursor, and in a transaction where it is in none.
+/// As [`crate::store::Db::each`]: hands `f` the rows of a query, in their order and in batches; `f` may run statements. If all rows fit
+/// into one batch, that takes one round trip. Otherwise the query runs again through a cursor, within a transaction.
 pub(in crate::store::engine) fn each(
     connection: &Connection,
     sql: Sql,
@@ -30,13 +30,13 @@ pub(in crate::store::engine) fn each(
         return through_cursor(connection, sql, params, &mut f);
     }
     if is_asked {
-        // What the transaction sees may be newer than what the first rows told.
+        // The transaction may see a newer version than the first rows reported.
         connection.ask_again();
     }
     in_transaction(connection, Intent::Read, || through_cursor(connection, sql, params, &mut f))
 }
 
-/// Whether a query ends with a limit that says that its rows fit, or is none: a statement that changes rows returns few.
+/// Whether the rows surely fit into one batch: the query ends with a small limit, or the statement changes rows and returns few.
 fn is_short(sql: &str, params: &[Value<'_>]) -> bool {
     if !sql.starts_with("SELECT") && !sql.starts_with("WITH") || sql.contains("RETURNING") {
         return true;
@@ -69,7 +69,7 @@ fn through_cursor(
             break handed;
         }
     };
-    // Where a statement of the transaction failed, the cursor goes with it.
+    // After a failed statement, the cursor ends with the transaction.
     match connection.transaction.get() {
         Transaction::Open => connection.run_text(&format!("CLOSE {cursor}")).and(handed),
         _ => handed,

@@ -24,7 +24,7 @@ pub(in crate::store) struct Database {
     readers: OnceLock<Pool<Manager>>,
     writers: OnceLock<Pool<Manager>>,
     local: PathBuf,
-    /// The file beside which this machine's lock files stand, whatever address names the database.
+    /// The path next to which this machine keeps its lock files, the same for every address of the database.
     locks: OnceLock<PathBuf>,
 }
 
@@ -50,13 +50,13 @@ impl Database {
         Location::of_server(&address.shown, address.has_password)
     }
 
-    /// The file on this machine beside which stands what is this machine's: its locks, and what a restore replaced. There is no such
-    /// file itself.
+    /// The path next to which this machine keeps its own files: its locks, and the databases that a restore replaced. The file itself does
+    /// not exist.
     pub(in crate::store) fn local(&self) -> &Path {
         &self.local
     }
 
-    /// Whether it takes writes now: a standby does once it is the primary.
+    /// Returns whether the server accepts writes now. A standby does once it is promoted.
     pub(in crate::store) fn access(&self) -> Result<Access> {
         let sql =
             postgres_sql!("SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'");
@@ -64,7 +64,7 @@ impl Database {
         Ok(if reads_only { Access::ReadOnly } else { Access::Writable })
     }
 
-    /// Bytes of its tables and indexes; 0 where that cannot be asked.
+    /// Returns the bytes of the tables and indexes; 0 if the server does not answer.
     pub(in crate::store) fn size(&self) -> u64 {
         let sql = postgres_sql!(
             "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
@@ -75,12 +75,12 @@ impl Database {
         asked.unwrap_or(0)
     }
 
-    /// Takes a connection that reads out of the pool.
+    /// Takes a reading connection from the pool.
     pub(in crate::store) fn pooled_reader(&self) -> Result<Pooled> {
         self.pool(&self.readers).get(self.connector.address.wait * 2)
     }
 
-    /// Takes a connection that writes out of the pool.
+    /// Takes a writing connection from the pool.
     pub(in crate::store) fn pooled_writer(&self) -> Result<Pooled> {
         self.pool(&self.writers).get(self.connector.address.wait * 2)
     }
@@ -90,26 +90,26 @@ impl Database {
         pool.get_or_init(|| Pool::new(Manager(self.connector.clone()), address.connections, 0, address.idle))
     }
 
-    /// Returns a connection of its own.
+    /// Opens a connection outside the pools.
     pub(in crate::store) fn reader(&self) -> Result<Connection> {
         Connection::open(&self.connector)
     }
 
-    /// Returns a connection of its own whose statements may look through the whole database.
+    /// Opens a connection outside the pools whose statements have the time to read the whole database.
     pub(in crate::store) fn inspector(&self) -> Result<Connection> {
         let connection = self.reader()?;
         connection.stay_patient();
         Ok(connection)
     }
 
-    /// Returns a connection of its own that is told of what others commit; on a standby it is told of nothing.
+    /// Opens a connection outside the pools that hears of commits. A standby notifies nobody.
     pub(in crate::store) fn listener(&self) -> Result<Connection> {
         let connection = Connection::open(&self.connector)?;
         connection.listen()?;
         Ok(connection)
     }
 
-    /// Takes a lock that all servers see; `None` where somebody holds it who excludes that.
+    /// Takes a lock that all servers see; `None` if somebody else holds it.
     pub(in crate::store) fn lock(&self, subject: Subject, mode: Mode) -> Result<Option<SessionLock>> {
         lock::take(&self.connector, self.locks()?, subject, mode)
     }
@@ -128,13 +128,13 @@ impl Database {
         let locks = match found {
             Ok(digest) => self.local.with_file_name(&digest[..16]),
             Err(error) if error.code() == Code::Unavailable => return Err(error),
-            // Who may not ask goes by the address.
+            // A user without the right to ask is told apart by the address.
             Err(_) => self.local.clone(),
         };
         Ok(self.locks.get_or_init(|| locks))
     }
 
-    /// Gives what is free in the tables to new rows, and tells the planner what they hold now.
+    /// Makes the free space in the tables available to new rows, and updates the planner's statistics.
     pub(in crate::store) fn compact(&self) -> Result<()> {
         let connection = self.pooled_writer()?;
         let _patient = connection.patient();
@@ -142,7 +142,7 @@ impl Database {
     }
 }
 
-/// Returns the file beside which stands what is this machine's, in the user's state directory.
+/// Returns the path next to which this machine keeps its own files, in the user's state directory.
 fn local(connector: &Connector) -> Result<PathBuf> {
     use sha2::{Digest, Sha256};
     let strategy = etcetera::base_strategy::choose_native_strategy().map_err(|_| {

@@ -1,8 +1,8 @@
 //! Ends statements whose deadline has passed.
 //!
-//! A statement runs in the server, and whoever asked waits for its answer. So one thread of this process looks after all
-//! connections that have a deadline, and has the server cancel what runs too long. A server that does not even do that is not
-//! waited for: the connection is dropped.
+//! A statement runs in the server, and its caller blocks until the answer comes. So one thread of this process watches all
+//! connections that have a deadline, and asks the server to cancel a statement that runs too long. If the server does not cancel it,
+//! the connection is dropped.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::client::Client;
 
-/// Time between two looks at what runs.
+/// How often running statements are checked.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// How long a server may take to cancel a statement.
@@ -22,7 +22,7 @@ const CANCELLING: Duration = Duration::from_secs(1);
 /// A connection with a deadline.
 pub(super) struct Watched {
     state: Mutex<State>,
-    /// Rung when a request to cancel has ended.
+    /// Notified when a request to cancel has ended.
     asked: Condvar,
     tls: Option<MakeRustlsConnect>,
 }
@@ -33,12 +33,13 @@ struct State {
     given_up: Arc<Notify>,
     /// When the server was first asked to cancel what runs.
     cancelled_at: Option<Instant>,
-    /// Whether it is being asked. What runs is not over before that has ended: it would meet what runs next.
+    /// Whether a request to cancel is under way. The statement counts as running until that has ended, or the request could cancel the next
+    /// statement.
     is_asking: bool,
     has_passed: Box<dyn FnMut() -> bool + Send>,
 }
 
-/// Says that a statement runs, until it is dropped.
+/// Marks a statement as running until dropped.
 pub(super) struct Running(Arc<Watched>);
 
 impl Drop for Running {
@@ -56,9 +57,9 @@ impl Drop for Running {
 /// All connections with a deadline.
 struct All {
     watched: Vec<Weak<Watched>>,
-    /// How many of them run a statement.
+    /// How many of them are running a statement.
     running: usize,
-    /// Whether the thread sleeps until one does.
+    /// Whether the thread sleeps until a statement begins.
     is_asleep: bool,
 }
 
@@ -72,7 +73,7 @@ fn all() -> MutexGuard<'static, All> {
 }
 
 impl Watched {
-    /// Returns the watch of a connection of `client`, which ends what runs when `has_passed` says so.
+    /// Watches a connection: a statement ends once `has_passed` returns true.
     pub(super) fn new(
         client: &Client,
         tls: Option<MakeRustlsConnect>,
@@ -91,7 +92,7 @@ impl Watched {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that a statement runs while what is returned lives.
+    /// Marks a statement as running while the returned guard lives.
     pub(super) fn running(self: &Arc<Self>) -> Running {
         {
             let mut state = self.state();
@@ -105,13 +106,13 @@ impl Watched {
         Running(Arc::clone(self))
     }
 
-    /// Says that the connection is another one now.
+    /// Replaces the connection that is watched.
     pub(super) fn set_client(&self, client: &Client) {
         let mut state = self.state();
         (state.token, state.given_up) = (client.cancel_token(), client.given_up());
     }
 
-    /// Ends what runs where its time has passed: it is cancelled, and given up where it goes on.
+    /// Ends the running statement if its time has passed: cancels it, and gives the connection up if it goes on.
     fn look(self: &Arc<Self>) {
         let mut state = self.state();
         if !state.is_running || !(state.has_passed)() {
@@ -148,7 +149,7 @@ fn look_after_all() {
     let runtime = runtime.expect("the system gives an event queue");
     let _entered = runtime.enter();
     loop {
-        // What cancels runs meanwhile.
+        // Requests to cancel run meanwhile.
         runtime.block_on(tokio::time::sleep(LOOK));
         let mut all = all();
         while all.running == 0 {

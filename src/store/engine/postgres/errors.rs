@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean.
+//! Translates PostgreSQL's errors.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ impl From<postgres::Error> for Error {
                     "the user of the address has to own the schema `mcpkg`, or may create it; nothing was changed",
                 )
             }
-            // It keeps none, and none is taken: what is looked for by one is not there.
+            // PostgreSQL cannot store U+0000, so nothing can have such a name.
             &SqlState::CHARACTER_NOT_IN_REPERTOIRE => {
                 Error::new(Code::NotFound, "Nothing here has U+0000 in its name or text")
             }
@@ -49,7 +49,7 @@ impl From<postgres::Error> for Error {
     }
 }
 
-/// Whether the connection is gone, or is about to go since the server ends.
+/// Whether the connection is lost, or about to be lost because the server shuts down.
 pub(super) fn is_lost(error: &postgres::Error) -> bool {
     if let Some(state) = error.code() {
         return matches!(state, &SqlState::ADMIN_SHUTDOWN | &SqlState::CRASH_SHUTDOWN | &SqlState::CANNOT_CONNECT_NOW)
@@ -59,18 +59,18 @@ pub(super) fn is_lost(error: &postgres::Error) -> bool {
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// Whether the server ended a statement in the middle: it was asked to, or its own settings allow no more time.
+/// Whether the server cancelled a statement, on request or because of its own time limit.
 pub(super) fn is_cancelled(error: &postgres::Error) -> bool {
     error.code() == Some(&SqlState::QUERY_CANCELED)
 }
 
-/// Returns the answer for a connection that ended before anything was committed on it.
+/// Returns the error for a connection that was lost before anything was committed on it.
 fn lost() -> Error {
     Error::new(Code::Unavailable, "The connection to the database server was lost; nothing was changed")
         .hint("try again: a server that comes back, or a standby that takes over, is found by itself")
 }
 
-/// Returns the answer for a server that said nothing for as long as a statement may take, before anything was committed.
+/// Returns the error for a server that did not answer in time, before anything was committed.
 pub(super) fn no_answer() -> Error {
     Error::new(
         Code::Unavailable,
@@ -79,7 +79,7 @@ pub(super) fn no_answer() -> Error {
     .hint("check that the server runs; `answer_timeout` in the address sets how many seconds a statement may take")
 }
 
-/// Returns the failure of a server that nothing came from while it was connected to.
+/// Returns the error for a server that did not answer while a connection was opened.
 pub(super) fn silent(shown: &Path) -> Error {
     Error::new(Code::Unavailable, format!("Cannot connect to `{}`: the server does not answer", shown.display()))
         .hint("check that the server runs; `connect_timeout` in the address sets how many seconds mcpkg waits for it")
@@ -90,7 +90,7 @@ pub(super) fn is_password(error: &postgres::Error) -> bool {
     matches!(error.code(), Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION))
 }
 
-/// Returns the answer for a connection that ended while its transaction was committed.
+/// Returns the error for a connection that was lost during a commit.
 pub(super) fn outcome_unknown(error: postgres::Error) -> Error {
     Error::new(
         Code::OutcomeUnknown,
@@ -100,7 +100,7 @@ pub(super) fn outcome_unknown(error: postgres::Error) -> Error {
     .with_source(error)
 }
 
-/// Returns the failure of a server that cannot be connected to.
+/// Returns the error for a server that refuses a connection.
 pub(super) fn unreachable(shown: &Path, error: postgres::Error) -> Error {
     use std::error::Error as _;
     let why = match error.as_db_error() {

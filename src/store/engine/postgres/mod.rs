@@ -1,4 +1,4 @@
-//! PostgreSQL: all that only this engine has, and the one place that names its client.
+//! The PostgreSQL engine. Only this folder names its client.
 
 pub(in crate::store) mod search;
 pub(super) mod tables;

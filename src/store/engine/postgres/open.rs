@@ -1,4 +1,4 @@
-//! Opening, making and migrating the schema.
+//! Opens, creates and migrates the schema.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use super::pooler;
 use super::schema::{self, Found, NEWEST};
 use crate::error::{Code, Error, Result};
 
-/// Opens the database at an address; makes the schema where there is none. An older one is brought up to date only where
-/// `upgrade` says so: servers of an older version may run on it.
+/// Opens the database at an address, and creates the schema if it is missing. Only with `upgrade` is an older schema migrated: servers of
+/// an older version may be using it.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT`, `E_DB_UNAVAILABLE`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`.
@@ -30,10 +30,10 @@ pub(super) fn open(path: &Path, upgrade: bool) -> Result<Connector> {
     Ok(connector)
 }
 
-/// Opens the database at an address as it stands.
+/// Opens the database at an address without changing it.
 ///
 /// # Errors
-/// As [`open`], and `E_DB_UNAVAILABLE` where there is no schema.
+/// As [`open`]; also `E_DB_UNAVAILABLE` if the schema is missing.
 pub(super) fn open_as_it_is(path: &Path) -> Result<Connector> {
     let connector = Connector::new(Address::read(path)?);
     let connection = Connection::open(&connector)?;

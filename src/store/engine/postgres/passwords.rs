@@ -1,4 +1,4 @@
-//! The password file, as libpq has it: `PGPASSFILE`, else `~/.pgpass`; lines of `host:port:database:user:password`.
+//! Reads libpq's password file: `PGPASSFILE`, else `~/.pgpass`, with lines of `host:port:database:user:password`.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,25 +10,25 @@ use tokio_postgres::Config;
 use crate::error::Result;
 use crate::file;
 
-/// The most bytes that the file may have.
+/// The maximum size of the file in bytes.
 const MOST: u64 = 1 << 20;
 
-/// What reads a password from where it is kept: `file:PATH` or the like.
+/// Reads a password from where it is kept: `file:PATH` or the like.
 pub(in crate::store) type Reader = fn(&str) -> Result<String>;
 
 static READER: OnceLock<Reader> = OnceLock::new();
 
-/// Has passwords that are kept somewhere be read again by `reader` where a server refuses them.
+/// Sets the `reader` for passwords that a server refuses: it reads them again from where they are kept.
 pub(in crate::store) fn read_with(reader: Reader) {
     READER.get_or_init(|| reader);
 }
 
-/// Reads a password again; `None` where nobody said how.
+/// Reads a password again; `None` if no reader was set.
 pub(super) fn read_again(kept_in: &str) -> Result<Option<String>> {
     READER.get().map(|read| read(kept_in)).transpose()
 }
 
-/// Returns the password of the first line that fits one of the hosts; `None` where none does, and where others may read the
+/// Returns the password of the first line that matches one of the hosts. Returns `None` if no line does, and if other users may read the
 /// file.
 pub(super) fn password_of(config: &Config) -> Option<String> {
     let path = path()?;
@@ -45,7 +45,7 @@ pub(super) fn password_of(config: &Config) -> Option<String> {
     config.get_hosts().iter().enumerate().find_map(|(n, host)| {
         let host = match host {
             Host::Tcp(name) => name.clone(),
-            // libpq calls every socket so.
+            // libpq uses this name for every socket.
             #[cfg(unix)]
             Host::Unix(_) => "localhost".to_owned(),
         };
@@ -61,7 +61,7 @@ fn path() -> Option<PathBuf> {
     }
 }
 
-/// Returns the password of the first line that fits; `*` fits everything.
+/// Returns the password of the first line that matches; `*` matches everything.
 fn find(text: &str, wanted: [&str; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let fields = fields(line);
@@ -71,7 +71,7 @@ fn find(text: &str, wanted: [&str; 4]) -> Option<String> {
     })
 }
 
-/// Takes a line apart; `\` takes its special meaning from `:` and from itself.
+/// Splits a line at each `:`; `\` escapes `:` and itself.
 fn fields(line: &str) -> Vec<String> {
     let mut fields = vec![String::new()];
     let mut chars = line.chars();

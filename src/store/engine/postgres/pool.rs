@@ -1,4 +1,4 @@
-//! Connections that come and go.
+//! Pools of connections.
 
 use r2d2::ManageConnection;
 
@@ -6,7 +6,7 @@ use super::connect::Connector;
 use super::connection::Connection;
 use crate::error::{Error, Result};
 
-/// A connection of a pool, which has it again when this is dropped.
+/// A connection from a pool, returned to it when dropped.
 pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
 
 /// Opens the connections of a pool.
@@ -21,7 +21,7 @@ impl ManageConnection for Manager {
     }
 
     fn is_valid(&self, _connection: &mut Connection) -> Result<()> {
-        // Whoever uses it finds out, and connects anew.
+        // A lost connection reconnects when it is used.
         Ok(())
     }
 

@@ -1,7 +1,7 @@
-//! Poolers between this program and a server: pgbouncer and the like.
+//! Detects poolers between this program and a server, such as pgbouncer.
 //!
-//! One that gives each transaction another of its connections takes locks, settings and prepared statements from whoever made them,
-//! without a word. One that gives each client a connection of its own is as good as the server itself.
+//! A pooler in transaction mode gives each transaction a different connection, so that locks, settings and prepared statements are
+//! silently lost. A pooler in session mode gives each client a connection of its own, and is as good as the server itself.
 
 use super::connect::Connector;
 use super::connection::Connection;
@@ -10,10 +10,10 @@ use super::sql::postgres_sql;
 use crate::error::{Code, Error, Result};
 use crate::store::engine::params;
 
-/// How many connections are compared.
+/// How many connections to compare.
 const COMPARED: usize = 3;
 
-/// Refuses a pooler that gives each transaction another connection, where the server itself is not what was connected to.
+/// Refuses a pooler in transaction mode. Asks no further when connected to the server itself.
 ///
 /// # Errors
 /// `E_DB_UNAVAILABLE`.
@@ -28,7 +28,7 @@ pub(super) fn refuse_at_start(connector: &Connector, connection: &Connection) ->
     if is_itself { Ok(()) } else { refuse(connector, connection) }
 }
 
-/// Refuses a pooler that gives each transaction another connection: two clients of it meet the same session of the server.
+/// Refuses a pooler in transaction mode, which shows when two of its clients get the same session of the server.
 ///
 /// # Errors
 /// `E_DB_UNAVAILABLE`.

@@ -1,4 +1,4 @@
-//! Statements on PostgreSQL: bound, run, and their rows.
+//! Binds and runs statements on PostgreSQL, and reads their rows.
 
 use std::error::Error as StdError;
 
@@ -12,7 +12,7 @@ use crate::store::engine::{Sql, Value};
 
 type Failure = Box<dyn StdError + Sync + Send>;
 
-/// A row of PostgreSQL's.
+/// A row from PostgreSQL.
 #[derive(Clone, Copy)]
 pub(in crate::store::engine) struct Row<'r>(pub(super) &'r postgres::Row);
 
@@ -35,7 +35,7 @@ impl<'r> Row<'r> {
     }
 }
 
-/// A value as it comes.
+/// A value as PostgreSQL sends it.
 struct Read<'v>(Value<'v>);
 
 impl<'v> FromSql<'v> for Read<'v> {
@@ -110,8 +110,8 @@ pub(super) fn single<T>(
     one(connection, sql, params, f)?.ok_or_else(|| Error::internal("a query that always has a row has none"))
 }
 
-/// As [`crate::store::Db::stream`]. Where the connection is lost after a row was handed out, it is not asked again: `f` would see
-/// that row twice.
+/// As [`crate::store::Db::stream`]. If the connection is lost after a row was handed out, the query is not repeated: `f` would see that
+/// row twice.
 pub(in crate::store::engine) fn stream(
     connection: &Connection,
     sql: Sql,

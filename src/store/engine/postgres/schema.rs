@@ -1,4 +1,4 @@
-//! The schema `mcpkg` of a database: its version, and bringing it to the newest one.
+//! The schema `mcpkg` of a database: finds its version, and migrates it to the newest one.
 
 use postgres::{Client, NoTls};
 
@@ -21,27 +21,27 @@ macro_rules! migrations {
     };
 }
 
-/// The migrations from version 1 on, each with its name: a history tells by both what was done.
+/// The migrations from version 1 on, with their names. The history records both.
 const MIGRATIONS: &[(&str, &str)] = migrations!["V001__schema", "V002__spaceless", "V003__forms"];
 
 /// The newest version this program knows.
 pub(super) const NEWEST: i64 = MIGRATIONS.len() as i64;
 
-/// The last version whose search index has runs of letters of scripts without spaces as words.
+/// The last version whose search index stores text in scripts without spaces as whole runs of letters.
 const WITH_RUNS: i64 = 1;
 
-/// What stands in a database.
+/// What a database contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing of this name, or nothing in it.
+    /// The schema is missing or empty.
     Nothing,
-    /// Tables that mcpkg did not make; or beside its own, what is named here.
+    /// The schema contains something that mcpkg did not create, as named here.
     Foreign(Option<String>),
-    /// mcpkg's tables, of this version.
+    /// mcpkg's tables of this version.
     Version(i64),
 }
 
-/// Returns what stands in the schema.
+/// Returns what the schema contains.
 pub(super) fn found(connection: &Connection) -> Result<Found> {
     let sql = postgres_sql!(
         "SELECT to_regclass('mcpkg.refinery_schema_history') IS NOT NULL,
@@ -67,13 +67,13 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
         (false, false) => Ok(Found::Nothing),
         (false, true) => Ok(Found::Foreign(None)),
         (true, _) => {
-            // The history is there before what it tells of: without a row somebody is about to make the tables.
+            // The history's table is created first. While it has no row, another process is about to create the other tables.
             let sql = postgres_sql!("SELECT max(version)::bigint FROM mcpkg.refinery_schema_history");
             let version: Option<i64> = single(connection, sql, params![], |row| row.get(0))?;
             let strangers = strangers(&tables.unwrap_or_default(), others);
             Ok(match (version, strangers) {
                 (None, _) => Found::Nothing,
-                // A newer program may have made more.
+                // A newer version may have created more.
                 (Some(version), strangers) if version > NEWEST || strangers.is_none() => Found::Version(version),
                 (Some(_), strangers) => Found::Foreign(strangers),
             })
@@ -81,7 +81,7 @@ pub(super) fn found(connection: &Connection) -> Result<Found> {
     }
 }
 
-/// Returns what in the schema is not of the migrations: tables among these names, and `others`.
+/// Returns what the migrations did not create: tables among these names, and `others`.
 fn strangers(tables: &str, others: Option<String>) -> Option<String> {
     let made = |name: &str| {
         name == "refinery_schema_history"
@@ -92,7 +92,7 @@ fn strangers(tables: &str, others: Option<String>) -> Option<String> {
     (!all.is_empty()).then(|| all.join(", "))
 }
 
-/// Brings what stands in the tables of an older version up to date, before the tables.
+/// Updates the content of an older version's tables, before the tables themselves are migrated.
 ///
 /// # Errors
 /// As [`migrate`].
@@ -103,14 +103,14 @@ pub(super) fn renew(connection: &Connection, version: i64) -> Result<()> {
     }
 }
 
-/// Makes the schema, or brings it up to date, while nobody else does.
+/// Creates or migrates the schema, while no other process does.
 ///
 /// # Errors
 /// `E_MIGRATION_DIVERGED`, `E_STORAGE`, `E_DB_UNAVAILABLE` where the user may not.
 pub(super) fn migrate(connector: &Connector) -> Result<()> {
-    // refinery takes a client that waits as long as it takes: a thread of its own is left behind where the server does not answer.
+    // refinery needs a client without deadlines. It runs on its own thread, which is left behind if the server does not answer.
     let (done, is_done) = std::sync::mpsc::channel();
-    // With a host that is known to answer, and the password that it takes.
+    // This is a host that is known to answer, with the password that it accepts.
     let config = postgres::Config::from(connector.found()?);
     let (tls, shown, settings) =
         (connector.tls()?, connector.address.shown.clone(), connector.address.settings.clone());
@@ -130,7 +130,7 @@ pub(super) fn migrate(connector: &Connector) -> Result<()> {
 }
 
 fn migrate_on(client: &mut Client) -> Result<()> {
-    // The lock is waited for as long as another one migrates.
+    // This waits for the lock as long as another process migrates.
     client.batch_execute(&format!("SET lock_timeout = 0; SELECT pg_advisory_lock({MIGRATION})"))?;
     client.batch_execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))?;
     let applied = apply(client).map_err(|error| {

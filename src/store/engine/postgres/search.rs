@@ -1,8 +1,8 @@
 //! Full-text search with `tsvector`.
 //!
 //! A row of the index has the id `2 * prompt.id` or `2 * resource.id + 1`. It holds each word once, with the weight of the place
-//! where it stands first: the name, the description, the text. So its size is bounded, as PostgreSQL wants it. Of several words in a
-//! row, and of pairs of letters in scripts without spaces, it tells that all are there, and not that they stand in that order.
+//! where it occurs first: the name, the description, the text. This bounds the row's size, as PostgreSQL requires. A search for
+//! several words in a row, or for pairs of letters in scripts without spaces, finds texts that contain all of them in any order.
 
 use std::collections::HashSet;
 
@@ -17,11 +17,10 @@ use crate::store::engine::{found, params};
 use crate::store::revisions::Kind;
 use crate::store::search::{Ends, Hit, asked, cut, is_spaceless};
 
-/// Bytes of words that a row of the index takes, of the 1 MiB that PostgreSQL lets one have with what it adds; the words after
-/// them are not found.
+/// The maximum bytes of words in a row of the index. PostgreSQL allows 1 MiB with what it adds. Words beyond that are not found.
 const MOST: usize = 640 * 1024;
 
-/// Bytes of a word that count.
+/// The maximum bytes of a word; the rest is ignored.
 const LONGEST: usize = 256;
 
 /// The words of one item, each once.
@@ -31,7 +30,7 @@ struct Words {
 }
 
 impl Words {
-    /// Returns the words of a text that are not there yet, with spaces between.
+    /// Returns the words of a text that were not added yet, separated by spaces.
     fn add(&mut self, text: &str) -> String {
         let mut added = String::new();
         for word in words(&cut(text)) {
@@ -39,7 +38,7 @@ impl Words {
                 break;
             }
             if !self.seen.contains(&word) {
-                // Besides the word PostgreSQL stores where it stands.
+                // PostgreSQL stores the position with each word.
                 self.size += word.len() + 8;
                 added.push_str(&word);
                 added.push(' ');
@@ -50,14 +49,14 @@ impl Words {
     }
 }
 
-/// Returns the words of a text that was cut: letters and digits, in lower case and without diacritics.
+/// Returns the words of a prepared text: letters and digits, in lower case and without diacritics.
 pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric() && !is_combining_mark(c)).filter(|word| !word.is_empty()).filter_map(
         |word| {
             let plain: String = if word.is_ascii() {
                 word.to_ascii_lowercase()
             } else if word.starts_with(is_spaceless) {
-                // It is as it was cut; taken apart, a letter of Hangul would be three.
+                // Hangul stays as it was prepared: decomposed, one letter would become three.
                 word.to_owned()
             } else {
                 word.nfd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
@@ -68,7 +67,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
     )
 }
 
-/// Returns the query that finds what holds all of `words`, or words that begin so; `None` where they hold no word at all.
+/// Returns the query for texts that contain all of `words`, or words that begin with them; `None` if `words` contains no word.
 pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, prefix: bool) -> Option<String> {
     let terms: Vec<String> = given
         .into_iter()
@@ -87,7 +86,7 @@ pub(super) fn query<'w>(given: impl IntoIterator<Item = &'w str>, joined: &str, 
     (!terms.is_empty()).then(|| terms.join(joined))
 }
 
-/// Puts the words of an item into the index, in place of those it had.
+/// Replaces the words of an item in the index.
 pub(in crate::store) fn index(
     db: &Db<'_>,
     (kind, id): (Kind, i64),
@@ -108,17 +107,17 @@ pub(in crate::store) fn index(
     db.run(sql, params![row_id(kind, id), project, name, description, body]).map(drop)
 }
 
-/// Takes an item out of the index.
+/// Removes an item from the index.
 pub(in crate::store) fn unindex(db: &Db<'_>, (kind, id): (Kind, i64)) -> Result<()> {
     db.run(postgres_sql!("DELETE FROM search WHERE id = ?1"), params![row_id(kind, id)]).map(drop)
 }
 
-/// Takes all items of a project out of the index.
+/// Removes all items of a project from the index.
 pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()> {
     db.run(postgres_sql!("DELETE FROM search WHERE project_id = ?1"), params![project]).map(drop)
 }
 
-/// As [`crate::store::search::find`], but for the order.
+/// As [`crate::store::search::find`], except for the order.
 pub(in crate::store) fn find(
     db: &Db<'_>,
     project: Option<i64>,
@@ -152,7 +151,7 @@ pub(in crate::store) fn find(
     })
 }
 
-/// Tells where an item has no row in the index, a row no item, or a tool none of its own.
+/// Reports items and tools without a row in the index, and rows without an item.
 pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let items = postgres_sql!(
         "SELECT count(*) FROM search FULL JOIN (

@@ -1,11 +1,11 @@
-//! The snapshot that a read sees, which tells whether anything was committed.
+//! The snapshot that a read sees. It changes with every commit.
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Looks which snapshot a transaction would see: one that differs after every commit.
+/// Asks which snapshot a transaction would see; it differs after every commit.
 pub(super) const LOOK: &str = "SELECT pg_current_snapshot()::text";
 
-/// Whether a read tells which version of the database it saw: a look of its own is a round trip.
+/// Whether a read reports which version of the database it saw. A separate query for that would be one more round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VersionRead {
     NotAsked,
@@ -13,13 +13,13 @@ pub(super) enum VersionRead {
     Version(i64),
 }
 
-/// Returns the version that a snapshot is of.
+/// Returns the version of a snapshot.
 pub(super) fn of(snapshot: &str) -> i64 {
     xxh3_64(snapshot.as_bytes()).cast_signed()
 }
 
-/// Returns a query whose rows have one more column at their end: the snapshot that it saw. PostgreSQL looks once for all of
-/// them, and keeps their order.
+/// Returns a query whose rows have one more column at the end: the snapshot that the query saw. PostgreSQL evaluates it once for all
+/// rows, and keeps their order.
 pub(super) fn with_snapshot(query: &str) -> String {
     format!("SELECT found.*, ({LOOK}) FROM ({query}) AS found")
 }

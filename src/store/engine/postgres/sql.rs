@@ -1,6 +1,6 @@
-//! The texts of statements: those that only PostgreSQL takes, and how it has the others.
+//! The texts of statements: PostgreSQL's own, and the translation of the portable ones.
 
-/// Makes a statement that only PostgreSQL takes; for files in this folder alone.
+/// Makes a statement that only PostgreSQL accepts, for files in this folder.
 macro_rules! postgres_sql {
     ($($text:expr),+ $(,)?) => {
         const { $crate::store::engine::Sql::new(concat!($($text),+)) }
@@ -8,7 +8,7 @@ macro_rules! postgres_sql {
 }
 pub(super) use postgres_sql;
 
-/// Returns a statement as PostgreSQL has it: `?N` is `$N`, and a hint to SQLite's planner is left out. Nothing else
+/// Translates a portable statement for PostgreSQL: `?N` becomes `$N`, and a hint to SQLite's planner is left out. Nothing else
 /// differs.
 pub(super) fn translated(sql: &str) -> String {
     let mut translated = String::with_capacity(sql.len());
@@ -20,10 +20,10 @@ pub(super) fn translated(sql: &str) -> String {
     translated.replace(" INDEXED BY prompt_skill", "")
 }
 
-/// The most rows of a query that are in memory at once.
+/// The maximum number of a query's rows in memory at once.
 pub(super) const BATCH: usize = 1_000;
 
-/// Returns a query of no more rows than tell whether all of them fit into a batch.
+/// Limits a query to one row more than fits into a batch, which shows whether all rows fit.
 pub(super) fn cut(query: &str) -> String {
     format!("SELECT * FROM ({query}) AS found LIMIT {}", BATCH + 1)
 }

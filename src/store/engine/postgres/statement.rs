@@ -1,4 +1,4 @@
-//! How a statement is run on a connection: in one round trip the first time, and prepared from the second time on.
+//! Runs a statement on a connection: in one round trip the first time, and prepared from the second time on.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,12 +11,12 @@ use super::snapshot;
 use super::sql::{cut, translated};
 use crate::store::engine::{Sql, Value};
 
-/// What a statement of the tables is written as.
+/// The form in which a statement is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Form {
-    /// Whether it has no more rows than [`cut`] lets through.
+    /// Whether [`cut`] limits its rows.
     pub(super) is_cut: bool,
-    /// Whether it tells the version that it sees.
+    /// Whether it reports the version that it sees.
     pub(super) tells: bool,
 }
 
@@ -33,14 +33,13 @@ impl Form {
     }
 }
 
-/// The statements that a connection ran, by their text and how they are written. Preparing one is a round trip of its own, which
-/// pays for itself when it is run a second time: a command of the shell runs most of its statements once, and so does the first
-/// write on a connection that replaces a lost one.
+/// The statements that a connection ran, by text and form. Preparing a statement costs a round trip, which pays off when the statement
+/// runs a second time. A shell command runs most of its statements once, and so does the first write on a new connection.
 #[derive(Default)]
 pub(super) struct Statements(HashMap<(&'static str, Form), Option<postgres::Statement>>);
 
 impl Statements {
-    /// Returns a statement that is about to be run.
+    /// Returns the statement to run.
     pub(super) fn next(&mut self, client: &mut Client, sql: Sql, form: Form) -> Result<Statement, Error> {
         match self.0.entry((sql.text(), form)) {
             Entry::Vacant(first) => {
@@ -59,10 +58,10 @@ impl Statements {
     }
 }
 
-/// A statement that is about to be run.
+/// A statement to run.
 pub(super) enum Statement {
-    /// It is sent with its parameters. Each but bytes goes as text of no stated type, so that the server infers its type as it does
-    /// for a prepared statement.
+    /// It is sent together with its parameters. Each except bytes is sent as text without a type, so that the server infers the type as it
+    /// does for a prepared statement.
     Text(String),
     Prepared(postgres::Statement),
 }
@@ -84,7 +83,7 @@ impl Statement {
         }
     }
 
-    /// Returns how many rows it changed.
+    /// Returns the number of changed rows.
     pub(super) fn execute(&self, client: &mut Client, params: &[Value<'_>]) -> Result<u64, Error> {
         match self {
             Statement::Text(text) => client.execute_typed(text, &typed(params)),

@@ -1,4 +1,4 @@
-//! Whole tables, to be copied from one engine into the other.
+//! Reads and writes whole tables, to copy a database between engines.
 
 use postgres::types::{ToSql, Type};
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::store::engine::Value;
 use crate::store::engine::table::Table;
 
-/// Empties the tables; references are looked at when the transaction is committed. Until then others read what was there.
+/// Empties the tables. References are checked at the commit; until then, other connections read the old rows.
 pub(in crate::store::engine) fn empty(connection: &Connection, tables: &[Table]) -> Result<()> {
     let mut text = "SET CONSTRAINTS ALL DEFERRED; DELETE FROM search; DELETE FROM tool_search".to_owned();
     tables.iter().for_each(|table| text.push_str(&format!("; DELETE FROM {}", table.name)));
@@ -35,7 +35,7 @@ pub(in crate::store::engine) fn each(
     answer
 }
 
-/// Writes the rows that `rows` hands over, and has the numbers of new rows come after theirs.
+/// Writes the rows from `rows`. Later rows get numbers after theirs.
 pub(in crate::store::engine) fn fill(
     connection: &Connection,
     table: &Table,

@@ -1,4 +1,4 @@
-//! TLS: whoever speaks it shows a certificate that is verified, by the system's roots or by those that the address names.
+//! TLS: verifies the server's certificate with the system's roots or with those that the address names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 use crate::error::{Code, Error, Result};
 
-/// Returns what makes TLS connections whose server's certificate comes from one of `roots`, else from the system's.
+/// Returns a TLS connector that trusts the certificates in the file `roots`, else the system's.
 ///
 /// # Errors
-/// `E_FILE_FAILED` where the file of roots cannot be read or holds none.
+/// `E_FILE_FAILED` if the file of roots cannot be read or contains no certificate.
 pub(super) fn tls(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
     let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()

@@ -8,7 +8,7 @@ use crate::store::engine::found::counted;
 use crate::store::engine::{Row, params};
 use crate::store::search::cut;
 
-/// Puts the words of a tool into the index, in place of those it had.
+/// Replaces the words of a tool in the index.
 pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
     let plain = |text: &str| words(&cut(text)).collect::<Vec<_>>().join(" ");
     let sql = postgres_sql!(
@@ -20,12 +20,12 @@ pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &st
     db.run(sql, params![id, plain(name), plain(description), plain(tags)]).map(drop)
 }
 
-/// Takes a tool out of the index.
+/// Removes a tool from the index.
 pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(postgres_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
 }
 
-/// Says of a row `l` of `tool_listing` that it has each of the tags in the JSON array `?2`, in whatever case.
+/// The condition for a row `l` of `tool_listing` to have each of the tags in the JSON array `?2`, in any case.
 macro_rules! has_tags {
     () => {
         "NOT EXISTS (SELECT 1 FROM json_array_elements_text(?2::text::json) AS wanted WHERE lower(wanted) NOT IN (
@@ -33,8 +33,8 @@ macro_rules! has_tags {
     };
 }
 
-/// Returns what `f` makes of the best `limit` tools of a registry that hold `words`, put together by `joined`, and have each of
-/// the tags, a JSON array; and how many there are.
+/// Calls `f` for the best `limit` tools of a registry that contain `words`, combined as `joined` says, and that have all tags of a JSON
+/// array. Returns the results and the number of all such tools.
 ///
 /// # Errors
 /// What `f` returns, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -63,7 +63,7 @@ pub(in crate::store) fn find<T>(
     counted(db, sql, params![registry, tags, terms.join(joined), limit], f)
 }
 
-/// Returns what `f` makes of the first `limit` tools of a registry by name that have each of the tags; and how many there are.
+/// Calls `f` for the first `limit` tools of a registry, by name, that have all tags. Returns the results and the number of all such tools.
 ///
 /// # Errors
 /// As [`find`].

@@ -9,12 +9,11 @@ use super::lock::{GUARD, MOVED, WRITERS};
 use crate::error::{Code, Error, Result};
 use crate::store::engine::Intent;
 
-/// Runs `f` in one transaction; commits when it returns `Ok`, else changes nothing.
+/// Runs `f` in one transaction. Commits if `f` returns `Ok`, else changes nothing.
 ///
-/// What reads sees one moment of the database. What writes takes a lock first, so that each of its statements sees all that was
-/// committed by those whom it excludes: all who write, as with SQLite, or those alone who write to the same project. Events are
-/// numbered in the order in which they are committed either way: those of one project are appended under a lock of their own
-/// (`lock_events`).
+/// A reading transaction sees one moment of the database. A writing one takes a lock first, so that each of its statements sees the
+/// commits of all writers that the lock excludes: every other writer, as with SQLite, or only writers to the same project. Either way,
+/// events are numbered in the order of their commits: writers to one project append them under a separate lock (`lock_events`).
 pub(in crate::store::engine) fn in_transaction<T>(
     connection: &Connection,
     intent: Intent,
@@ -40,7 +39,7 @@ pub(in crate::store::engine) fn allow_long(connection: &Connection) {
 }
 
 fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
-    // Nobody is alone with the database until this transaction has ended; what it read before it took its lock may be out of date.
+    // The guard keeps a move or restore from starting until this transaction ends. What it read before it took its lock may be outdated.
     let guard = match connection.connector.is_alone() {
         true => "SELECT true".to_owned(),
         false => format!("SELECT pg_try_advisory_xact_lock_shared({GUARD})"),
@@ -50,12 +49,12 @@ fn begin_writing(connection: &Connection, lock: &str) -> Result<()> {
     );
     let begun = connection.simple_query(&text).and_then(|told| may_write(connection, &told));
     begun.inspect_err(|_| {
-        // Else the transaction that waited in vain would stay open.
+        // Otherwise the transaction that waited in vain would stay open.
         let _ = connection.run_once("ROLLBACK");
     })
 }
 
-/// Refuses to write where somebody is alone with the database, and where it was moved while this server was not connected.
+/// Refuses to write during a move or restore, and after the database was moved while this server was not connected.
 fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()> {
     let mut rows = told.iter().filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row.get(0)),
@@ -76,10 +75,10 @@ fn may_write(connection: &Connection, told: &[SimpleQueryMessage]) -> Result<()>
     Ok(())
 }
 
-/// An open transaction; dropping it rolls back whatever was not committed, a panic's too.
+/// An open transaction. Dropping it rolls back what was not committed, after a panic too.
 struct Open<'c> {
     connection: &'c Connection,
-    /// Rows that the connection had changed before.
+    /// The number of rows that the connection had changed before.
     changed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Whether anything was committed.
+//! Detects commits.
 
 use super::connection::Connection;
 use super::rows::single;
@@ -7,8 +7,8 @@ use super::sql::postgres_sql;
 use crate::error::Result;
 use crate::store::engine::params;
 
-/// Returns a number that differs from the last one where anything was committed between, by anybody: that of what a
-/// transaction would see. What other databases of the server commit makes it differ too.
+/// Returns a number that differs from the last one if there was a commit in between, by any connection: the snapshot that a
+/// transaction would see. Commits in other databases of the server change it too.
 pub(in crate::store::engine) fn version(connection: &Connection) -> Result<i64> {
     single(connection, postgres_sql!("SELECT pg_current_snapshot()::text"), params![], |row| {
         row.get(0).map(snapshot::of)

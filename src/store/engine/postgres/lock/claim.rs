@@ -1,4 +1,4 @@
-//! What a holder of a lock writes down: which of its holders it is, and where it is.
+//! The row of a lock's holder: which process it is, and where it runs.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,23 +14,23 @@ use crate::store::engine::postgres::rows::{one, run, single};
 use crate::store::engine::postgres::sql::postgres_sql;
 use crate::store::engine::{Holding, Subject, params, sql, sqlite};
 
-/// For how long a holder on another machine is waited for after it was seen last, in milliseconds.
+/// How long to wait for a holder on another machine after it was last seen, in milliseconds.
 const ABSENT: i64 = 45_000;
 
-/// How often a holder writes down that it is there.
+/// How often a holder notes that it is alive.
 pub(super) const BEAT: Duration = Duration::from_secs(5);
 
-/// What a holder writes down.
+/// The row of a holder.
 #[derive(Debug)]
 pub(super) struct Claim {
     held: String,
     beat: String,
-    /// What tells this holder from any other one, and where it is.
+    /// A text that no other holder has, and the place where this one runs.
     who: String,
 }
 
-/// What is written with each change that only the holder may make. It is the next one of its holder, so that it tells too whether a
-/// change was committed whose answer never came.
+/// The fencing number that is written with each change that only the holder may make. It counts up, so it also shows whether a change was
+/// committed when the answer never came.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Stamp {
     key: String,
@@ -39,10 +39,10 @@ pub(in crate::store) struct Stamp {
 }
 
 impl Stamp {
-    /// Writes it down.
+    /// Writes the stamp.
     ///
     /// # Errors
-    /// `E_RUN_STATE` where somebody else holds the lock by now.
+    /// `E_RUN_STATE` if another process holds the lock by now.
     pub(in crate::store) fn put(&self, db: &Db<'_>) -> Result<()> {
         let sql = sql!("UPDATE setting SET value = ?3 WHERE key = ?1 AND value = ?2");
         match db.run(sql, params![self.key, self.before, self.after])? {
@@ -52,7 +52,7 @@ impl Stamp {
         }
     }
 
-    /// Whether it was written down.
+    /// Whether the stamp was written.
     pub(in crate::store) fn is_there(&self, db: &Db<'_>) -> Result<bool> {
         let sql = sql!("SELECT 1 FROM setting WHERE key = ?1 AND value = ?2");
         Ok(db.one(sql, params![self.key, self.after], |_| Ok(()))?.is_some())
@@ -61,7 +61,7 @@ impl Stamp {
 
 impl Claim {
     pub(super) fn new(subject: Subject, place: &str) -> Self {
-        // Many share the lock of servers.
+        // Many servers share one lock, so each has a row of its own.
         let one = if subject == Subject::Serving { clock::unique().simple().to_string() } else { String::new() };
         let name = format!("{}{one}", subject.suffix());
         Self {
@@ -76,7 +76,7 @@ impl Claim {
         Stamp { key: self.held.clone(), before: value(count), after: value(count + 1) }
     }
 
-    /// Writes the claim down, in place of that of a holder before.
+    /// Writes the claim, replacing that of an earlier holder.
     pub(super) fn make(&self, connection: &Connection, count: u64) -> Result<()> {
         let upsert = postgres_sql!(
             "INSERT INTO setting (key, value) VALUES (?1, ?2), (?3, (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text)
@@ -85,7 +85,7 @@ impl Claim {
         run(connection, upsert, params![self.held, self.stamp(count).before, self.beat]).map(drop)
     }
 
-    /// Says that the holder is there. Returns false where somebody else holds the lock by now.
+    /// Notes that the holder is alive. Returns false if another process holds the lock by now.
     pub(super) fn renew(&self, connection: &Connection) -> Result<bool> {
         let sql = postgres_sql!(
             "UPDATE setting SET value = (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text
@@ -94,7 +94,7 @@ impl Claim {
         Ok(run(connection, sql, params![self.beat, self.held, self.who])? == 1)
     }
 
-    /// Takes the claim away.
+    /// Deletes the claim.
     pub(super) fn withdraw(&self, connection: &Connection) -> Result<()> {
         let sql = postgres_sql!(
             "DELETE FROM setting WHERE key IN (?1, ?2)
@@ -104,7 +104,7 @@ impl Claim {
     }
 }
 
-/// Returns whether somebody holds a lock; `base` is the file beside which this machine's lock files of the database stand.
+/// Returns whether somebody holds a lock. `base` is the path next to which this machine keeps its lock files for the database.
 pub(in crate::store::engine::postgres) fn holding(
     connection: &Connection,
     base: &Path,
@@ -119,7 +119,7 @@ pub(in crate::store::engine::postgres) fn holding(
     })
 }
 
-/// Returns why a lock that no session holds is not to be taken: somebody on another machine held it a moment ago.
+/// Returns why a lock that no session holds must not be taken: a process on another machine held it a moment ago.
 pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) -> Result<Option<Error>> {
     let absent = absent(connection, base, subject)?.filter(|time| *time < ABSENT);
     Ok(absent.map(|time| {
@@ -132,7 +132,7 @@ pub(super) fn refusal(connection: &Connection, base: &Path, subject: Subject) ->
     }))
 }
 
-/// Returns for how many milliseconds the holder of a lock was not seen, who is on another machine; `None` where there is none.
+/// Returns how many milliseconds ago the holder of a lock was last seen, if it runs on another machine.
 fn absent(connection: &Connection, base: &Path, subject: Subject) -> Result<Option<i64>> {
     let sql = postgres_sql!(
         "SELECT held.value, (extract(epoch FROM clock_timestamp()) * 1000)::bigint - coalesce(beat.value, '0')::bigint
@@ -147,7 +147,7 @@ fn absent(connection: &Connection, base: &Path, subject: Subject) -> Result<Opti
     Ok((!is_here).then_some(time))
 }
 
-/// Whether a server on another machine may be connected, although none holds its lock now.
+/// Whether a server on another machine may still use the database, although none holds its lock now.
 pub(super) fn may_be_served(connection: &Connection, base: &Path) -> Result<bool> {
     let sql = postgres_sql!(
         "SELECT EXISTS (SELECT 1 FROM setting WHERE key >= 'held.serving' AND key < 'held.servinh'
@@ -156,7 +156,7 @@ pub(super) fn may_be_served(connection: &Connection, base: &Path) -> Result<bool
     single(connection, sql, params![place(base)?], |row| row.get(0))
 }
 
-/// Takes the claims of servers away that are not connected.
+/// Deletes the claims of all servers. None is connected when this is called.
 pub(super) fn forget_servers(connection: &Connection) -> Result<()> {
     connection.run_text(
         "DELETE FROM setting WHERE key >= 'held.serving' AND key < 'held.servinh'
@@ -164,7 +164,7 @@ pub(super) fn forget_servers(connection: &Connection) -> Result<()> {
     )
 }
 
-/// Returns what tells this machine's lock files from any others: a random text in a file beside them.
+/// Returns the id of this machine's lock files: a random text in a file next to them.
 ///
 /// # Errors
 /// `E_FILE_FAILED`.

@@ -1,4 +1,4 @@
-//! A lock that is held: a thread looks after its connection, and takes the lock again where that ended.
+//! Keeps a lock: a thread watches its connection, and takes the lock again when the connection is lost.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::store::engine::postgres::rows::{run, single};
 use crate::store::engine::postgres::sql::postgres_sql;
 use crate::store::engine::{Mode, Subject, params, sqlite};
 
-/// How often the connection of a lock is looked at.
+/// How often the connection of a lock is checked.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// The longest pause between two tries to take a lock again: a server has to be back within [`RETURN`] of its database.
@@ -29,20 +29,20 @@ const SERVER_BEAT: Duration = Duration::from_secs(3600);
 /// How long the connection of a lock may take to answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// How long giving a lock back may take.
+/// How long releasing a lock may take.
 const BACK: Duration = Duration::from_secs(1);
 
-/// How long a server whose connection ended is waited for until it is taken for gone.
+/// How long to wait for a server whose connection ended, until it counts as gone.
 const RETURN: Duration = Duration::from_secs(3);
 
-/// A lock on a connection of its own; given back when dropped.
+/// A lock with a connection of its own. Dropping it releases the lock.
 pub(in crate::store) struct SessionLock {
     kept: Arc<Kept>,
-    /// Held for as long as this process lives, whatever becomes of connections.
+    /// Held until this is dropped or the process ends, whatever happens to connections.
     _local: sqlite::FileLock,
 }
 
-/// What the thread looks after.
+/// What the thread keeps.
 struct Kept {
     connector: Connector,
     subject: Subject,
@@ -59,30 +59,30 @@ struct State {
     beaten: Option<Instant>,
     /// When the row of the lock was last renewed.
     renewed: Option<Instant>,
-    /// Whether the lock was given back.
+    /// Whether the lock was released.
     is_over: bool,
-    /// Whether it was gone for a time, in which somebody else could have held it.
+    /// Whether the lock was lost for a time, in which another process could have held it.
     was_gone: bool,
-    /// How many stamps were given out.
+    /// How many stamps were written.
     stamps: u64,
 }
 
 impl SessionLock {
-    /// Returns what the next change of the holder is written with; `None` where nobody asks who holds the lock.
+    /// Returns the stamp for the holder's next change; `None` for locks without a claim.
     pub(in crate::store::engine) fn stamp(&self) -> Option<Stamp> {
         let state = self.kept.state();
         self.kept.claim.as_ref().map(|claim| claim.stamp(state.stamps))
     }
 
-    /// Says that the last stamp was written down.
+    /// Notes that the last stamp was written.
     pub(in crate::store::engine) fn stamped(&self) {
         self.kept.state().stamps += 1;
     }
 
-    /// Notes that the database was moved: servers that were not seen meanwhile are not to write here any more.
+    /// Notes that the database was moved. Servers that were not connected meanwhile must not write here any more.
     ///
     /// # Errors
-    /// `E_DB_IN_USE` where the lock was gone for a time, so that others may have written.
+    /// `E_DB_IN_USE` if the lock was lost for a time, so that others may have written.
     pub(in crate::store::engine) fn note_move(&self) -> Result<()> {
         let state = self.kept.state();
         let stands = state.connection.as_ref().filter(|connection| !state.was_gone && connection.stands());
@@ -97,7 +97,7 @@ impl SessionLock {
             "INSERT INTO setting (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         );
         match run(connection, upsert, params![MOVED, clock::unique().simple().to_string()]) {
-            // Nobody writes to what takes no writes.
+            // No server can write to a database that is read-only.
             Err(error) if error.code() == Code::ReadOnly => Ok(()),
             noted => noted.map(drop),
         }
@@ -162,8 +162,7 @@ impl Retries {
     }
 }
 
-/// Takes a lock; `None` where somebody holds it who excludes that. `base` is the file beside which this machine's lock files of the
-/// database stand.
+/// Takes a lock; `None` if somebody else holds it. `base` is the path next to which this machine keeps its lock files for the database.
 pub(in crate::store::engine::postgres) fn take(
     connector: &Connector,
     base: &Path,
@@ -186,13 +185,13 @@ pub(in crate::store::engine::postgres) fn take(
             return Err(refusal);
         }
         match claim.make(&connection, 0) {
-            // What serves a standby writes nothing, and is in nobody's way.
+            // A server on a standby writes nothing, so it needs no claim.
             Err(error) if error.code() == Code::ReadOnly => {}
             made => made?,
         }
     }
     if is_alone {
-        // Who writes now is waited for.
+        // This waits for the writers of this moment.
         connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
         forget_servers(&connection)
             .or_else(|error| if error.code() == Code::ReadOnly { Ok(()) } else { Err(error) })?;
@@ -213,7 +212,7 @@ pub(in crate::store::engine::postgres) fn take(
     Ok(Some(SessionLock { kept, _local }))
 }
 
-/// Whether no server is connected, after those were waited for whose connection ended a moment ago.
+/// Whether no server uses the database, after a wait for those whose connection ended a moment ago.
 fn is_left_alone(connection: &Connection, base: &Path) -> Result<bool> {
     let until = Instant::now() + RETURN;
     while may_be_served(connection, base)? && Instant::now() < until {
@@ -293,7 +292,7 @@ impl Kept {
         }
     }
 
-    /// Whether the connection stands; now and then the server is asked.
+    /// Whether the connection is alive. Asks the server from time to time.
     fn stands(&self, state: &mut State) -> bool {
         let Some(connection) = &state.connection else { return false };
         if !connection.stands() {
@@ -318,7 +317,7 @@ impl Kept {
         asked.is_ok() && connection.stands()
     }
 
-    /// Takes the lock on another connection; `None` where somebody else has it.
+    /// Takes the lock on another connection; `None` if somebody else has it.
     fn take_again(&self) -> Result<Option<Connection>> {
         let connection = Connection::open(&self.connector)?;
         connection.bind();
@@ -329,7 +328,7 @@ impl Kept {
             connection.run_text(&format!("SELECT pg_advisory_lock({GUARD})"))?;
         }
         let is_ours = match &self.claim {
-            // A server's claim may have been taken away while it was not seen.
+            // A server's claim may have been deleted while it was not connected.
             Some(claim) if self.subject == Subject::Serving => claim.make(&connection, 0).map_or_else(
                 |error| if error.code() == Code::ReadOnly { Ok(true) } else { Err(error) },
                 |()| Ok(true),
@@ -344,7 +343,7 @@ impl Kept {
     fn give_back(&self, connection: &Connection) {
         connection.hurry(BACK);
         let withdrawn = self.claim.as_ref().map_or(Ok(()), |claim| claim.withdraw(connection));
-        // A server frees the locks of a connection that was closed some time after; whoever looks next is to find it free.
+        // PostgreSQL frees the locks of a closed connection only after a while, and the next process should find this one free.
         let freed = connection.run_once("SELECT pg_advisory_unlock_all()").map_err(Error::from);
         if let Err(error) = withdrawn.and(freed) {
             tracing::debug!(%error, "a lock ends with its connection");
