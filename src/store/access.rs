@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 /// A key's row, without the hash of its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// The part of the key that is no secret.
+    /// The part of the key that is not secret.
     pub key_id: String,
     /// Unique in the database, among the revoked ones too.
     pub name: String,
@@ -132,7 +132,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What is taken to stand in a database that cannot be read: servers ask for a key.
+    /// The settings to assume if the database cannot be read: servers ask for a key.
     pub fn unknown() -> Self {
         Self { revoked: Vec::new(), required: true }
     }
@@ -147,7 +147,7 @@ pub fn standing(db: &Db<'_>) -> Result<Standing> {
     Ok(Standing { revoked: db.all(sql, params![], |row| row.get(0))?, required: required(db)? })
 }
 
-/// Makes what stood in another database stand in this one: what was revoked is, and servers go on asking for a key.
+/// Carries the settings of another database over: revoked keys stay revoked, and servers go on asking for a key.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

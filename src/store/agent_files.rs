@@ -21,9 +21,9 @@ pub enum Kind {
     Ignore,
     /// The manifest of a plugin or of a marketplace.
     Plugin,
-    /// Settings that are none of these.
+    /// All other settings.
     Settings,
-    /// MCP servers, with references in the place of values.
+    /// MCP servers, with references instead of values.
     Servers,
 }
 
@@ -119,7 +119,7 @@ pub fn get(db: &Db<'_>, project: &Project, path: &str) -> Result<AgentFile> {
     Err(error.suggest(path, paths.iter().map(String::as_str), "`mcpkg agent-file list` shows those there are"))
 }
 
-/// Keeps a file, in the place of the one at its path; one that is as it was stays so.
+/// Stores a file, replacing the one at its path. An unchanged file is not written.
 ///
 /// # Errors
 /// `E_READ_ONLY`, `E_DISK_FULL`, `E_DB_BUSY`, `E_STORAGE`.

@@ -1,9 +1,8 @@
 //! Content that is stored before the transaction that refers to it.
 //!
-//! Whoever writes many files stores their content first, in short transactions, so that others who write wait for one of those
-//! and not for all. Content is addressed by its hash, so that storing it again changes nothing: the last transaction stores what
-//! is gone by then. Until it is committed nothing refers to what was stored, and nobody sees it; what a killed process leaves
-//! so is freed by `mcpkg compact`.
+//! A write of many files stores their content first, in short transactions, so that other writers wait for one of those and not for
+//! all. Content is addressed by its hash, so storing it again changes nothing: the last transaction stores what is missing by then.
+//! Until that commits, nothing refers to the content. `mcpkg compact` frees what a killed process leaves behind.
 
 use std::collections::HashSet;
 
@@ -113,7 +112,7 @@ impl Store {
     }
 }
 
-/// Cuts `all` into parts of at most so many and so many bytes each, or of one that is larger.
+/// Splits `all` into parts with a limited number of contents and bytes. A content that is larger gets a part of its own.
 pub(super) fn batches<T>(all: &[T], (most, most_bytes): (usize, u64), size: impl Fn(&T) -> u64) -> Vec<&[T]> {
     let (mut batches, mut rest) = (Vec::new(), all);
     while !rest.is_empty() {

@@ -11,9 +11,9 @@ impl Store {
     /// Writes a consistent copy of the database to `to` while others read and write; returns its size in bytes.
     ///
     /// 1. Read in one transaction, so that a busy writer cannot make the copy start over.
-    /// 2. Write into a scratch folder beside the destination, mode 0600.
-    /// 3. Open the copy and look through all of it.
-    /// 4. Put it on the disk, then rename it to its place.
+    /// 2. Write into a scratch folder next to the destination, mode 0600.
+    /// 3. Open the copy and check all of it.
+    /// 4. Sync it to the disk, then rename it to its place.
     ///
     /// # Errors
     /// `E_ALREADY_EXISTS` where `to` exists, `E_FILE_FAILED` and `E_DISK_FULL` for its disk, `E_DB_CORRUPT` and
@@ -25,9 +25,9 @@ impl Store {
     /// Replaces the content of the open database by that of the backup at `from`, in one transaction of the live
     /// file, so that running servers see it. Keeps what it replaces at `kept`.
     ///
-    /// 1. Check whose file it is, copy it into a scratch folder, bring the copy up to date, look through all of it.
-    /// 2. `carry` writes into the copy what is not to be lost with what is replaced.
-    /// 3. Wait for the writers of the live file, keep it, replace its pages.
+    /// 1. Check that it is a file of mcpkg, copy it into a scratch folder, migrate the copy, and check all of it.
+    /// 2. `carry` writes into the copy what has to survive from the database that is replaced.
+    /// 3. Wait for the writers of the live file, keep a copy of it, and replace its pages.
     ///
     /// # Errors
     /// As [`Store::backup`] for the copy it keeps; those of [`Store::open`] for `from`; `E_MAY_ONLY_READ`; what `carry`
@@ -43,7 +43,7 @@ impl Store {
         self.engine.restore(from, kept, carry, progress)
     }
 
-    /// Returns where a restore keeps what it replaces: beside the file, with the time in its name.
+    /// Returns where a restore keeps the database that it replaces: next to the file, with the time in its name.
     pub fn kept_beside(&self, timestamp: &str) -> PathBuf {
         self.engine.kept_beside(timestamp)
     }

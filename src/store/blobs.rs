@@ -1,5 +1,5 @@
-//! Content, stored once per SHA-256 and verified whenever it is read: by a checksum that stands beside it, and by the
-//! SHA-256 itself where what is read stands for that hash ([`Verify`]).
+//! Content, stored once per SHA-256 and verified at every read: by the checksum stored with it, and by the SHA-256 itself if the
+//! reader relies on that hash ([`Verify`]).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub struct Blob<'r> {
 /// How content is verified while it is read. Either finds every flipped bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
-    /// By its checksum, which costs a tenth of the SHA-256: for what is shown. Content without one: by its SHA-256.
+    /// By its checksum, which costs a tenth of the SHA-256, for content that is only shown. Content without a checksum: by its SHA-256.
     Checksum,
     /// By its SHA-256 and its checksum: for what leaves under its hash, as archives and deploy images do, and for `check`.
     Sha256,
@@ -261,7 +261,7 @@ pub(super) fn put_hashed(db: &Db<'_>, bytes: &[u8]) -> Result<(i64, [u8; 32])> {
     Ok((put_known(db, &sha256, bytes)?, sha256))
 }
 
-/// Stores `bytes`, whose SHA-256 is known, where they are not stored yet, and returns their key.
+/// Stores `bytes`, whose SHA-256 is known, unless they are stored already. Returns their key.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -310,11 +310,11 @@ fn insert<'p>(
     Ok(id)
 }
 
-/// Content whose checksum is filled in by one transaction: each row is written anew, with up to a MiB of content.
+/// How many contents get their checksum in one transaction. Each row is rewritten, with up to 1 MiB of content.
 const FILLED_AT_ONCE: u32 = 64;
 
-/// Gives content that has none its checksum, where its SHA-256 shows that it is whole; what is damaged gets none and is found by
-/// its SHA-256. For a database from before there were checksums; called again, it goes on where it was cut short.
+/// Adds missing checksums to content whose SHA-256 shows that it is intact. Damaged content gets none, and is found by its SHA-256. This
+/// is for databases from before there were checksums. Called again, it continues where it was interrupted.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -366,7 +366,7 @@ pub fn by_hash(db: &Db<'_>, sha256: &[u8]) -> Result<Option<i64>> {
     db.one(sql!("SELECT id FROM blob WHERE sha256 = ?1"), params![sha256], |row| row.get(0))
 }
 
-/// Says of a row of `blob` that nothing refers to it.
+/// The condition for a row of `blob` that nothing refers to.
 macro_rules! unreferenced {
     () => {
         "NOT EXISTS (SELECT 1 FROM prompt WHERE blob_id = blob.id)
@@ -398,7 +398,7 @@ macro_rules! unreferenced {
     };
 }
 
-/// The same for the test of `check`, which names whoever refers to a blob.
+/// The same for the test of `check`, which names the users of a blob.
 #[cfg(test)]
 pub(super) const UNREFERENCED: &str = unreferenced!();
 
@@ -441,7 +441,7 @@ pub fn stored_json<T: DeserializeOwned>(json: &str, what: &str) -> Result<T> {
     serde_json::from_str(json).map_err(|error| damaged_value(&format!("{what} is malformed")).with_source(error))
 }
 
-/// Reads JSON that mcpkg wrote and that is only shown: a text that says so stands for what is damaged.
+/// Reads JSON that mcpkg wrote and that is only shown. For damaged JSON it returns a text that says so.
 pub fn shown_json(json: &str) -> Value {
     serde_json::from_str(json).unwrap_or_else(|_| DAMAGED.into())
 }

@@ -227,7 +227,7 @@ pub fn commands(db: &Db<'_>, catalog: i64) -> Result<Vec<CommandRow>> {
     db.all(sql!(commands!(), " WHERE m.catalog_id = ?1 ORDER BY m.id"), params![catalog], command)
 }
 
-/// Puts commands in the place of those that a catalog has.
+/// Replaces the commands of a catalog.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` for an id that a command of another catalog has; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -253,7 +253,7 @@ pub fn id_taken(id: &str) -> Error {
     Error::new(Code::AlreadyExists, format!("There is a command '{id}' already"))
 }
 
-/// Puts a command in the place of the one of its method and path.
+/// Replaces the command with the same method and path.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` for its id; `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Whether the file is sound: what SQLite can tell, and what only our hashes, checksums and rules can.
+//! Checks the database: with SQLite's own check, and with our hashes, checksums and rules.
 
 mod users;
 
@@ -61,7 +61,7 @@ pub(super) fn inspect(connection: Link<'_>, progress: &Progress<'_>) -> Result<F
         Ok(findings)
     });
     connection.release();
-    // What ended a statement is told as what it was.
+    // An error that ended a statement is passed on unchanged.
     progress.go_on()?;
     found
 }
@@ -241,7 +241,7 @@ fn is_name(name: &str) -> bool {
     matches!(name.len(), 1..=255) && !matches!(name, "." | "..") && name.bytes().all(is_name_byte)
 }
 
-/// Whether a byte may stand in a name.
+/// Whether a byte may occur in a name.
 pub fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
 }

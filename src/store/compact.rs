@@ -1,11 +1,11 @@
-//! Gives back the space of what nobody needs any more.
+//! Frees space that is no longer needed.
 
 use super::revisions::{self, Outdated};
 use super::search::reserved;
 use super::{Store, blobs, workflows};
 use crate::error::Result;
 
-/// Rows that one transaction deletes: others who write wait for no longer than that takes.
+/// The maximum number of rows that one transaction deletes, so that other writers do not wait for long.
 const AT_ONCE: u32 = 1000;
 
 impl Store {
@@ -41,9 +41,8 @@ impl Store {
         Ok(forgotten)
     }
 
-    /// Deletes the content that nothing refers to and the words that were indexed for nothing, and gives what is free
-    /// in the database back to the disk. Reads go on meanwhile; whoever writes waits until the database was written
-    /// anew.
+    /// Deletes content and indexed words that nothing refers to, and returns the free space in the database to the disk. Reads go on
+    /// meanwhile; writers wait until the database is rewritten.
     ///
     /// # Errors
     /// As [`Store::write`]; `E_DISK_FULL` where there is no room for a second copy. Nothing is lost then.

@@ -12,8 +12,8 @@ use super::text::plain;
 use crate::clock::Millis;
 use crate::error::Result;
 
-/// The table. For a day a row that is past its time is still told from one that never was; an asker has so many tokens
-/// and so many requests.
+/// The table. For a day, an expired row can still be told apart from one that never existed. The number limits the tokens and the
+/// requests of each asker.
 pub const GROWING: Growing = Growing {
     name: "consents",
     about: "confirm tokens and requests for consent, of each asker; one that waits stays",
@@ -44,7 +44,7 @@ pub enum State {
     Consumed,
 }
 
-/// What is asked, by whom and of what: a yes to it is good for the same and nothing else.
+/// What is asked, by whom and of what. An approval holds for exactly that.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding<'a> {
     /// The operation's name as a tool.
@@ -189,7 +189,7 @@ fn add(db: &Db<'_>, new: &New<'_>, needs: Needs, sha256: Option<&[u8; 32]>) -> R
             new.expires_at
         ],
     )?;
-    // A token that its caller did not use while it was given so many newer ones goes though it is in time.
+    // A caller's oldest unused tokens are deleted, even unexpired ones, once it has too many newer ones.
     let too_many = sql!(
         "DELETE FROM consent WHERE asker = ?1 AND needs = ?2
             AND (needs = 'token' OR state = 'consumed' OR expires_at <= ?3)
@@ -289,8 +289,8 @@ pub fn list(db: &Db<'_>, open: Option<Millis>, page: &Page) -> Result<Slice<Requ
     Ok(page.slice(found))
 }
 
-/// Says that a person approved a request, which is then good until `expires_at`; returns whether it waited for that, was
-/// denied before, or was approved and not used: a use of it that was cut off takes another approval.
+/// Records that a person approved a request until `expires_at`. Returns whether the request was pending, denied, or approved and not
+/// used: after a use that was interrupted, it needs another approval.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -302,7 +302,7 @@ pub fn approve(db: &Db<'_>, uuid: Uuid, now: Millis, expires_at: Millis) -> Resu
     Ok(db.run(sql, params![uuid, now, expires_at])? == 1)
 }
 
-/// Says that a person denied a request; returns whether it waited for that, or was approved and not used.
+/// Records that a person denied a request. Returns whether it was pending, or approved and not used.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -314,7 +314,7 @@ pub fn deny(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
     Ok(db.run(sql, params![uuid, now])? == 1)
 }
 
-/// Says that a client declined a request, which still waits for a person; returns whether it waited.
+/// Records that a client declined a request, which still waits for a person. Returns whether it was pending.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -339,7 +339,7 @@ pub fn consume(db: &Db<'_>, uuid: Uuid, now: Millis) -> Result<bool> {
 }
 
 impl Request {
-    /// Whether a client declined it and no person has decided: clients decline by themselves where nobody sits before them.
+    /// Whether a client declined it and no person has decided. Clients decline on their own when no person is present.
     pub fn is_declined(&self) -> bool {
         self.state == State::Pending && self.decided_at.is_some()
     }

@@ -7,7 +7,7 @@ use super::deadline::Watch;
 use super::engine::{Intent, Link, Row, Sql, Value, damaged};
 use crate::error::Result;
 
-/// An open transaction: what is read through it is one moment of the database.
+/// An open transaction. All its reads see one moment of the database.
 pub struct Db<'c> {
     connection: Link<'c>,
     watch: Option<&'c Watch>,
@@ -60,7 +60,7 @@ impl<'c> Db<'c> {
         self.intent == Intent::WriteProject && self.connection.has_many_writers()
     }
 
-    /// Excludes those who write to the project with key `id`, until the transaction ends.
+    /// Excludes other writers to the project with key `id`, until the transaction ends.
     ///
     /// # Errors
     /// `E_DB_BUSY`, `E_STORAGE`.
@@ -149,7 +149,7 @@ impl<'c> Db<'c> {
     /// counts the rows: that there is one writer is SQLite's habit and no rule.
     ///
     /// # Errors
-    /// As [`Db::one`]; `Unique::is_violated_by` tells a row that stands in the way.
+    /// As [`Db::one`]; `Unique::is_violated_by` recognizes a conflict with an existing row.
     pub(super) fn run(&self, sql: Sql, params: &[Value<'_>]) -> Result<u64> {
         self.connection.run(sql, params)
     }

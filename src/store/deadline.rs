@@ -17,7 +17,7 @@ use crate::error::Result;
 #[derive(Clone, Debug)]
 pub(super) struct Deadline {
     pub(super) limit: Duration,
-    /// Cancelled when nobody waits for the read any more; see [`Watch::cancel_with`].
+    /// Cancelled when no caller waits for the read any more; see [`Watch::cancel_with`].
     pub(super) cancelled: CancellationToken,
     /// Set when the server ends.
     pub(super) ended: Arc<AtomicBool>,
@@ -63,7 +63,7 @@ impl Watch {
         self.began.store(0, Ordering::Relaxed);
     }
 
-    /// Ends the reads from now on when `cancelled` is, in place of the token that did before.
+    /// Ends later reads when `cancelled` is cancelled, which replaces the previous token.
     pub(super) fn cancel_with(&self, cancelled: CancellationToken) {
         *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = cancelled;
     }

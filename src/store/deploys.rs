@@ -9,7 +9,7 @@ use super::engine::{Row, damaged, params, sql};
 use super::{Db, blobs};
 use crate::error::Result;
 
-/// What stood, stands or shall stand at a path.
+/// What was, is or will be at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Image {
     /// Nothing.
@@ -70,7 +70,7 @@ pub struct PlaceKey {
     pub root: String,
 }
 
-/// What tells that a file was not touched since.
+/// The facts that show that a file was not changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Bytes.
@@ -189,7 +189,7 @@ pub fn targets_of_place(db: &Db<'_>, place: i64) -> Result<BTreeSet<String>> {
     Ok(db.all(sql, params![place], |row| words(row, 0))?.into_iter().flatten().collect())
 }
 
-/// Returns the file at a path of a machine, whoever keeps it.
+/// Returns the file at a path of a machine, in whichever place.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -197,8 +197,8 @@ pub fn at(db: &Db<'_>, machine: &str, path: &str) -> Result<Option<Deployed>> {
     db.one(sql!(deployed_files!(), " WHERE d.machine = ?1 AND d.path = ?2"), params![machine, path], from_row)
 }
 
-/// Returns a root below which files of a source were written and not taken back, on any machine; `None` where there
-/// are none. A file that was merely equal does not count, nor one that is gone and had nothing before it.
+/// Returns a root that still contains files written from a source, on any machine; `None` if there is none. Files that were already equal
+/// do not count, nor do files that are gone and replaced nothing.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -260,7 +260,7 @@ pub fn put(db: &Db<'_>, machine: &str, file: &Deployed) -> Result<()> {
     Ok(())
 }
 
-/// Lets a path of a place go: it is nobody's from now on. What another place keeps stays.
+/// Forgets a path of a place. What another place keeps there stays.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

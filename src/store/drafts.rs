@@ -1,7 +1,7 @@
-//! Drafts: what somebody proposes for a workflow, until a person decides.
+//! Drafts: proposed changes to workflows, until a person decides.
 //!
-//! A draft knows what it was made from, its base, with the base's text. Where the workflow moved on since, or another took its
-//! name, the draft is stale: that is found whenever it is read, and stands in no column.
+//! A draft stores its base with the base's text. If the workflow has changed since, or another has taken its name, the draft is stale.
+//! That is computed at every read, not stored.
 
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ use super::{Db, blobs};
 use crate::clock::Millis;
 use crate::error::Result;
 
-/// The table. One that waits stays, and so many wait in a project at most.
+/// The table. An open draft stays. The number also limits the open drafts of a project.
 pub const GROWING: Growing = Growing {
     name: "drafts",
     about: "drafts of workflows, of each project; one that waits for a person stays",
@@ -87,7 +87,7 @@ pub struct Draft {
     pub name: String,
     /// What became of it.
     pub state: State,
-    /// Why it is proposed, in the words of who does.
+    /// The proposer's reason.
     pub message: Option<String>,
     /// What it was made from; `None` for a new workflow.
     pub base: Option<Base>,
@@ -203,7 +203,7 @@ pub fn edit(db: &Db<'_>, uuid: Uuid, was: i64, now: Millis, said: Said<'_>) -> R
     Ok(db.run(sql, values)? == 1)
 }
 
-/// Says what a person decided about an open draft with the text of the key `shown`; returns whether it was still that.
+/// Records what a person decided about an open draft with the text of the key `shown`. Returns whether it was still open with that text.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -97,7 +97,7 @@ fn delete(db: &Db<'_>, limits: Limits, now: Millis, batch: u32) -> Result<u64> {
     db.run(sql, params![since, until, most, unread, now, batch])
 }
 
-/// Appends an event: last in its transaction, since others who append wait from here to its end.
+/// Appends an event. This comes last in its transaction, since others that append wait until that ends.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -155,7 +155,7 @@ pub fn last_of(db: &Db<'_>, selection: &Selection, limit: usize) -> Result<Vec<E
     db.all(sql, params![selection.named, selection.directory, most(limit)], from_row)
 }
 
-/// Returns the newest event's place, 0 where there is none.
+/// Returns the newest event's place; 0 if there are no events.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -163,7 +163,7 @@ pub fn newest(db: &Db<'_>) -> Result<i64> {
     db.single(sql!("SELECT coalesce(max(seq), 0) FROM event"), params![], |row| row.get(0))
 }
 
-/// Returns the oldest event's place, 0 where there is none.
+/// Returns the oldest event's place; 0 if there are no events.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Models of the gates of workspaces, and the endpoints that stand for them.
+//! Models of workspaces' gates, and the endpoints that represent them.
 
 use super::engine::{Row as Found, params, sql};
 use super::new_content::NewContent;
@@ -38,7 +38,7 @@ pub struct New<'a> {
     pub now: Millis,
 }
 
-/// An endpoint that stands for a model.
+/// An endpoint that represents a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
     /// The model's name.
@@ -119,7 +119,7 @@ pub fn routes(db: &Db<'_>, workspace: i64) -> Result<Vec<Route>> {
     db.all(sql, params![workspace], |row| Ok(Route { model: row.get(0)?, endpoint: row.get(1)?, active: row.get(2)? }))
 }
 
-/// Makes an endpoint stand for a model; returns whether there is such a model.
+/// Assigns an endpoint to a model. Returns whether the model exists.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

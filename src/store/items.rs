@@ -42,7 +42,7 @@ pub struct Item<A> {
 pub struct Ids {
     /// The id that users see, unless it goes on with that of a deleted item.
     pub uuid: Uuid,
-    /// The key under which its words stand in the search index already; `None` where they do not.
+    /// The key of its words in the search index; `None` if they are not indexed yet.
     pub indexed: Option<i64>,
 }
 
@@ -169,8 +169,7 @@ pub(super) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| Error::internal("a row cannot be written as JSON").with_source(error))
 }
 
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one. The name is
-/// column 1, and the id column `id`.
+/// Returns a placeholder for a damaged row that is only shown; other errors are passed on. The name is column 1, and the id column `id`.
 pub(super) fn placeholder<A>(row: &Row<'_>, error: Error, attributes: A, id: usize) -> Result<Item<A>> {
     if error.code() != Code::Damaged {
         return Err(error);

@@ -1,7 +1,7 @@
 //! Tells whether prompts/list or resources/list of a project answers something else than before.
 //!
-//! A count for each list of a project stands among the settings; the transaction that changes what the list shows raises it.
-//! So every process sees the change whoever made it, and at the cost of one row however long the list is.
+//! The settings contain a counter for each list of a project. A transaction that changes the list raises it. So every process sees the
+//! change, at the cost of one row however long the list is.
 
 use uuid::Uuid;
 
@@ -33,8 +33,7 @@ impl Difference {
     }
 }
 
-/// What decides what a list answers: the project, and how often its list changed. `None` where the list is empty: empty
-/// lists are the same, whosever they are.
+/// The version of a list: the project, and how often its list changed. `None` if the list is empty, since all empty lists are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct List(Option<(Uuid, i64)>);
 

@@ -25,14 +25,12 @@ impl Serving {
     }
 }
 
-/// The right to apply a deploy: one process of this machine at a time has it. Dropping it, or the end of the process, gives it
-/// back.
+/// The right to apply a deploy, which one process of this machine has at a time. It ends when dropped, or with the process.
 pub struct Applying {
     _held: Held,
 }
 
-/// The presence of a server that runs tasks. Dropping it, or the end of the process, takes it away: what it did not end
-/// by then nobody will.
+/// The presence of a server that runs tasks. It ends when dropped, or with the process. Tasks that have not ended by then never will.
 pub struct TaskRunner {
     id: Uuid,
     _held: Held,
@@ -45,7 +43,7 @@ impl TaskRunner {
     }
 }
 
-/// The right to work on a run: one holder at a time has it. Dropping it, or the end of the process, gives it back.
+/// The right to work on a run, which one holder has at a time. It ends when dropped, or with the process.
 #[derive(Debug)]
 pub struct RunHolder {
     held: Held,
@@ -71,7 +69,7 @@ impl RunHolder {
             let failed = match (written, &stamp) {
                 (Ok(()), _) => None,
                 (Err(error), Some(stamp)) if error.code() == Code::OutcomeUnknown => {
-                    // In a transaction that writes, which comes after the one whose end is not known.
+                    // A writing transaction waits for the one whose outcome is unknown.
                     let look = || store.write(|db| stamp.is_there(db));
                     let is_there = match patiently(until, look) {
                         Ok(is_there) => is_there,
@@ -109,7 +107,7 @@ impl Store {
         self.patiently(|| self.write(&mut f))
     }
 
-    /// Does `work` again while the server of the database is away: what reads alone, and what is told before anything was done.
+    /// Repeats `work` while the database server is away. `work` only reads, or fails before it has changed anything.
     ///
     /// # Errors
     /// What `work` returns.
@@ -150,8 +148,7 @@ impl Store {
         Ok(self.engine.lock(Subject::Serving, Mode::Exclusive)?.map(|held| Serving { held }))
     }
 
-    /// Takes the right to apply deploys of this database on this machine; `None` where another process, or another thread of
-    /// this one, has it.
+    /// Takes the right to apply deploys of this database on this machine; `None` if another process or thread has it.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock file cannot be made.
@@ -159,7 +156,7 @@ impl Store {
         Ok(self.engine.lock(Subject::Applying, Mode::Exclusive)?.map(|_held| Applying { _held }))
     }
 
-    /// Says that this process runs tasks from now on.
+    /// Announces that this process runs tasks from now on.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE` where the lock cannot be had.
@@ -179,7 +176,7 @@ impl Store {
         lives
     }
 
-    /// Takes the right to work on a run; `None` where another process, or another thread of this one, has it.
+    /// Takes the right to work on a run; `None` if another process or thread has it.
     ///
     /// # Errors
     /// `E_RUN_BUSY` where it is not known whether a process on another machine works on it still; `E_DB_UNAVAILABLE`, `E_READ_ONLY`,
@@ -188,7 +185,7 @@ impl Store {
         Ok(self.engine.lock(Subject::Run(run), Mode::Exclusive)?.map(|held| RunHolder { held }))
     }
 
-    /// Whether somebody works on a run.
+    /// Returns whether a process works on a run.
     pub fn holding(&self, run: Uuid) -> Holding {
         self.engine.holding(Subject::Run(run))
     }

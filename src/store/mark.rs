@@ -1,4 +1,4 @@
-//! What tells a database from every other, for a program that must not find itself at the other end.
+//! A mark that identifies a database, so that a program recognizes its own database at the other end.
 
 use super::Store;
 use super::engine::{params, sql};

@@ -24,8 +24,8 @@ pub enum Applies {
     Manual,
 }
 
-/// A module's row. It stays when its prompt or resources are deleted, so that a restore brings it back as it was;
-/// whoever lists modules begins with those.
+/// A module's row. It stays when its prompt or resources are deleted, so that a restore brings it back unchanged. Lists of modules start
+/// from the prompts and resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// `prompt:<uuid>`, `resource:<uuid>` or `skill:<name>`.

@@ -18,7 +18,7 @@ use crate::file;
 /// Bytes in a piece of content: in a blob's own row, and in each chunk after it.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// Content that can be read from its beginning any number of times, and cloned at no cost. Two are equal whose bytes are.
+/// Content that can be read repeatedly, and cloned at no cost. Two contents are equal if their bytes are.
 #[derive(Clone, Debug)]
 pub struct NewContent {
     holder: Holder,
@@ -154,8 +154,7 @@ impl NewContent {
         }
     }
 
-    /// Returns the content, of which each piece but the last has the length of a blob's. It ends with an error where
-    /// a file is no longer what it was.
+    /// Returns the content in pieces. Each except the last has the length of a blob's piece. It ends with an error if a file has changed.
     pub(super) fn pieces(&self) -> Box<dyn Iterator<Item = Result<Cow<'_, [u8]>>> + '_> {
         match &self.holder {
             Holder::Memory(bytes) => Box::new(bytes.chunks(PIECE).map(|piece| Ok(Cow::Borrowed(piece)))),
@@ -231,7 +230,7 @@ impl Hash for NewContent {
     }
 }
 
-/// An open file that is read from a place of its own, whoever else reads it.
+/// An open file with its own read position, independent of other readers.
 #[cfg(unix)]
 struct AtPlace {
     file: Arc<File>,
@@ -322,7 +321,7 @@ fn read_piece(from: &mut impl Read) -> std::io::Result<Vec<u8>> {
     Ok(piece)
 }
 
-/// What is found out of content that goes by.
+/// What is computed while content is read.
 #[derive(Default)]
 struct Survey {
     hash: Sha256,

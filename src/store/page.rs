@@ -29,7 +29,7 @@ impl Page {
         Self::first(i32::MAX as usize - 1)
     }
 
-    /// One row more than wanted tells whether more follow, without a count.
+    /// One row more than requested shows whether more follow, without a count.
     pub(super) fn fetch(&self) -> i64 {
         i64::try_from(self.limit).unwrap_or(i64::MAX).saturating_add(1)
     }

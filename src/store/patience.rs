@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
 
-/// How long whoever has begun something goes on trying to write down what it did.
+/// How long work that has begun keeps trying to store its result.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long it waits between two tries.

@@ -19,11 +19,11 @@ use crate::error::Result;
 /// The most pieces that stay in memory, of a MiB each.
 const MAX_RECENT: usize = 16;
 
-/// The most contents whose checksums are kept.
+/// The maximum number of contents whose checksums are kept.
 const MAX_KEPT: usize = 256;
 
-/// What was verified, by key and SHA-256. A content never changes, so that nothing ever makes an entry wrong; in a database
-/// that was restored the same key may stand for another content, which has another SHA-256.
+/// The verified contents, by key and SHA-256. Content never changes, so entries stay valid. In a restored database, a key may belong to
+/// another content, but that has another SHA-256.
 static VERIFIED: LazyLock<Mutex<Verified>> = LazyLock::new(Mutex::default);
 
 type Verified = HashMap<(i64, [u8; 32]), Arc<Pieces>>;

@@ -196,7 +196,7 @@ pub fn validator(db: &Db<'_>, project: i64) -> Result<String> {
     Ok(validator)
 }
 
-/// Returns what differs whenever a plugin is no longer what was started; `None` where it is gone.
+/// Returns a value that changes whenever the plugin differs from the one that was started; `None` if it is gone.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -50,19 +50,19 @@ impl Reader {
         Ok(self.connection()?.link().version()?.in_epoch(self.epoch.get()))
     }
 
-    /// Runs `f` and returns what it returns, with the version of the database that the first of its reads through this saw. Only where
-    /// [`Reader::tells`], and `None` where that read found nothing.
+    /// Runs `f`, and returns its result with the version of the database that its first read through this reader saw. That is `None` unless
+    /// [`Reader::tells`], and if that read found nothing.
     pub fn telling<T>(&self, f: impl FnOnce() -> T) -> (T, Option<Version>) {
         self.connection.borrow().link().telling(f)
     }
 
-    /// Whether a read tells which version it saw, since [`Reader::version`] costs as much as a read.
+    /// Whether reads report which version they saw, because [`Reader::version`] costs as much as a read.
     pub fn tells(&self) -> bool {
         self.connection.borrow().link().tells()
     }
 
-    /// Ends the reads from now on with `E_TIMEOUT` when `cancelled` is set, in place of what was given to
-    /// [`Store::limited`](super::Store::limited). Without a deadline nothing ends them.
+    /// Ends later reads with `E_TIMEOUT` when `cancelled` is cancelled, which replaces the token given to
+    /// [`Store::limited`](super::Store::limited). Without a deadline, nothing ends them.
     pub fn cancel_with(&self, cancelled: CancellationToken) {
         if let Some(watch) = &self.watch {
             watch.cancel_with(cancelled);

@@ -207,8 +207,8 @@ pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     db.single(sql, params![item], |row| row.get(0))
 }
 
-/// Returns the deleted item that last had `name`, with its newest number: one made anew under the name goes on with its
-/// history, so that what was deleted can still be restored.
+/// Returns the deleted item that last had `name`, with its newest number. A new item of that name continues its history, so that the
+/// deleted one can still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, kind: Kind, name: &str) -> Result<Option<(Uuid, i64)>> {
     // Of most names there never was an item: looking for the newest would sort nothing, at some cost.
     let any = sql!("SELECT 1 FROM revision WHERE project_id = ?1 AND kind = ?2 AND name = ?3 LIMIT 1");
@@ -265,7 +265,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);

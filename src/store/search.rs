@@ -15,10 +15,10 @@ pub use ahead::{IndexedAhead, Words};
 pub use hit::Hit;
 pub use spaceless::{Ends, asked, cut, is_cut, is_spaceless};
 
-/// MiB of a text whose words are found: the index is made in memory.
+/// How many MiB of a text are indexed. The limit exists because the index is built in memory.
 pub const INDEXED: usize = 16;
 
-/// Puts the words of an item, of its first [`INDEXED`] MiB, into the index in place of those it had.
+/// Replaces the words of an item in the index with those of its first [`INDEXED`] MiB.
 pub(super) fn index(
     db: &Db<'_>,
     kind: Kind,

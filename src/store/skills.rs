@@ -81,8 +81,7 @@ pub fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Vec<Revision>> {
     Ok(all.into_iter().map(|(_, revision)| revision).filter(|revision| revision.at == at).collect())
 }
 
-/// The prompt that goes before this one where both stand for the same skill: the one whose own name it is, else the
-/// first by name.
+/// The prompt that is preferred if both represent the same skill: the one with exactly that name, else the first by name.
 macro_rules! better {
     () => {
         "SELECT better.name FROM prompt better INDEXED BY prompt_skill
@@ -99,8 +98,8 @@ macro_rules! stored {
     };
 }
 
-/// Returns a page of the prompts by name that stand for a skill: those whose name for one neither a stored `SKILL.md`
-/// nor a better prompt has.
+/// Returns a page of the prompts that represent a skill, by name: those whose skill name neither a stored `SKILL.md` nor a preferred
+/// prompt has.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -116,7 +115,7 @@ pub fn prompts(db: &Db<'_>, project: i64, page: &Page) -> Result<Slice<Prompt>> 
     Ok(page.slice(db.all(sql, params![project, page.after, page.fetch()], prompts::from_row)?))
 }
 
-/// Returns the prompt that stands for the skill `name`, if there is one.
+/// Returns the prompt that represents the skill `name`, if there is one.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -137,8 +136,7 @@ pub struct Hidden {
     pub by: Option<String>,
 }
 
-/// Returns the prompts by name whose name for a skill another item has. One that a stored skill of its very own name
-/// replaces is none of them.
+/// Returns the prompts, by name, whose skill name another item has, except those that a stored skill of exactly that name replaces.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -77,7 +77,7 @@ pub fn begin(db: &Db<'_>, new: &NewSnapshot<'_>, files: &[File], folders: &[Stri
     Ok(id)
 }
 
-/// Says how a snapshot ended. Without a time something is left to be done for it.
+/// Records how a snapshot ended. Without a time, work is left to do for it.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -87,7 +87,7 @@ pub fn finish(db: &Db<'_>, id: i64, state: State, now: Option<Millis>) -> Result
     Ok(())
 }
 
-/// Says that nothing is left to be done for a snapshot.
+/// Records that no work is left to do for a snapshot.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -105,7 +105,7 @@ pub fn any_unfinished(db: &Db<'_>) -> Result<bool> {
     db.single(sql, params![], |row| row.get(0))
 }
 
-/// Returns the snapshots for which something is left to be done, newest first: somebody is at it, or died.
+/// Returns the snapshots with work left to do, newest first: a process is working on them, or died.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -90,7 +90,7 @@ pub struct ItemRow {
     pub entry: String,
     /// The key of that version's content.
     pub blob: i64,
-    /// The SHA-256 of the file's own bytes, as it is in the source.
+    /// The SHA-256 of the file's bytes in the source.
     pub sha256: [u8; 32],
     /// Whether the file can be executed.
     pub executable: bool,

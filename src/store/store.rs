@@ -30,18 +30,23 @@ struct Rights {
     may_write: bool,
     /// When its reads end, where they have to.
     deadline: Option<Deadline>,
-    /// Where the version stands that its first read saw, once it told that.
+    /// The version that its first read saw, once that has reported it.
     seen: Option<Arc<OnceLock<Version>>>,
     /// Whether it waits for a server of the database that is away.
     is_patient: bool,
 }
 
 impl Store {
+<<<<<<< HEAD
     /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist. A path that begins with
     /// `postgres://` is the address of a database on a server; see docs/how-to/postgresql.md.
+=======
+    /// Opens the database at `path`, and creates it with its folder if `path` does not exist. A path that begins with `postgres://` is the
+    /// address of a database on a server; see docs/engines.md.
+>>>>>>> bdcaf1de (store: comments in plain English)
     ///
-    /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version, and brings an
-    /// older schema up to date after keeping a copy beside it. A file that fails a check is left untouched.
+    /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version. Migrates an older schema after
+    /// keeping a copy next to the file. A file that fails a check is left untouched.
     ///
     /// # Errors
     /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_DB_NEWER`, `E_MIGRATION_DIVERGED`, `E_DB_UNAVAILABLE`, `E_DB_BUSY`.
@@ -111,7 +116,7 @@ impl Store {
         self.with_rights(Rights { is_patient: self.location().file().is_none(), ..self.rights.clone() })
     }
 
-    /// Returns a handle that waits for nobody, in place of a patient one.
+    /// Returns a handle that does not wait, from a patient one.
     #[must_use]
     pub fn hasty(&self) -> Self {
         self.with_rights(Rights { is_patient: false, ..self.rights.clone() })
@@ -135,8 +140,7 @@ impl Store {
         }
     }
 
-    /// Returns a handle whose first read leaves in `seen` which version of the database it saw; where
-    /// [`Reader::tells`] says that reads tell it.
+    /// Returns a handle whose first read stores in `seen` which version of the database it saw, if [`Reader::tells`] returns true.
     #[must_use]
     pub fn telling(&self, seen: &Arc<OnceLock<Version>>) -> Self {
         self.with_rights(Rights { seen: Some(Arc::clone(seen)), ..self.rights.clone() })
@@ -156,7 +160,7 @@ impl Store {
         self.engine.location()
     }
 
-    /// Returns how many bytes the database has on the disk, with what was committed and does not stand in its file yet.
+    /// Returns the bytes of the database on the disk, including commits that are not in its file yet.
     pub fn size(&self) -> u64 {
         self.engine.size()
     }
@@ -245,8 +249,8 @@ impl Store {
         Ok(Reader::new(Arc::clone(&self.engine), connection, watch))
     }
 
-    /// Moves what stands in the WAL into the file, as far as nobody is in the way: a server that ended leaves one whole
-    /// file. Nothing is lost where this fails.
+    /// Moves the content of the WAL into the file as far as other connections allow, so that a server leaves one complete file at its end.
+    /// Nothing is lost if this fails.
     pub fn checkpoint(&self) {
         self.engine.checkpoint();
     }
@@ -273,7 +277,7 @@ impl Store {
     }
 }
 
-/// Takes what is to be run, which is run once.
+/// Takes the closure, which runs once.
 fn taken<F>(f: &mut Option<F>) -> Result<F> {
     f.take().ok_or_else(|| Error::internal("a transaction is run a second time"))
 }

@@ -1,8 +1,8 @@
-//! Checksums of rows: what tells that a name, a URI or a description is the one that was written.
+//! Checksums of rows, which show that a name, a URI or a description is the one that was written.
 //!
-//! SQLite has no checksum of its own over a page; a bit that flips on the disk would be served. Content has its SHA-256;
-//! the rows of prompts, resources and revisions, whose columns stand beside it, carry an xxh3 checksum. It covers the
-//! content's SHA-256 too, so that a damaged reference does not lead to another item's content.
+//! SQLite has no checksums of its pages, so a bit that flips on the disk would be served. Content has its SHA-256. The rows of prompts,
+//! resources and revisions have an xxh3 checksum over their columns and the content's SHA-256, so that a damaged reference does not lead
+//! to another item's content.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::engine::{Row, Value, params};
 use crate::error::Result;
 
-/// What lists say in place of a description that cannot be trusted.
+/// The text that lists show instead of a description that cannot be trusted.
 pub const DAMAGED: &str = "Damaged in the database, and not served; `mcpkg check --deep` says more";
 
 /// Returns the checksum of some values, in their order.
@@ -110,7 +110,7 @@ mod tests {
         assert_ne!(checksum(params!["ab", "c"]), checksum(params!["a", "bc"]));
         assert_ne!(checksum(params!["a"]), checksum(params![*b"a"]));
         assert_ne!(checksum(params![None::<&str>]), checksum(params![""]));
-        // It stands in files: it never changes.
+        // This value is stored in files, so it must never change.
         let all = checksum(&[
             Value::Integer(-7),
             Value::Text("é".as_bytes()),

@@ -48,7 +48,7 @@ pub struct Seen {
     pub path: String,
     /// Whether it is a folder.
     pub is_folder: bool,
-    /// What tells that it was not touched since.
+    /// The facts that show that it was not changed since.
     pub stat: Stat,
 }
 
@@ -117,7 +117,7 @@ pub type Texts = BTreeMap<String, String>;
 /// Files by path that say what an item's file says.
 pub type Forms = BTreeMap<String, Form>;
 
-/// A file that says what the file of an item says, and is none of its own.
+/// A file that repeats an item's file, and is not an item of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Form {
     /// The path of that file.
@@ -164,7 +164,7 @@ pub fn known(db: &Db<'_>, id: i64) -> Result<Known> {
         if let Some(text) = item.strip_prefix(LINK) {
             known.links.insert(path, text.to_owned());
         } else if let Some(form) = item.strip_prefix(FORM) {
-            // A row that nobody of ours wrote is as good as none.
+            // A row that mcpkg did not write is ignored.
             let form = form.split_once(':').and_then(|(sha256, of)| {
                 Some(Form { of: of.to_owned(), sha256: hex::decode(sha256)?.try_into().ok()? })
             });
@@ -191,7 +191,7 @@ pub fn put_link(db: &Db<'_>, id: i64, path: &str, text: &str) -> Result<()> {
     put_base(db, id, &Base { path, item, version: None, listed: false, proposal: None })
 }
 
-/// Keeps the forms that lie in the folder, in place of those that were `known`.
+/// Stores the forms that are in the folder, replacing those that were `known`.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -254,8 +254,8 @@ pub fn each_seen(db: &Db<'_>, id: i64, mut each: impl FnMut(&str, bool, Stat) ->
     })
 }
 
-/// Keeps what the files and folders are on the disk, in place of what was kept before. `state` is what [`state`] is by now,
-/// where nothing is left to do; `looked_at` is when the first of them was looked at.
+/// Stores the state of the files and folders on the disk, replacing the previous one. `state` is the current result of [`state`] if
+/// nothing is left to do; `looked_at` is when the first of them was checked.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

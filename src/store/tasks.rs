@@ -8,7 +8,7 @@ use super::limits::{Growing, Limits};
 use crate::clock::{Millis, span};
 use crate::error::Result;
 
-/// The table. How a task ended is kept for an hour, and an asker has so many tasks whose time is not over.
+/// The table. The outcome of a task is kept for an hour. The number limits the unexpired tasks of each asker.
 pub const GROWING: Growing = Growing {
     name: "tasks",
     about: "long calls of agents and how they ended, of each asker; one that runs stays",
@@ -41,7 +41,7 @@ impl Status {
         }
     }
 
-    /// Returns the status that `word` stands for; the table takes no other word than the four.
+    /// Returns the status for `word`. The table allows only these four words.
     fn of(word: &str) -> Self {
         match word {
             "working" => Status::Working,
@@ -128,7 +128,7 @@ pub fn kept_until(db: &Db<'_>, now: Millis) -> Result<Millis> {
     Ok(now.saturating_add(GROWING.limits(db)?.age.unwrap_or(span::LONGEST)))
 }
 
-/// Inserts a task, and deletes those whose time is over; returns false where its asker has as many as it may.
+/// Inserts a task, and deletes expired ones. Returns false if the asker has as many tasks as it may have.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -160,7 +160,7 @@ pub fn insert(db: &Db<'_>, task: &Task) -> Result<bool> {
     Ok(db.run(statement, values)? == 1)
 }
 
-/// Returns a task of `asker`; one of somebody else is as one that is not there, and so is one whose time is over.
+/// Returns a task of `asker`. Expired tasks and those of other askers count as missing.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

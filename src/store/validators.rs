@@ -1,4 +1,4 @@
-//! What tells whether a read answers something else than before, without reading the content.
+//! Validators, which show whether a read would return something new, without reading the content.
 
 use serde::Serialize;
 

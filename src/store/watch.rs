@@ -7,7 +7,7 @@ use super::events::{self, Event};
 use super::{Db, Store};
 use crate::error::Result;
 
-/// How long nothing may be told until a look is worth it all the same.
+/// How long to wait for a notification until a check is worth it anyway.
 const UNTOLD: Duration = Duration::from_secs(1);
 
 /// A connection of its own that looks for new commits; cheap to ask often.
@@ -49,7 +49,7 @@ impl Store {
         self.read_once(position)
     }
 
-    /// Returns a watch whose first look tells what came after `position`.
+    /// Returns a watch whose first look reports what came after `position`.
     ///
     /// # Errors
     /// `E_DB_REPLACED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -68,8 +68,8 @@ impl Store {
 }
 
 impl Watch {
-    /// Waits until something may have been committed, for at most `limit`; for half a second where commits are told. Returns whether
-    /// a look is worth it: where commits are told it is after one, and now and then, since a connection can be lost without a word.
+    /// Waits until there may have been a commit: for at most half a second if the engine notifies of commits, else for `limit`. Returns
+    /// whether a look is worth it. With notifications that is after one, and from time to time, since a connection can be lost silently.
     pub fn wait(&self, limit: Duration) -> bool {
         match self.connection.link().wait(limit) {
             Ok(told) => told || self.looked.elapsed() >= UNTOLD,
@@ -120,7 +120,7 @@ impl Drop for Watch {
     }
 }
 
-/// Returns what tells the content of a database from one that was restored in its place.
+/// Returns an id that changes when the database is restored.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

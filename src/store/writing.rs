@@ -6,10 +6,9 @@ use super::{Db, Store};
 use crate::error::Result;
 
 impl Store {
-    /// Runs `f` in one write transaction as [`Store::write`] does, with the project that applies or why none does. On a
-    /// server it excludes those alone who write to the same project, and those who [`Store::write`]. So `f` changes what is that
-    /// project's, adds what nobody else refers to yet, appends events, and where rows are shared by all projects
-    /// lets the condition of its statement decide.
+    /// Runs `f` in one write transaction as [`Store::write`] does, with the project that applies or the reason why none does. On a server,
+    /// it excludes only writers to the same project and those that use [`Store::write`]. So `f` may change what belongs to that project,
+    /// add what nothing else refers to yet, and append events. For rows that all projects share, the condition of its statement decides.
     ///
     /// # Errors
     /// As [`Store::write`].
@@ -19,7 +18,7 @@ impl Store {
         f: impl FnOnce(&Db<'_>, Result<Project>) -> Result<T>,
     ) -> Result<T> {
         self.write_as(Intent::WriteProject, |db| {
-            // Who deletes, renames or selects a project excludes all who write: the one found here stays.
+            // Deleting, renaming or selecting a project excludes all writers, so the project found here stays.
             let project = projects::require(db, selection);
             if let Ok(project) = &project {
                 db.lock_project(project.id)?;

@@ -1,4 +1,4 @@
-//! Who uses a content, so that damage to it is told by a name.
+//! Finds the users of a content, so that reports of damage name them.
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use crate::store::Db;
 use crate::store::engine::{Row, Sql, params, sql};
 use crate::store::text::legible;
 
-/// Columns that refer to contents, and whose they are.
+/// The columns that refer to contents, and what they belong to.
 struct Use {
     /// The table and the column of each, as `blobs.rs` lists them: what is not used is removed.
     #[cfg_attr(not(test), expect(dead_code, reason = "a test holds it against what keeps a content"))]

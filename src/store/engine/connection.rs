@@ -16,7 +16,7 @@ pub(in crate::store) enum Connection {
     Postgres(Box<postgres::Connection>),
 }
 
-/// A connection of a pool, which has it again when this is dropped.
+/// A connection from a pool, returned to it when dropped.
 pub(in crate::store) enum Pooled {
     Sqlite(Box<sqlite::Pooled>),
     Postgres(Box<postgres::Pooled>),
@@ -29,8 +29,7 @@ pub(in crate::store) enum Link<'c> {
     Postgres(&'c postgres::Connection),
 }
 
-/// What differs where anything was committed between; nothing else can be read from it. The default is none that a
-/// database has.
+/// A value that differs after any commit; nothing else can be read from it. No database has the default value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Version(i64);
 
@@ -138,7 +137,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Whether transactions of [`Intent::WriteProject`] run beside one another.
+    /// Whether transactions of [`Intent::WriteProject`] run concurrently.
     pub(in crate::store) fn has_many_writers(self) -> bool {
         matches!(self, Self::Postgres(_))
     }
@@ -189,7 +188,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Whether reads tell which version they saw; see [`Link::telling`].
+    /// Whether reads report which version they saw; see [`Link::telling`].
     pub(in crate::store) fn tells(self) -> bool {
         matches!(self, Self::Postgres(_))
     }
@@ -218,8 +217,7 @@ impl<'c> Link<'c> {
         }
     }
 
-    /// Asks `has_passed` every so often while a statement runs, and ends it with `E_TIMEOUT` where it says so; until
-    /// [`Link::release`].
+    /// Until [`Link::release`], asks `has_passed` regularly while a statement runs, and ends it with `E_TIMEOUT` once that returns true.
     ///
     /// # Errors
     /// `E_INTERNAL`.

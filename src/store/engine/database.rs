@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// Says that a connection of [`Engine::listener`] is about to be closed.
+    /// Notes that a connection of [`Engine::listener`] is about to be closed.
     pub(in crate::store) fn listens_no_more(&self) {
         if let Self::Sqlite(database) = self {
             database.weigh_anchor();
@@ -172,7 +172,7 @@ impl Engine {
         }
     }
 
-    /// Writes the database anew without what is free in it; see [`crate::store::Store::compact`].
+    /// Rewrites the database without its free space; see [`crate::store::Store::compact`].
     pub(in crate::store) fn compact(&self) -> Result<()> {
         match self {
             Self::Sqlite(database) => database.compact(),
@@ -238,7 +238,7 @@ impl Engine {
         }
     }
 
-    /// Takes a lock; `None` where somebody holds it who excludes that.
+    /// Takes a lock; `None` if somebody else holds it.
     ///
     /// # Errors
     /// `E_DB_UNAVAILABLE`, `E_READ_ONLY`, `E_DISK_FULL` where it cannot be had.

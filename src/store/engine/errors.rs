@@ -7,8 +7,8 @@ use crate::error::{Code, Error};
 /// How long a writer waits for another process before it answers `E_DB_BUSY`, unless the address of a server says otherwise.
 pub const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long whoever writes in many transactions pauses between two, so that others who wait come next: longer than they
-/// wait until they try again.
+/// How long a writer of many transactions pauses between two of them: longer than waiting writers sleep between tries, so that those
+/// come next.
 pub(in crate::store) const BETWEEN_WRITES: Duration = Duration::from_millis(5);
 
 /// Returns the answer for a database that another process holds.

@@ -1,4 +1,4 @@
-//! What a search found, as the queries of every engine tell it.
+//! The results of a search, as the queries of every engine return them.
 
 use super::row::Row;
 use super::sql::Sql;

@@ -21,7 +21,7 @@ impl Held {
         }
     }
 
-    /// Says that the last stamp was written down.
+    /// Notes that the last stamp was written.
     pub(in crate::store) fn stamped(&self) {
         if let Self::Session(lock) = self {
             lock.stamped();

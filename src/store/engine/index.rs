@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::store::Db;
 use crate::store::search::is_cut;
 
-/// Indexes anew what holds letters of scripts without spaces: an index of an older version has whole runs of them as words.
+/// Reindexes what contains letters of scripts without spaces. An index of an older version has whole runs of them as words.
 pub(super) fn renew(db: &Db<'_>) -> Result<()> {
     transfer::words(db, db, is_cut)?;
     transfer::tool_words(db, db, is_cut)
 }
 
-/// Tells where the index does not hold the words of what is stored.
+/// Reports where the index differs from the words of what is stored.
 pub(in crate::store) fn compare(db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     match db.link() {
         Link::Sqlite(connection) => sqlite::index::compare(connection, db, faults),

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::store) enum Intent {
     Read,
-    /// To write anything: whoever writes waits until it has ended.
+    /// To write anything: other writers wait until it has ended.
     Write,
     /// To write to the one project that it locks, and events: where the engine has many writers, those to other projects go on.
     WriteProject,

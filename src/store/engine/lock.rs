@@ -46,6 +46,6 @@ pub enum Holding {
     Held,
     /// Nobody does: a process that did has ended.
     Free,
-    /// Nobody can tell: a process on another machine did, and lost its connection; or the database cannot be asked.
+    /// Unknown: a process on another machine held it and lost its connection, or the database does not answer.
     Unknown,
 }

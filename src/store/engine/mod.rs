@@ -1,9 +1,9 @@
 //! The engine behind [`Db`](super::Db): statements, parameters, values and rows of our own, so that a table file names no
 //! engine.
 //!
-//! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share;
-//! docs/adr/0012-engines.md says what that is. What only one engine has (opening, transactions, full-text search, backup,
-//! the meaning of its errors) stands in [`sqlite`], the one place that names rusqlite, and in [`postgres`].
+//! A table file writes each statement once, with [`sql!`], in the SQL that SQLite and PostgreSQL share; docs/adr/0012-engines.md describes
+//! it. What differs between engines (opening, transactions, full-text search, backup, the meaning of errors) is in [`sqlite`], the one
+//! place that names rusqlite, and in [`postgres`].
 
 pub(super) mod index;
 pub(super) mod postgres;

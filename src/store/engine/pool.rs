@@ -88,8 +88,8 @@ where
 }
 
 impl<M: ManageConnection> Drop for Pool<M> {
-    /// Waits until the thread that opens connections is done with the last one: whoever holds the pool last closes them, and a
-    /// thread that the end of the process meets does not. The connection to a file that is closed last removes its side files.
+    /// Waits until the thread that opens connections is done with the last one. The last owner of the pool closes the connections, and a
+    /// thread that is still running at the end of the process would not. The last connection to a file removes its side files.
     fn drop(&mut self) {
         let (done, idle) = channel::<()>();
         self.opener.execute(move || drop(done));

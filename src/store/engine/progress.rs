@@ -4,19 +4,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{Code, Error, Result};
 
-/// Who is told how far long work is, and what ends it.
+/// Reports the progress of long work, and cancels it.
 pub struct Progress<'a> {
     told: &'a dyn Fn(u64, u64),
     cancelled: CancellationToken,
 }
 
 impl<'a> Progress<'a> {
-    /// Returns one that tells `told` how much is done, and of how much, until `cancelled` is.
+    /// Returns a progress that reports to `told` how much is done, and of how much, until `cancelled` is cancelled.
     pub fn new(told: &'a dyn Fn(u64, u64), cancelled: &CancellationToken) -> Self {
         Self { told, cancelled: cancelled.clone() }
     }
 
-    /// Returns one that tells nobody, and ends with this one.
+    /// Returns a progress that reports nothing, and is cancelled together with this one.
     pub(in crate::store) fn silent(&self) -> Progress<'static> {
         Progress { told: &|_, _| {}, cancelled: self.cancelled.clone() }
     }

@@ -16,7 +16,7 @@ pub(in crate::store) fn takes_words_ahead(db: &Db<'_>) -> bool {
     matches!(db.link(), Link::Sqlite(_))
 }
 
-/// Puts the words of an item into the index, in place of those it had.
+/// Replaces the words of an item in the index.
 pub(in crate::store) fn index(
     db: &Db<'_>,
     item: (Kind, i64),
@@ -63,7 +63,7 @@ pub(in crate::store) fn unindex_unwritten(db: &Db<'_>, ids: &Range<i64>) -> Resu
     }
 }
 
-/// As [`crate::store::search::find`], but for the order. With `has_others` the index has words of what is no item.
+/// As [`crate::store::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
 pub(in crate::store) fn find(
     db: &Db<'_>,
     project: Option<i64>,

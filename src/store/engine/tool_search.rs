@@ -6,7 +6,7 @@ use super::{postgres, sqlite};
 use crate::error::Result;
 use crate::store::Db;
 
-/// Puts the words of a tool into the index, in place of those it had.
+/// Replaces the words of a tool in the index.
 pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
     match db.link() {
         Link::Sqlite(_) => sqlite::tool_search::index(db, id, name, description, tags),

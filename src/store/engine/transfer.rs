@@ -1,4 +1,4 @@
-//! From one engine into the other: all rows, and the words of the search index made anew.
+//! Copies a database from one engine to the other: all rows, and a new search index.
 
 use super::connection::Link;
 use super::progress::Progress;
@@ -11,8 +11,8 @@ use crate::store::revisions::Kind;
 use crate::store::sums::checksum;
 use crate::store::{Db, blobs, search};
 
-/// Copies all rows of `from` into `to`, in place of those that are there, and makes its search index anew. Both are in a
-/// transaction; one of them is a file of this program's schema. What is there then is compared with what was to be.
+/// Replaces all rows of `to` with those of `from`, and rebuilds its search index. Both are in a transaction, and one of them is a file of
+/// this program's schema. Afterwards the copy is compared with the original.
 ///
 /// # Errors
 /// `E_INTERNAL` where it differs; `E_CANCELLED`; those of either engine.
@@ -42,7 +42,7 @@ pub(super) fn copy(from: &Db<'_>, to: &Db<'_>, progress: &Progress<'_>) -> Resul
         }
     }
     progress.tell(total - 1, total)?;
-    // Words that were indexed ahead of an import that was killed are nobody's.
+    // Words that were indexed ahead of an import that was killed belong to no item.
     to.run(sql!("DELETE FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/'"), params![])?;
     words(from, to, |_| true)?;
     tool_words(from, to, |_| true)?;
@@ -101,7 +101,7 @@ pub(super) fn words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -
 /// Puts the words of the tools that `from` lists into the index of `to`, of which any text is `wanted`.
 pub(super) fn tool_words(from: &Db<'_>, to: &Db<'_>, wanted: impl Fn(&str) -> bool) -> Result<()> {
     from.each(sql!("SELECT id, name, description, tags FROM tool_listing"), params![], |row| {
-        // Tags that are no list are told of by whoever reads them.
+        // Tags that are not a list are reported when they are read.
         let tags: Vec<String> = serde_json::from_str(row.get(3)?).unwrap_or_default();
         let (name, description, tags): (&str, &str, _) = (row.get(1)?, row.get(2)?, tags.join(" "));
         if ![name, description, &tags].into_iter().any(&wanted) {

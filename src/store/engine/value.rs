@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::errors::damaged;
 use crate::error::{Error, Result};
 
-/// A value, borrowed from whoever gives it or from the row that holds it.
+/// A value, borrowed from its owner or from its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::store) enum Value<'v> {
     /// NULL.

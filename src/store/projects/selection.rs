@@ -15,7 +15,7 @@ pub struct Selection {
     pub named_by: &'static str,
     /// The folder the command or server was started in, `/`-separated without a final one; empty means none.
     pub directory: String,
-    /// Where a workspace of contract 003 is looked for in place of `directory`: from `--workspace` or its variables.
+    /// Where to look for a workspace of contract 003 instead of `directory`: from `--workspace` or its variables.
     pub workspace: Option<String>,
 }
 

@@ -19,7 +19,7 @@ pub struct Argument {
     pub required: bool,
 }
 
-/// All of a prompt that a user sets, but its name and content; what a revision keeps beside these.
+/// Everything that a user sets on a prompt, except its name and content. A revision stores these too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// What it is for.

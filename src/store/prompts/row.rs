@@ -1,4 +1,4 @@
-//! Rows of prompts: what is read of one, and the checksums that show whether it is what was written.
+//! Reads rows of prompts, and verifies them by their checksums.
 
 use std::ops::Range;
 
@@ -111,7 +111,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Prompt> {
     })
 }
 
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Prompt> {
     let attributes = Attributes { description: Some(DAMAGED.to_owned()), ..Attributes::default() };
     items::placeholder(row, error, attributes, REST)

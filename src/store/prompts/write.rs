@@ -64,7 +64,7 @@ pub fn delete(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str) ->
 /// # Errors
 /// `E_ALREADY_EXISTS` where another prompt took the name meanwhile.
 pub fn restore(db: &Db<'_>, author: Author<'_>, project: &Project, name: &str, revision: &Revision) -> Result<Prompt> {
-    // A damaged row is made whole by what is brought back.
+    // Restoring a revision repairs a damaged row.
     let live = db.one(sql!(prompt_columns!(), " WHERE p.uuid = ?1"), params![revision.item], |row| {
         from_row(row).or_else(|error| Ok(Prompt { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
@@ -181,7 +181,7 @@ fn difference(db: &Db<'_>, prompt: &Prompt, arguments: Option<&str>) -> Result<D
                 AND file IS NOT DISTINCT FROM ?8 AND blob_id = ?9 AND created_at = ?10 AND updated_at = ?11
            FROM prompt WHERE id = ?1"
     );
-    // Of a damaged row that is brought back the times are not known, so that it is always written anew.
+    // The times of a damaged row are unknown, so restoring always rewrites it.
     let item = params![
         prompt.id,
         prompt.name,

@@ -70,9 +70,9 @@ pub fn find(db: &Db<'_>, project: i64, key: Key<'_>) -> Result<Option<Resource>>
     })
 }
 
-/// Returns the key and the id of the resource `name` of a project where it has just these attributes, and content of this
-/// SHA-256; `None` where it differs in anything, is damaged, or there is none. The content's row is not read: its key is found by
-/// its SHA-256, and the resource's checksum is over that.
+/// Returns the key and the id of the resource `name` of a project if it has exactly these attributes and content with this SHA-256.
+/// Returns `None` if anything differs, and if the resource is damaged or missing. The content's row is not read: its key is found by its
+/// SHA-256, which the resource's checksum covers.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

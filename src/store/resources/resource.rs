@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::store::items::{self, Item};
 use crate::store::revisions::Kind;
 
-/// All of a resource that a user sets, but its name and content; what a revision keeps beside these.
+/// Everything that a user sets on a resource, except its name and content. A revision stores these too.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// Unique in its project.

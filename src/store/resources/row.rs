@@ -1,4 +1,4 @@
-//! Rows of resources: what is read of one, and the checksums that show whether it is what was written.
+//! Reads rows of resources, and verifies them by their checksums.
 
 use std::ops::Range;
 
@@ -112,7 +112,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Resource> {
     })
 }
 
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Resource> {
     let (uri, description) = (legible(row, 2), Some(DAMAGED.to_owned()));
     let attributes = Attributes { uri, description, mime_type: None, text: false, executable: false };

@@ -12,8 +12,8 @@ use crate::store::revisions::Kind;
 use crate::store::sums::{Checksums, DAMAGED};
 use crate::store::text::legible;
 
-/// What resources/list needs of a row, borrowed: texts as bytes, which are UTF-8, since they were written as that and their
-/// checksum holds. Of a damaged row only name and URI, as far as they can be read, and a description that says so.
+/// What resources/list needs of a row, borrowed. Texts are bytes; they are valid UTF-8, since they were written as such and their
+/// checksum holds. A damaged row has only its name and URI, as far as they can be read, and a description that reports the damage.
 #[derive(Debug)]
 pub struct Line<'r> {
     /// The project's key.

@@ -75,7 +75,7 @@ pub fn restore(
     name: &str,
     revision: &Revision,
 ) -> Result<Resource> {
-    // A damaged row is made whole by what is brought back.
+    // Restoring a revision repairs a damaged row.
     let live = db.one(sql!(resource_columns!(), " WHERE r.uuid = ?1"), params![revision.item], |row| {
         from_row(row).or_else(|error| Ok(Resource { name: name.to_owned(), ..placeholder(row, error)? }))
     })?;
@@ -197,7 +197,7 @@ fn difference(db: &Db<'_>, resource: &Resource) -> Result<Difference> {
                 text = ?6 AND executable = ?7 AND blob_id = ?8 AND created_at = ?9 AND updated_at = ?10
            FROM resource WHERE id = ?1"
     );
-    // Of a damaged row that is brought back the times are not known, so that it is always written anew.
+    // The times of a damaged row are unknown, so restoring always rewrites it.
     let item = params![
         resource.id,
         resource.name,

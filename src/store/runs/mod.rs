@@ -74,7 +74,7 @@ pub struct Run {
     pub inputs: String,
     /// How far it is, as its holder left it.
     pub state: State,
-    /// What somebody asked of it that it has not done yet.
+    /// A request to the run that it has not fulfilled yet.
     pub wanted: Option<Wanted>,
     /// Whose it is.
     pub asker: String,
@@ -306,7 +306,7 @@ pub fn want(db: &Db<'_>, id: i64, wanted: Wanted) -> Result<bool> {
     Ok(changed == 1)
 }
 
-/// Returns what is wanted of a run; `None` where nothing is.
+/// Returns the open request to a run, if there is one.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::store::engine::damaged;
 
-/// Makes an enum whose values the database keeps as words.
+/// Makes an enum that the database stores as words.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident $word:literal),* $(,)? }) => {
         $(#[$about])*
@@ -18,10 +18,10 @@ macro_rules! words {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// Returns what a word stands for.
+            /// Returns the value for a word.
             ///
             /// # Errors
-            /// `E_DB_CORRUPT` where it stands for nothing.
+            /// `E_DB_CORRUPT` if no value has this word.
             pub(super) fn of(word: &str) -> Result<Self> {
                 match word {
                     $($word => Ok(Self::$variant),)*
@@ -65,7 +65,7 @@ words! {
         Succeeded "succeeded",
         /// A step failed.
         Failed "failed",
-        /// It was ended because somebody wanted so.
+        /// It was cancelled.
         Canceled "canceled",
     }
 }
@@ -93,7 +93,7 @@ words! {
 }
 
 words! {
-    /// What somebody asks of a run that goes on.
+    /// A request to a run that has not ended.
     Wanted {
         /// That it stops, to be resumed later.
         Pause "pause",
@@ -108,7 +108,7 @@ impl State {
         matches!(self, State::Succeeded | State::Failed | State::Canceled)
     }
 
-    /// Whether somebody has to hold it: without a holder it was interrupted.
+    /// Whether the run needs a holder: without one it was interrupted.
     pub const fn is_under_way(self) -> bool {
         matches!(self, State::Pending | State::Running | State::Waiting | State::CancelRequested)
     }

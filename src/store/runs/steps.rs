@@ -97,7 +97,7 @@ pub fn output(db: &Db<'_>, step: &Step) -> Result<Option<String>> {
     String::from_utf8(blobs::get(db, output)?).map(Some).map_err(|_| damaged("the output of a step is no text"))
 }
 
-/// Notes how a step ended, or that nobody knows it, and why.
+/// Records how a step ended, or that its outcome is unknown, and why.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -121,7 +121,7 @@ pub fn retry(db: &Db<'_>, run: i64, seq: i64) -> Result<()> {
     db.run(sql, params![run, seq]).map(drop)
 }
 
-/// Notes that all steps which have not ended are given up with their run; one whose outcome nobody knows stays so.
+/// Records that the run's unfinished steps are given up. A step with an unknown outcome keeps that state.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

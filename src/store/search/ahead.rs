@@ -1,9 +1,8 @@
 //! Words that are indexed before the transaction that writes their items.
 //!
-//! Whoever writes many items indexes them first, in short transactions, so that others who write wait for one of those
-//! and not for all. The words stand under ids that a setting reserves: no item has one of them, and a search passes
-//! over what is no item. The transaction that writes the items gives them these ids and deletes the setting. What a
-//! killed process leaves is freed by `mcpkg compact`.
+//! A write of many items indexes them first, in short transactions, so that other writers wait for one of those and not for all. The words
+//! are stored under ids that a setting reserves. No item has one of these ids, and a search ignores ids without an item. The transaction
+//! that writes the items gives them these ids and deletes the setting. `mcpkg compact` frees what a killed process leaves behind.
 
 use std::ops::Range;
 
@@ -67,7 +66,7 @@ impl Store {
             between(done, total)?;
             std::thread::sleep(BETWEEN_WRITES);
             let is_reserved = self.write(|db| {
-                // Else what is indexed from now on would stay, and be nobody's.
+                // Otherwise, what is indexed from now on would stay without ever belonging to an item.
                 let is_reserved = reserved.stands(db)?;
                 if is_reserved {
                     index(db, project, batch.iter().zip(ids.by_ref()))?;

@@ -1,4 +1,4 @@
-//! Ids under which words stand in the search index before there are items that have them.
+//! Reserves ids under which words are indexed before their items exist.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::store::engine::{params, sql};
 /// largest.
 pub(super) const FREE: i64 = 1 << 20;
 
-/// Ids that are reserved, and the setting that says so.
+/// Reserved ids, and the setting that reserves them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::store) struct Reserved {
     key: String,
@@ -55,13 +55,13 @@ pub(in crate::store) fn reservations(db: &Db<'_>) -> Result<Vec<Reserved>> {
     })
 }
 
-/// Whether words of nothing stand in the index.
+/// Whether the index contains words that belong to no item.
 pub(super) fn is_any(db: &Db<'_>) -> Result<bool> {
     let sql = sql!("SELECT 1 FROM setting WHERE key >= 'search.reserved.' AND key < 'search.reserved/' LIMIT 1");
     Ok(db.one(sql, params![], |_| Ok(()))?.is_some())
 }
 
-/// Reserves ids for so many items; `None` where there are no more, or the engine takes none.
+/// Reserves ids for a number of items; `None` if no ids are left, or the engine does not support this.
 pub(super) fn reserve(db: &Db<'_>, count: usize) -> Result<Option<Reserved>> {
     if !engine::takes_words_ahead(db) {
         return Ok(None);

@@ -1,9 +1,9 @@
-//! Text in scripts that are written without spaces, cut so that an index of words finds what stands inside it.
+//! Splits text in scripts without spaces, so that an index of words finds any part of it.
 //!
-//! An index finds words, and what words begin with. Chinese, Japanese and Thai have no spaces between words, and Korean joins what
-//! belongs to a word to it: a sentence would be one word, of which nothing but its beginning is found. So a run of such letters goes
-//! into the index as its pairs of letters, one behind the other, and its last letter: `日本語` as `日本 本語 語`. What is asked for
-//! becomes the pairs of it, which stand in a row where it stands; a letter alone is what pairs begin with.
+//! An index finds words and beginnings of words. Chinese, Japanese and Thai have no spaces between words, and Korean attaches particles
+//! to words. A sentence would be one word, and only its beginning would be found. So a run of such letters is indexed as its pairs of
+//! letters, one after the other, and its last letter: `日本語` as `日本 本語 語`. A query is split into the same pairs, which occur in a row
+//! where the query's text occurs. A single letter finds the pairs that begin with it.
 //!
 //! Letters that are one to a reader are one here (NFKC): wide and half-wide ones, and those that are composed. Marks such as the tones
 //! of Thai do not count, as those of other scripts do not.
@@ -16,7 +16,7 @@ use unicode_normalization::char::is_combining_mark;
 /// The first byte, in UTF-8, of the first letter that is written so; those of shorter encodings, ASCII among them, are lower.
 const FIRST_BYTE: u8 = 0xe0;
 
-/// How what is asked for ends, which says what of the index may stand in its place.
+/// How a query's word ends, which decides what in the index matches it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// With a word of a script with spaces: one may begin so.
@@ -69,12 +69,12 @@ pub fn is_cut(text: &str) -> bool {
     !text.is_ascii() && text.as_bytes().chunks(256).any(may_be) && text.chars().any(is_spaceless)
 }
 
-/// Returns a text as the index takes it: as it is, but for the runs of such letters.
+/// Returns a text as it is indexed: unchanged, except for the runs of such letters.
 pub fn cut(text: &str) -> Cow<'_, str> {
     if is_cut(text) { Cow::Owned(Cutting::of(text, true).out) } else { Cow::Borrowed(text) }
 }
 
-/// Returns a word that is asked for, or several with spaces between, as the index has it, and how it ends.
+/// Returns a query's word, or several separated by spaces, in the form of the index, and how it ends.
 pub fn asked(text: &str) -> (Cow<'_, str>, Ends) {
     if !is_cut(text) {
         return (Cow::Borrowed(text), Ends::Word);

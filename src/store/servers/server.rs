@@ -1,4 +1,4 @@
-//! An MCP server's row, and the texts in it that refer to what is kept elsewhere.
+//! An MCP server's row, and its texts with references to values that are kept elsewhere.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -42,7 +42,7 @@ pub enum Part {
     Env {
         /// The variable's name.
         env: String,
-        /// What stands for it where it is not set.
+        /// The value to use if it is not set.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         default: Option<String>,
     },
@@ -65,7 +65,7 @@ impl Part {
     }
 }
 
-/// A text with references in it: no two parts beside each other are plain text, and none is empty.
+/// A text with references: no two adjacent parts are plain text, and no part is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Text(Vec<Part>);
@@ -185,7 +185,7 @@ impl Definition {
 /// Where a server came from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The agent whose file it was in.
+    /// The agent that the file belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The file, below what was imported, `/` between.

@@ -43,7 +43,7 @@ pub fn insert(
     Ok(server)
 }
 
-/// Writes a server that was read before and changed since; one that is as it was stays so. Returns it as it is now.
+/// Writes a changed server, and returns its new state. An unchanged one is not written.
 ///
 /// # Errors
 /// `E_ALREADY_EXISTS` where a new name is taken; `E_NOT_FOUND` where it went away.

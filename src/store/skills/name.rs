@@ -3,8 +3,8 @@
 /// The most characters of a skill's name.
 pub const MAX_NAME: usize = 64;
 
-/// Returns a text as the name of a skill: lower case, single hyphens between letters and digits, [`MAX_NAME`] characters at
-/// most; `Code.Review` is `code-review`. It stands in rows: it never changes.
+/// Returns the name of a skill from a text: lower case, single hyphens between letters and digits, at most [`MAX_NAME`] characters, so
+/// that `Code.Review` becomes `code-review`. Rows contain such names, so this function must never change.
 pub fn name(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for c in text.chars() {

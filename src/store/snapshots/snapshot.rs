@@ -159,7 +159,7 @@ pub struct File {
     pub before: Image,
     /// What was left there.
     pub after: Image,
-    /// What a file that stood there was besides, as its column has it; of rows that say what shall stand there again
-    /// ([`state_at`](super::state_at), [`state_before`](super::state_before)), what that file is to be.
+    /// Other facts about the file that was there, as stored in the column. In rows that describe a file to restore
+    /// ([`state_at`](super::state_at), [`state_before`](super::state_before)), the facts of that file.
     pub attributes: Option<String>,
 }

@@ -1,10 +1,10 @@
-//! Short names that a shell takes in the place of a tool's.
+//! Short names that the shell accepts instead of a tool's name.
 
 use crate::error::Result;
 use crate::store::Db;
 use crate::store::engine::{params, sql};
 
-/// Returns the tool that an alias stands for.
+/// Returns the tool of an alias.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -20,7 +20,7 @@ pub fn all(db: &Db<'_>) -> Result<Vec<(String, String)>> {
     db.all(sql!("SELECT alias, tool FROM tool_alias ORDER BY alias"), params![], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Makes an alias stand for a tool.
+/// Sets the tool of an alias.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

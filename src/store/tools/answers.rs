@@ -30,7 +30,7 @@ pub fn get(db: &Db<'_>, registry: &str, request: &str) -> Result<Option<Answer>>
     })
 }
 
-/// Keeps what a registry answered to a request, in place of what it answered before.
+/// Stores a registry's answer to a request, replacing the previous one.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Attestations: what somebody says of an archive, kept as a claim. Whether one counts is decided when it is asked.
+//! Attestations: claims about archives. Whether one counts is decided when it is needed.
 
 use sha2::{Digest, Sha256};
 

@@ -20,7 +20,7 @@ pub struct Build {
     pub built_at: Millis,
 }
 
-/// Keeps what a build left, in the place of what the one before left there.
+/// Stores the result of a build, replacing the previous one.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -51,7 +51,7 @@ pub fn get(db: &Db<'_>, package: &[u8; 32], runner: &str) -> Result<Option<Build
     db.one(sql, params![package, runner], from_row)
 }
 
-/// Returns what builds left of archives that nobody has installed.
+/// Returns the results of builds of archives that are not installed.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -10,7 +10,7 @@ use crate::store::engine::{Row, damaged, params, sql};
 pub enum Setting {
     /// Where a secret is kept, such as `env:API_KEY`.
     Reference(String),
-    /// A value that is no secret.
+    /// A value that is not secret.
     Value(String),
 }
 

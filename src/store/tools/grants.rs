@@ -40,7 +40,7 @@ impl Allowed {
 pub struct Grant {
     /// The tool's full name.
     pub tool: String,
-    /// The identity that published it; empty for one that nobody signed.
+    /// The identity that published it; empty if nobody signed it.
     pub publisher: String,
     /// What is allowed.
     pub allowed: Allowed,

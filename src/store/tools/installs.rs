@@ -1,4 +1,4 @@
-//! Which versions of tools are installed, and for whom.
+//! The installed versions of tools, and their scopes.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ const SESSION: &str = "session";
 /// Whom an install is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Everybody who uses this database.
+    /// All users of this database.
     Global,
-    /// Those who work in this project.
+    /// The users of this project.
     Project(Uuid),
     /// The clients of the access key of this name.
     Key(String),
@@ -70,7 +70,7 @@ pub struct Install {
     pub version: String,
     /// Whether it is the version of its scope that agents see.
     pub active: bool,
-    /// Who published it, by its attestations, where somebody trusted did.
+    /// Its trusted publisher, according to its attestations.
     pub publisher: Option<String>,
     /// When it was installed.
     pub installed_at: Millis,
@@ -180,7 +180,7 @@ pub fn of_scope(db: &Db<'_>, scope: &Scope) -> Result<Vec<Install>> {
     db.all(sql!(select!(), "WHERE i.scope = ?1 ORDER BY i.name, i.id"), params![scope.key()], from_row)
 }
 
-/// Returns all installs, whomever they are for, by name.
+/// Returns the installs of all scopes, by name.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -256,7 +256,7 @@ fn of_session(db: &Db<'_>, session: &SessionInstalls, wanted: impl Fn(&Kept) -> 
     Ok(found.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Whether any tool is installed, for whomever.
+/// Whether any tool is installed, in any scope.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

@@ -1,5 +1,4 @@
-//! What a search finds of the registries whose tools are kept here: this database and folders. Each engine has an index of
-//! its own.
+//! The search index for registries whose tools are stored here: this database and folders. Each engine has an index of its own.
 
 use std::collections::HashMap;
 
@@ -26,7 +25,7 @@ pub struct Listing {
     pub published_at: Millis,
 }
 
-/// Lists a tool of a registry, in place of how it was listed.
+/// Lists a tool of a registry, replacing its previous listing.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -55,7 +54,7 @@ pub fn remove(db: &Db<'_>, registry: &str, name: &str) -> Result<()> {
     }
 }
 
-/// Lists these tools of a registry and no others; what is listed as it was is not written again.
+/// Lists exactly these tools of a registry. Unchanged listings are not written again.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -75,8 +74,9 @@ pub fn replace(db: &Db<'_>, registry: &str, listings: &[Listing]) -> Result<()> 
     before.keys().try_for_each(|name| remove(db, registry, name))
 }
 
-/// Finds the best `limit` tools of a registry that hold all of `words`, the last one or its beginning, and where there are
-/// none those that hold any; without a word all tools, by name. Each has all of `tags`. Returns how many match besides.
+/// Finds the best `limit` tools of a registry that contain all of `words`, of which the last may be the beginning of a word. If there are
+/// none, finds those that contain any of them. Without words, finds all tools, by name. All results have all of `tags`. Also returns how
+/// many tools match.
 ///
 /// # Errors
 /// `E_TIMEOUT`, `E_DAMAGED`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! Contract 002's tables: registries and the packages they have, what is installed and for whom, what was run.
+//! Contract 002's tables: registries and their packages, installs and their scopes, and runs.
 
 pub mod aliases;
 pub mod answers;

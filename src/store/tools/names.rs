@@ -46,7 +46,7 @@ pub fn of(db: &Db<'_>, tool: &str, action: &str) -> Result<Option<String>> {
     db.one(sql, params![tool, action], |row| row.get(0))
 }
 
-/// Returns what is behind a name.
+/// Returns what a name refers to.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

@@ -39,7 +39,7 @@ impl Visibility {
         }
     }
 
-    /// Returns the visibility that a word stands for.
+    /// Returns the visibility for a word.
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Public, Self::Unlisted, Self::Private].into_iter().find(|visibility| visibility.word() == word)
     }
@@ -102,7 +102,7 @@ pub struct PackageRow {
 pub struct Manifest<'m> {
     /// As JSON.
     pub json: &'m str,
-    /// As it stands in the archive.
+    /// The text in the archive.
     pub raw: &'m str,
 }
 
@@ -194,7 +194,7 @@ pub fn check_digest(seen: &PackageRow, release: &Release) -> Result<()> {
     Err(Error::new(Code::DigestChanged, why).with_details(details).hint(hint))
 }
 
-/// Returns a version of a tool as a registry has it.
+/// Returns a registry's version of a tool.
 ///
 /// # Errors
 /// `E_DAMAGED`, `E_DB_BUSY`, `E_STORAGE`.
@@ -290,7 +290,7 @@ pub fn manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
-/// Returns the manifest of a package as it stands in the archive; `None` where its archive is not kept.
+/// Returns the manifest from a package's archive; `None` if the archive is not kept.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -299,7 +299,7 @@ pub fn raw_manifest(db: &Db<'_>, id: i64) -> Result<Option<String>> {
     Ok(db.one(sql, params![id], |row| row.get::<Option<String>>(0))?.flatten())
 }
 
-/// Says who is shown a version.
+/// Sets the visibility of a version.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.
@@ -326,7 +326,7 @@ pub fn downloads(db: &Db<'_>, registry: &str, name: &str) -> Result<u64> {
     db.single(sql, params![registry, name], |row| row.get(0))
 }
 
-/// Says that a version is not to be used any more, or that it is again.
+/// Yanks a version, or undoes that.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

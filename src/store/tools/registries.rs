@@ -9,7 +9,7 @@ use crate::store::engine::{Row, Unique, params, sql};
 /// The name of the registry that is this database.
 pub const LOCAL: &str = "local";
 
-/// What rows of packages have in the place of a registry that were installed from a path. No registry is called so.
+/// The registry in the rows of packages that were installed from a path. No registry has this name.
 pub const PATH: &str = "path";
 
 const NAME: Unique = Unique::new("registry", &["name"]);

@@ -1,4 +1,4 @@
-//! Runs of tools, the refused ones too: who ran what, when, and what came of it, without contents.
+//! Runs of tools, including refused ones: who ran which tool, when, and with which outcome. Contents are not stored.
 
 use uuid::Uuid;
 

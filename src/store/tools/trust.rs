@@ -15,12 +15,12 @@ const MINIMUM: &str = "trust.minimum";
 /// The settings' key of how often trust changed.
 const EPOCH: &str = "trust.epoch";
 
-/// In which part somebody is trusted.
+/// The role in which an identity is trusted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TrustedPart {
-    /// As who makes tools.
+    /// As a publisher of tools.
     Publisher,
-    /// As who looks at them.
+    /// As an auditor of tools.
     Auditor,
     /// As either.
     #[default]
@@ -37,13 +37,13 @@ impl TrustedPart {
         }
     }
 
-    /// Returns the part that a word stands for.
+    /// Returns the role for a word.
     pub fn of_word(word: &str) -> Option<Self> {
         [Self::Publisher, Self::Auditor, Self::Both].into_iter().find(|part| part.word() == word)
     }
 }
 
-/// Somebody who is trusted.
+/// A trusted identity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustedRow {
     /// Who, as identities are written.
@@ -69,7 +69,7 @@ pub struct Approval {
     pub sha256: [u8; 32],
 }
 
-/// Adds somebody, or renames who is there already.
+/// Adds an identity, or renames an existing one.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
@@ -83,7 +83,7 @@ pub fn add(db: &Db<'_>, row: &TrustedRow) -> Result<()> {
     raise_epoch(db)
 }
 
-/// Takes somebody out; returns whether they were there.
+/// Removes an identity. Returns whether it was there.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_STORAGE`.

@@ -1,5 +1,5 @@
-//! What nothing refers to any more: archives, what their builds left, answers that no longer hold, and decisions on archives
-//! that nobody knows.
+//! Finds and deletes what nothing refers to any more: archives, results of their builds, outdated answers, and decisions on unknown
+//! archives.
 //!
 //! What a registry was seen to have stays in its row, without the archive: its digest and that it was yanked. Attestations
 //! stay too, so that a failed audit is never forgotten, and so do the names by which agents call tools.
@@ -15,8 +15,8 @@ use crate::store::{Db, blobs};
 /// Archives that one transaction frees.
 const AT_ONCE: u32 = 50;
 
-/// Says of a row `p` of `tool_package` that its archive is kept for nothing: it was not published here, it is installed for
-/// nobody, no run that began after `?1` uses it, and nobody looked for it after `?2`.
+/// The condition for a row `p` of `tool_package` to have an unused archive: it was not published here, it is not installed, no run that
+/// began after `?1` uses it, and it was not looked up after `?2`.
 macro_rules! unused {
     () => {
         "(p.blob_id IS NOT NULL AND p.registry <> 'local' AND p.seen_at <= ?2
@@ -43,7 +43,7 @@ macro_rules! unused_build {
 pub struct Since {
     /// When a run that still goes on may have begun.
     pub runs: Millis,
-    /// Since when nobody looked for an archive that may go: a session of a server may have it installed, in memory.
+    /// An archive may go if it was not looked up after this time: a server's session may have it installed in memory.
     pub seen: Millis,
 }
 
@@ -130,8 +130,8 @@ pub fn free_builds(db: &Db<'_>, since: Since) -> Result<()> {
     Ok(())
 }
 
-/// Says of a row of `registry_answer` that it holds no longer at `?1`, or is of a registry that was removed. What only says how
-/// a folder's index was has no text, and never goes by its age.
+/// The condition for a row of `registry_answer` to be outdated at `?1`, or of a registry that was removed. A row without text only
+/// describes the index of a folder, and never expires.
 macro_rules! outdated {
     () => {
         "((body <> '' AND fetched_at < ?1) OR registry NOT IN (SELECT name FROM registry))"
@@ -158,7 +158,7 @@ pub fn forget_answers(db: &Db<'_>, before: Millis) -> Result<()> {
     db.run(sql!("DELETE FROM registry_answer WHERE ", outdated!()), params![before]).map(drop)
 }
 
-/// Says of a row of `tool_verdict` that no registry was seen to have its archive.
+/// The condition for a row of `tool_verdict` to be about an archive that no known registry has.
 macro_rules! unknown {
     () => {
         "NOT EXISTS (SELECT 1 FROM tool_package AS p WHERE p.sha256 = tool_verdict.package_sha256)"

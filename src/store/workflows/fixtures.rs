@@ -1,4 +1,4 @@
-//! Fixtures: what is known before a run of a workflow, and what its plan has to show then.
+//! Fixtures: given values for a run of a workflow, and what its plan has to show then.
 
 use uuid::Uuid;
 
@@ -39,7 +39,7 @@ pub fn find(db: &Db<'_>, project: i64, item: Uuid, name: &str) -> Result<Option<
     db.one(sql, params![project, item, name], from_row)
 }
 
-/// Sets a fixture of a workflow; one that says the same stays as it is.
+/// Sets a fixture of a workflow. An equal one is not written again.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

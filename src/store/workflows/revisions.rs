@@ -187,8 +187,8 @@ pub(super) fn newest(db: &Db<'_>, item: Uuid) -> Result<i64> {
     db.single(sql, params![item], |row| row.get(0))
 }
 
-/// Returns the deleted workflow that last had `name`: one made anew under the name goes on with its history, so that what
-/// was deleted can still be restored.
+/// Returns the deleted workflow that last had `name`. A new workflow of that name continues its history, so that the deleted one can
+/// still be restored.
 pub(super) fn deleted(db: &Db<'_>, project: i64, name: &str) -> Result<Option<Uuid>> {
     let sql = sql!(
         "SELECT v.item FROM workflow_revision v
@@ -234,7 +234,7 @@ pub(in crate::store) fn revision_from_row(row: &Row<'_>) -> Result<Revision> {
     })
 }
 
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
 fn placeholder(row: &Row<'_>, error: Error) -> Result<Revision> {
     if error.code() != Code::Damaged {
         return Err(error);

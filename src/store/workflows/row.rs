@@ -51,7 +51,7 @@ pub(in crate::store) fn from_row(row: &Row<'_>) -> Result<Workflow> {
     })
 }
 
-/// Returns what stands for a damaged row where it is only shown, or the error where it is another one.
+/// Returns a placeholder for a damaged row that is only shown; other errors are passed on.
 pub(super) fn placeholder(row: &Row<'_>, error: Error) -> Result<Workflow> {
     if error.code() != Code::Damaged {
         return Err(error);

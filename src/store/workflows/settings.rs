@@ -11,7 +11,7 @@ use crate::store::projects::{Selection, resolved};
 pub struct Variable {
     /// Its name.
     pub name: String,
-    /// Its value, which is no secret.
+    /// Its value, which is not secret.
     pub value: String,
     /// When it was set.
     pub set_at: Millis,

@@ -61,7 +61,7 @@ pub fn find(db: &Db<'_>, selection: &Selection, name: &str) -> Result<Option<Tem
     db.one(sql!(templates!(), " AND name = ?3"), params![selection.named, selection.directory, name], from_row)
 }
 
-/// Sets a template; one of the same text stays as it is.
+/// Sets a template. One with the same text is not written again.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.

@@ -1,4 +1,4 @@
-//! A workflow's row, and what is written into one.
+//! A workflow's row, and the values for a new one.
 
 use uuid::Uuid;
 

@@ -113,7 +113,7 @@ pub fn restore(
     match by_uuid(db, project.id, revision.item) {
         Ok(Some(live)) => update(db, author, project, &live, new, change),
         Ok(None) => add(db, author, project, revision.item, new, change),
-        // A damaged row is made whole by what is brought back.
+        // Restoring a revision repairs a damaged row.
         Err(error) if error.code() == Code::Damaged => {
             let sql = sql!("DELETE FROM workflow WHERE project_id = ?1 AND uuid = ?2");
             db.run(sql, params![project.id, revision.item])?;

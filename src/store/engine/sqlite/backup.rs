@@ -1,4 +1,4 @@
-//! Backups of the database while it is in use. Copying the bare file is none: what stands in the WAL would be missing.
+//! Backs up the database while it is in use. A plain copy of the file is not a backup: it lacks the content of the WAL.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ impl Database {
         }
         let staged = Staged::of(&self.path, from, carry, progress)?;
         let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
-        // Kept while nobody can write: what others commit stands in it or comes after the restore.
+        // No other process can write now, so the copy contains every commit before the restore.
         // It may be damaged, which is why it is replaced.
         let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
         copy_pages(&staged.connection, &mut live, keep, progress)
@@ -64,7 +64,7 @@ impl Database {
     }
 }
 
-/// Returns where a restore keeps what it replaces, beside `database`.
+/// Returns where a restore keeps the database that it replaces, next to `database`.
 pub(in crate::store::engine) fn kept_beside(database: &Path, timestamp: &str) -> PathBuf {
     beside(database, &format!(".before-restore-{timestamp}"))
 }
@@ -204,7 +204,7 @@ fn copy_pages(
     Ok(())
 }
 
-/// Copies so many pages; waits for whoever holds the destination.
+/// Copies some pages, and waits while the destination is locked.
 fn step(backup: &Backup<'_, '_>, pages: i32) -> Result<StepResult> {
     let mut waited = std::time::Duration::ZERO;
     loop {

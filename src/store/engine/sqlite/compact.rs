@@ -7,18 +7,18 @@ use super::connect::{wait, wait_briefly};
 use super::database::Database;
 use crate::error::{Code, Result};
 
-/// How long readers are waited for who read what was before.
+/// How long to wait for readers of the old content.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long writers have between two tries.
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Database {
-    /// Writes the file anew without its free pages, on the connection that writes.
+    /// Rewrites the file without its free pages, on the writing connection.
     pub(in crate::store) fn compact(&self) -> Result<()> {
         self.pooled_writer()?.execute_batch("VACUUM")?;
-        // The file shrinks when what VACUUM wrote moves out of the WAL, and the WAL when nobody reads it any more. A try keeps
-        // writers waiting, so that each is short and they have their turn between two.
+        // The file shrinks when VACUUM's output moves out of the WAL, and the WAL shrinks when no reader uses it any more. Writers wait
+        // during each try, so tries are short, with a turn for the writers in between.
         let until = Instant::now() + PATIENCE;
         while !self.truncate_wal()? {
             if Instant::now() >= until {
@@ -32,7 +32,7 @@ impl Database {
         Ok(())
     }
 
-    /// Moves all that stands in the WAL into the file, and empties it; returns whether nobody was in the way.
+    /// Moves the content of the WAL into the file, and empties it. Returns whether no other connection prevented that.
     fn truncate_wal(&self) -> Result<bool> {
         let writer = match self.pooled_writer() {
             Err(error) if error.code() == Code::Busy => return Ok(false),

@@ -30,7 +30,7 @@ pub(super) fn checkpoint(path: &Path) -> Result<()> {
     Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
-/// A connection of a pool, which has it again when this is dropped.
+/// A connection from a pool, returned to it when dropped.
 pub(in crate::store) type Pooled = r2d2::PooledConnection<Manager>;
 
 /// Opens the connections of a pool; the first of them may be open already.
@@ -93,8 +93,8 @@ fn uri(path: &Path, access: Access) -> PathBuf {
     PathBuf::from(uri)
 }
 
-/// How long whoever waits for another process sleeps before the next try. SQLite's own timeout sleeps for up to 100 ms,
-/// in which a process that writes in many short transactions has released the database and taken it again.
+/// How long to sleep between two tries to lock the database. SQLite's own timeout sleeps for up to 100 ms, in which a process with many
+/// short transactions has released the database and locked it again.
 const NEXT_TRY: Duration = Duration::from_millis(2);
 
 /// Sleeps until the next try, the `tries`th; returns whether there is one.
@@ -102,7 +102,7 @@ pub(super) fn wait(tries: i32) -> bool {
     wait_for(BUSY_TIMEOUT, tries)
 }
 
-/// As [`wait`], for whoever keeps others waiting meanwhile.
+/// As [`wait`], for callers that block others meanwhile.
 pub(super) fn wait_briefly(tries: i32) -> bool {
     wait_for(BUSY_TIMEOUT / 20, tries)
 }
@@ -118,8 +118,8 @@ fn wait_for(limit: Duration, tries: i32) -> bool {
 /// The order matters: without a busy handler first, the first switch to WAL can answer "database is locked".
 pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) -> rusqlite::Result<()> {
     connection.busy_handler(Some(wait))?;
-    // A file of somebody else's: its triggers and views never run, and no statement writes its schema. The actions of
-    // foreign keys are no triggers.
+    // The file may come from a stranger: its triggers and views never run, and no statement writes its schema. The actions of foreign keys
+    // are not triggers.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
@@ -135,7 +135,7 @@ pub(super) fn set_up(connection: &mut Connection, cache: i64, query_only: bool) 
          PRAGMA query_only = {};",
         if query_only { "ON" } else { "OFF" }
     ))?;
-    // Else binding a value that a plan could depend on, a LIMIT too, prepares the statement anew.
+    // Otherwise, binding a value that a plan could depend on, such as a LIMIT, would prepare the statement again.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(128);
     Ok(())

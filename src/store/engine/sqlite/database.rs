@@ -19,7 +19,7 @@ use crate::store::engine::{BUSY_TIMEOUT, full};
 
 const MAX_POOLED_READERS: u32 = 4;
 
-/// How long a connection to the file is kept that nobody uses.
+/// How long an unused connection to the file is kept.
 const IDLE: Duration = Duration::from_secs(10 * 60);
 
 /// How often it is looked whether a file that could not be written can be by now.
@@ -32,8 +32,8 @@ pub(in crate::store) struct Database {
     /// How often the file was opened in another way than before: connections of an earlier way are closed, and opened again.
     epoch: AtomicU64,
     replaced: AtomicBool,
-    /// The connection that the file was checked with, until a pool or a reader takes it. Closing the only connection
-    /// would remove the side files, and the next one would make them anew and read the schema again.
+    /// The connection that checked the file, until a pool or a reader takes it. Closing the only connection would remove the side files,
+    /// and the next one would have to create them and read the schema again.
     first: Mutex<Option<Connection>>,
 }
 
@@ -194,8 +194,7 @@ impl Database {
         self.replaced.store(!is_same || state.has_lost_wal(&self.path), Ordering::Relaxed);
     }
 
-    /// Opens a file that cannot be written once more, where it can be by now; and one that is read as if nobody could change it where
-    /// somebody did.
+    /// Reopens a read-only file if it has become writable, and one that was opened as unchanging if it has changed.
     fn look_again(&self) {
         let (access, identity) = {
             let mut state = self.state();
@@ -244,7 +243,7 @@ impl Database {
         Ok(connection)
     }
 
-    /// Says that a connection of [`Database::anchor`] is about to be closed.
+    /// Notes that a connection of [`Database::anchor`] is about to be closed.
     pub(in crate::store) fn weigh_anchor(&self) {
         let mut state = self.state();
         state.anchors = state.anchors.saturating_sub(1);
@@ -278,7 +277,7 @@ impl Database {
 }
 
 impl State {
-    /// Whether the WAL that is open is no longer the one beside the file: what is committed into it would be lost.
+    /// Whether the open WAL is no longer the one next to the file. Commits into it would be lost.
     fn has_lost_wal(&mut self, path: &Path) -> bool {
         if self.anchors == 0 || self.access != Access::Writable {
             return false;

@@ -1,4 +1,4 @@
-//! The file and those beside it: their names, sizes and modes, and putting them on the disk.
+//! The database file and its side files: their names, sizes and modes, and syncing them to the disk.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ pub(in crate::store::engine) fn beside(path: &Path, suffix: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Removes a database that was not finished, with SQLite's side files; what is not there is fine.
+/// Removes an unfinished database with SQLite's side files. Missing files are ignored.
 pub(super) fn remove_with_side_files(path: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(beside(path, suffix));
@@ -25,12 +25,12 @@ pub(super) fn file_size(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-/// Whether something stands at `path`, be it a link that leads nowhere, or a WAL beside it.
+/// Whether there is anything at `path`, even a dangling link, or a WAL next to it.
 pub(in crate::store::engine) fn is_taken(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok() || wal_size(path) > 0
 }
 
-/// Bytes of what was committed and does not stand in the file itself yet.
+/// Returns the bytes of commits that are not in the file itself yet.
 pub(super) fn wal_size(path: &Path) -> u64 {
     fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
@@ -47,7 +47,7 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
-/// Gives the file mode 0600: a database holds hashes of tokens, and contents that are nobody else's.
+/// Sets the file's mode to 0600: a database holds hashes of tokens, and private content.
 pub(super) fn make_private(path: &Path) -> Result<()> {
     #[cfg(unix)]
     {
@@ -68,7 +68,7 @@ pub(super) fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|error| Error::file("sync", path, error))
 }
 
-/// Returns the failure of a database, or of a file beside it, that cannot be opened.
+/// Returns the error for a database, or a file next to it, that cannot be opened.
 pub(super) fn unavailable(path: &Path, error: &std::io::Error) -> Error {
     let code = match error.kind() {
         ErrorKind::StorageFull => Code::DiskFull,

@@ -6,34 +6,34 @@ use std::path::Path;
 use super::access::Access;
 use super::files::{beside, wal_size};
 
-/// What tells a file from another one that later takes its path.
+/// Identifies a file, so that another one at the same path is recognized later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     file: (u64, u64),
-    /// Of a file that is read as if nobody could change it: what shows that somebody did.
+    /// For a file that was opened as unchanging: what shows that it has changed.
     state: Option<(u64, Option<std::time::SystemTime>, u64)>,
 }
 
-/// What tells a WAL from another one that later takes its place.
+/// Identifies a WAL, so that another one in its place is recognized later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WalIdentity((u64, u64));
 
 impl WalIdentity {
-    /// Returns the identity of the WAL beside a file, if there is one.
+    /// Returns the identity of the WAL next to a file, if there is one.
     pub(super) fn of(path: &Path) -> Option<Self> {
         fs::metadata(beside(path, "-wal")).ok().map(|metadata| Self(file_of(&metadata)))
     }
 }
 
 impl Identity {
-    /// Returns the identity of what stands at `path` now, if anything does.
+    /// Returns the identity of the file that is at `path` now, if there is one.
     pub(super) fn of(path: &Path, access: Access) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         let state = || (metadata.len(), metadata.modified().ok(), wal_size(path));
         Some(Self { file: file_of(&metadata), state: access.is_immutable().then(state) })
     }
 
-    /// Whether both are of one file, whatever stands in it.
+    /// Whether both identify the same file, whatever its content.
     pub(super) fn is_of_file(&self, other: &Self) -> bool {
         self.file == other.file
     }

@@ -1,4 +1,4 @@
-//! Whether the search index holds the words of what is stored, no more and no less.
+//! Checks that the search index holds exactly the words of what is stored.
 
 use rusqlite::{Connection, Row};
 
@@ -21,8 +21,8 @@ const TOOL_INDEX: &str = "CREATE VIRTUAL TABLE tool_search USING fts5 (
 /// Where each word stands, in the order of words.
 const WORDS: &str = "SELECT term, doc, col, \"offset\" FROM temp.words ORDER BY term, doc, col, \"offset\"";
 
-/// Makes the index anew in a temporary database and compares the two word by word. Its own check ([`crate::store::check`] runs it)
-/// sees neither a word that is missing nor one that leads to another item.
+/// Rebuilds the index in a temporary database and compares the two word by word. FTS5's own check ([`crate::store::check`] runs it)
+/// finds neither a missing word nor one that leads to another item.
 pub(in crate::store) fn compare(connection: &Connection, db: &Db<'_>, faults: &mut Vec<String>) -> Result<()> {
     let others = reserved::reservations(db)?;
     let is_reserved = |doc| others.iter().any(|other| other.ids.contains(&id(doc)));
@@ -49,7 +49,7 @@ fn is_another(
     fill: impl FnOnce(&Db<'_>, &Db<'_>) -> Result<()>,
     passes_over: impl Fn(i64) -> bool,
 ) -> Result<bool> {
-    // A database without a name stands in a file as soon as it is large.
+    // SQLite moves a database without a name into a file once it is large.
     let anew = Connection::open("")?;
     anew.execute_batch(&format!("PRAGMA synchronous = OFF; {made}; BEGIN;"))?;
     fill(db, &Db::new(Link::Sqlite(&anew), None))?;

@@ -1,4 +1,4 @@
-//! Lock files beside the database.
+//! Lock files next to the database.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(in crate::store) struct FileLock {
 impl Drop for FileLock {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // While it is still held, so that nobody holds a file that is gone for longer than it takes to see that.
+            // The file is removed while the lock is still held, so that nobody holds a removed file for longer than it takes to notice.
             let _ = fs::remove_file(path);
         }
         // Closing alone leaves it locked for as long as a process that was just forked has not begun its program.
@@ -69,10 +69,10 @@ pub(in crate::store::engine) fn take(database: &Path, subject: Subject, mode: Mo
             Mode::Exclusive => file.try_lock(),
         };
         match locked {
-            // The holder before this one removed the file between the two: the next one would make it anew.
+            // The previous holder removed the file in between; the next one would create it again.
             Ok(()) if file::is_gone(&file) => {}
             Ok(()) => return Ok(Some(FileLock { path: subject.is_one_of_many().then_some(path), file })),
-            // Perhaps no holder, but somebody who looks whether there is one.
+            // This may be a process that only checks whether the lock is held.
             Err(TryLockError::WouldBlock) if looks < LOOKS && subject.is_one_of_many() => {
                 looks += 1;
                 thread::sleep(LOOK);

@@ -1,8 +1,8 @@
 //! Opening, making and migrating the file.
 //!
-//! A new database is built beside its place and renamed into it, so that a crash leaves none or a whole one. Making
-//! and migrating happen under a lock on `<file>.lock`: without it, processes that open a fresh file at the same
-//! moment fail (measured: a third of six).
+//! A new database is built next to its place and renamed into it, so that a crash leaves either no database or a complete one. Creating and
+//! migrating happen under a lock on `<file>.lock`: without it, processes that open a new file at the same moment fail (measured: a third
+//! of six).
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Read};
@@ -42,7 +42,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => create(&path)?,
         Err(error) => return Err(unavailable(&path, &error)),
     }
-    // A symlink to a database is followed here, once: the side files of SQLite stand beside the real file.
+    // A symlink to a database is resolved here, once: SQLite's side files are next to the real file.
     let path = path.canonicalize().map_err(|error| unavailable(&path, &error))?;
     check_header(&path)?;
     let (access, connection, version) = try_access(&path)?;
@@ -69,7 +69,7 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     opened(path, access, connection)
 }
 
-/// Opens the database at `path` as it stands; see [`crate::store::Store::open_as_it_is`].
+/// Opens the database at `path` without changing it; see [`crate::store::Store::open_as_it_is`].
 pub(super) fn open_as_it_is(path: &Path) -> Result<Opened> {
     let path = path.canonicalize().map_err(|error| unavailable(path, &error))?;
     check_header(&path)?;
@@ -132,7 +132,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     }
     let whole = whole_size(&header);
     let size = || file.metadata().map(|metadata| metadata.len()).map_err(|error| unavailable(path, &error));
-    // While it is in use its last pages may still stand in the WAL alone. Once that is gone, they are in the file.
+    // While the database is in use, its last pages may only be in the WAL. Once the WAL is gone, they are in the file.
     if size()? < whole && wal_size(path) == 0 {
         let size = size()?;
         if size < whole {
@@ -142,7 +142,7 @@ pub(super) fn check_header(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the size of a database in bytes, as its header has it: the size of a page times the number of them.
+/// Returns the size of a database in bytes from its header: the page size times the number of pages.
 fn whole_size(header: &[u8; 100]) -> u64 {
     let page = match u16::from_be_bytes([header[16], header[17]]) {
         1 => 1 << 16,
@@ -232,7 +232,7 @@ pub(super) fn writable(path: &Path) -> bool {
     OpenOptions::new().append(true).open(path).is_ok()
 }
 
-/// Makes a new database beside `path` and renames it there.
+/// Creates a new database next to `path`, and renames it to `path`.
 fn create(path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     create_folder(folder).map_err(|error| {

@@ -1,9 +1,8 @@
 //! The schema of the file: that it is exactly the one of its version.
 //!
-//! A trigger, a view or a table of somebody else's could change what a statement does, or show something else than what
-//! was stored. So all objects are compared before any statement runs on them. Besides, connections run no triggers and
-//! no views at all and let nobody write the schema ([`super::connect::set_up`]), which covers what another process adds
-//! while the file is open.
+//! A foreign trigger, view or table could change what a statement does, or show something that was not stored. So all objects are
+//! compared before any statement runs. Connections also run no triggers and no views, and cannot write the schema
+//! ([`super::connect::set_up`]), which covers what another process adds while the file is open.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,11 +16,11 @@ use crate::store::engine::full;
 
 /// What made a version of the schema, and what the schema then is.
 struct Migration {
-    /// Its file's name: a history tells by it and by the statements what was done.
+    /// The name of its file. The history records it together with the statements.
     name: &'static str,
     /// Its statements.
     sql: &'static str,
-    /// The SHA-256 of [`fingerprint`] once it is done; a test makes it anew from the migrations.
+    /// The SHA-256 of [`fingerprint`] after this migration. A test computes it again from the migrations.
     schema: &'static str,
 }
 
@@ -135,7 +134,7 @@ pub(super) fn check(connection: &Connection, version: u32, path: &Path) -> Resul
         .hint("nothing of it was run and the file was left untouched; restore a backup, or name another with --db"))
 }
 
-/// Says in what the schema differs from schema `version`.
+/// Describes how the schema differs from schema `version`.
 fn difference(expected: &Objects, found: &Objects) -> String {
     for ((kind, name), object) in found {
         match expected.get(&(kind.clone(), name.clone())) {

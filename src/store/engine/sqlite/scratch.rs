@@ -1,8 +1,8 @@
 //! Scratch folders of backups and restores, which do not outlive the process that made them by more than one command.
 //!
-//! What is not finished stands in a folder of its own beside its destination. A record below `<database>.unfinished`
-//! names that folder; it is locked for as long as its process lives. Whoever opens the database next removes the folders
-//! whose records nobody holds: a lock tells who is alive, a process id or a time does not.
+//! Unfinished files are in a scratch folder next to their destination. A record below `<database>.unfinished` names that folder, and stays
+//! locked while its process lives. The next process that opens the database removes the folders whose records are not locked: a lock shows
+//! which process is alive, a process id or a time does not.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

@@ -16,7 +16,7 @@ use crate::store::engine::{found, params};
 use crate::store::revisions::Kind;
 use crate::store::search::{Ends, Hit, asked, cut};
 
-/// Puts the words of an item into the index, in place of those it had.
+/// Replaces the words of an item in the index.
 pub(in crate::store) fn index(
     db: &Db<'_>,
     (kind, id): (Kind, i64),
@@ -71,7 +71,7 @@ pub(in crate::store) fn unindex_project(db: &Db<'_>, project: i64) -> Result<()>
     Ok(())
 }
 
-/// Says of a row of the index that there is an item with its id.
+/// The condition for a row of the index to have an item with its id.
 macro_rules! written {
     () => {
         "CASE rowid % 2 WHEN 0 THEN EXISTS (SELECT 1 FROM prompt WHERE id = search.rowid / 2)
@@ -96,7 +96,7 @@ pub(in crate::store) fn count(db: &Db<'_>) -> Result<i64> {
     db.single(sqlite_sql!("SELECT count(*) FROM search"), params![], |row| row.get(0))
 }
 
-/// As [`crate::store::search::find`], but for the order. With `has_others` the index has words of what is no item.
+/// As [`crate::store::search::find`], except for the order. With `has_others`, the index also has words that belong to no item.
 pub(in crate::store) fn find(
     db: &Db<'_>,
     project: Option<i64>,

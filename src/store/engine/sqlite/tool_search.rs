@@ -8,7 +8,7 @@ use crate::store::engine::found::counted;
 use crate::store::engine::{Row, params};
 use crate::store::search::cut;
 
-/// Puts the words of a tool into the index, in place of those it had.
+/// Replaces the words of a tool in the index.
 pub(in crate::store) fn index(db: &Db<'_>, id: i64, name: &str, description: &str, tags: &str) -> Result<()> {
     let sql =
         sqlite_sql!("INSERT OR REPLACE INTO tool_search (rowid, name, description, tags) VALUES (?1, ?2, ?3, ?4)");
@@ -21,7 +21,7 @@ pub(in crate::store) fn unindex(db: &Db<'_>, id: i64) -> Result<()> {
     db.run(sqlite_sql!("DELETE FROM tool_search WHERE rowid = ?1"), params![id]).map(drop)
 }
 
-/// Says of a row `l` of `tool_listing` that it has each of the tags in the JSON array `?2`, in whatever case.
+/// The condition for a row `l` of `tool_listing` to have each of the tags in the JSON array `?2`, in any case.
 macro_rules! has_tags {
     () => {
         "NOT EXISTS (SELECT 1 FROM json_each(?2) AS wanted WHERE lower(wanted.value) NOT IN (

@@ -12,7 +12,7 @@ use crate::store::{Db, blobs};
 /// The version from which on content has a checksum.
 const WITH_CHECKSUMS: u32 = 6;
 
-/// The last version whose search index has runs of letters of scripts without spaces as words.
+/// The last version whose search index stores text in scripts without spaces as whole runs of letters.
 const WITH_RUNS: u32 = 17;
 
 /// Brings a database of schema `version` up to date, its content too. Where it is cut short, the next call goes on.
