@@ -237,7 +237,9 @@ def loaded(servers, primary, standby, known):
 
     def watch():
         while not over.is_set():
-            ready.append((time.monotonic(), servers[0].readyz()))
+            # The time of the answer: the primary may be killed while it is on its way.
+            status = servers[0].readyz()
+            ready.append((time.monotonic(), status))
             time.sleep(0.05)
 
     watching = threading.Thread(target=watch)
