@@ -20,8 +20,8 @@ pub const GROWING: Growing = Growing {
     delete,
 };
 
-/// The rows beyond the limits: `?1` is the moment before which the holder was last seen in any case, `?2` the same by the limit, and
-/// `?3` how many there are. Only rows of holders are read as numbers.
+/// The rows beyond the limits: holders last seen before `?1`, of which those seen before `?2` go, and those that are not among the `?3`
+/// seen last. The CASE keeps other settings, which are not numbers, from being cast.
 macro_rules! beyond {
     () => {
         "SELECT key, value
