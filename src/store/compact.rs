@@ -45,7 +45,7 @@ impl Store {
     /// meanwhile; writers wait until the database is rewritten.
     ///
     /// # Errors
-    /// As [`Store::write`]; `E_DISK_FULL` where there is no room for a second copy. Nothing is lost then.
+    /// As [`Store::write`]; `E_DISK_FULL` if there is no room for a second copy. Nothing is lost then.
     pub fn compact(&self) -> Result<()> {
         self.write(|db| {
             db.allow_long();

@@ -34,7 +34,7 @@ pub struct Row {
     pub kind: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
-    /// The targets it is for; all of them where there is none.
+    /// The targets it is for; all of them if there are none.
     pub targets: Vec<String>,
     /// Whether it is deployed.
     pub enabled: bool,

@@ -169,7 +169,7 @@ pub fn last(db: &Db<'_>, project: i64, kind: Kind, name: &str, limit: usize) -> 
     db.all(sql, params![item, limit], |row| from_row(row).or_else(|error| placeholder(row, error)))
 }
 
-/// Returns the number of an item's oldest revision that is kept, 0 where there is none.
+/// Returns the number of an item's oldest revision that is kept; 0 if there is none.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -180,7 +180,7 @@ pub fn oldest(db: &Db<'_>, item: Uuid) -> Result<i64> {
 /// Returns revision `number` of the item that has or last had `name`.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such item or revision.
+/// `E_NOT_FOUND` if there is no such item or revision.
 pub fn get(db: &Db<'_>, project: &Project, kind: Kind, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, kind, name)?.ok_or_else(|| kind.missing(db, project, name))?;
     let sql = sql!(revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");

@@ -16,7 +16,7 @@ pub struct Resource {
     text: bool,
 }
 
-/// Returns the validator of the resource `key` of the project that applies; `None` where there is none.
+/// Returns the validator of the resource `key` of the project that applies; `None` if there is none.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -39,7 +39,7 @@ pub fn resource(db: &Db<'_>, selection: &Selection, key: Key<'_>) -> Result<Opti
     })
 }
 
-/// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` where there is none.
+/// Returns the SHA-256 of the content of the prompt `name` of the project that applies; `None` if there is none.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -96,7 +96,7 @@ pub fn each(
     Ok(seen > page.limit)
 }
 
-/// Hands `f` the prompt `name` of the project that applies; `None` where there is none.
+/// Hands `f` the prompt `name` of the project that applies; `None` if there is none.
 ///
 /// # Errors
 /// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -89,7 +89,7 @@ pub fn each(
     Ok(seen > page.limit)
 }
 
-/// Hands `f` the resource `key` of the project that applies; `None` where there is none.
+/// Hands `f` the resource `key` of the project that applies; `None` if there is none.
 ///
 /// # Errors
 /// What `f` returns, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

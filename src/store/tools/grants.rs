@@ -26,7 +26,7 @@ impl Allowed {
         }
     }
 
-    /// Returns the folder; empty where there is none.
+    /// Returns the folder; empty if there is none.
     pub fn value(&self) -> &str {
         match self {
             Self::Network | Self::Unsandboxed => "",

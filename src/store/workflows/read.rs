@@ -57,7 +57,7 @@ pub fn by_uuid(db: &Db<'_>, project: i64, uuid: Uuid) -> Result<Option<Workflow>
     }
 }
 
-/// Hands `f` the text of the workflow `name` of the project that applies; `None` where there is none.
+/// Hands `f` the text of the workflow `name` of the project that applies; `None` if there is none.
 ///
 /// # Errors
 /// What `f` returns, `E_DAMAGED`, `E_TIMEOUT`, `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.
@@ -87,7 +87,7 @@ pub fn names(db: &Db<'_>, selection: &Selection, prefix: &str, limit: usize) -> 
     db.all(sql, params![selection.named, selection.directory, prefix, limit], |row| row.get(0))
 }
 
-/// Returns the SHA-256 of the text of the workflow `name` of the project that applies; `None` where there is none.
+/// Returns the SHA-256 of the text of the workflow `name` of the project that applies; `None` if there is none.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

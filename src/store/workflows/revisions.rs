@@ -157,7 +157,7 @@ pub fn last(db: &Db<'_>, project: i64, name: &str, limit: usize) -> Result<Vec<R
 /// Returns revision `number` of the workflow that has or last had `name`.
 ///
 /// # Errors
-/// `E_NOT_FOUND` where there is no such workflow or revision; `E_DAMAGED`.
+/// `E_NOT_FOUND` if there is no such workflow or revision; `E_DAMAGED`.
 pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Result<Revision> {
     let item = item(db, project.id, name)?.ok_or_else(|| missing(db, project, name))?;
     let sql = sql!(workflow_revision_columns!(), " WHERE v.item = ?1 AND v.number = ?2");
@@ -172,7 +172,7 @@ pub fn revision(db: &Db<'_>, project: &Project, name: &str, number: i64) -> Resu
     })
 }
 
-/// Returns the number of a workflow's oldest revision that is kept, 0 where there is none.
+/// Returns the number of a workflow's oldest revision that is kept; 0 if there is none.
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

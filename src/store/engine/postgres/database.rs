@@ -128,7 +128,7 @@ impl Database {
         let locks = match found {
             Ok(digest) => self.local.with_file_name(&digest[..16]),
             Err(error) if error.code() == Code::Unavailable => return Err(error),
-            // A user without the right to ask is told apart by the address.
+            // Without the right to ask, the address identifies the database.
             Err(_) => self.local.clone(),
         };
         Ok(self.locks.get_or_init(|| locks))
