@@ -154,17 +154,11 @@ macro_rules! columns {
     };
 }
 
-<<<<<<< HEAD
 /// The setting that holds the highest number that a proposal ever had.
 const LAST: &str = "proposal.last";
 
-/// Keeps a proposal and returns its number; an open one of the same origin for the same item is replaced, since it is of the
-/// same file as it was earlier. It gets a number that no proposal ever had, so that nobody accepts it under the number of another one
-/// that they looked at.
-=======
 /// Stores a proposal and returns its number. It replaces an open proposal of the same origin for the same item, which came from an
 /// earlier state of the same file. It gets a new number, so that the number of the proposal that a person looked at does not accept it.
->>>>>>> bdcaf1de (store: comments in plain English)
 ///
 /// # Errors
 /// `E_DB_BUSY`, `E_DB_CORRUPT`, `E_STORAGE`.

@@ -132,7 +132,7 @@ pub struct Hidden {
     pub prompt: String,
     /// The name of the skill it would be.
     pub skill: String,
-    /// The prompt that has it; a skill that is stored if there is none.
+    /// The prompt that has it; `None` for a stored skill.
     pub by: Option<String>,
 }
 

@@ -37,13 +37,8 @@ struct Rights {
 }
 
 impl Store {
-<<<<<<< HEAD
-    /// Opens the database at `path`; makes it, and the folder it stands in, where `path` does not exist. A path that begins with
-    /// `postgres://` is the address of a database on a server; see docs/how-to/postgresql.md.
-=======
     /// Opens the database at `path`, and creates it with its folder if `path` does not exist. A path that begins with `postgres://` is the
-    /// address of a database on a server; see docs/engines.md.
->>>>>>> bdcaf1de (store: comments in plain English)
+    /// address of a database on a server; see docs/how-to/postgresql.md.
     ///
     /// Checks the header, `application_id`, `user_version` and that the schema is the one of its version. Migrates an older schema after
     /// keeping a copy next to the file. A file that fails a check is left untouched.

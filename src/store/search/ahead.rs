@@ -177,7 +177,7 @@ mod tests {
             all.map(|(name, content)| Words { kind: Kind::Prompt, name, description: None, content }).collect()
         }
 
-        /// Writes the prompt `name` that says `needle`; as somebody else does, if there is no key.
+        /// Writes the prompt `name` that says `needle`; without a key as another writer would.
         fn create(&self, name: &str, indexed: Option<i64>) -> Result<()> {
             let ids = Ids { uuid: clock::unique(), indexed };
             self.store.write(|db| {
