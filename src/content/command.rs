@@ -181,7 +181,7 @@ pub fn to_file(name: &str, attributes: &Attributes, text: &str) -> Result<String
 /// bytes back.
 ///
 /// # Errors
-/// `E_INVALID_ARGUMENT` where the file has no text, or where the text of a template was edited that is none of a slash
+/// `E_INVALID_ARGUMENT` where the file has no text, or where the edited text of a template is not that of a slash
 /// command.
 pub fn from_file(file: &str, before: &Attributes, text: &str) -> Result<(Attributes, String)> {
     check_text(file)?;
@@ -268,7 +268,7 @@ pub fn check_origin(front_matter: Option<&str>, file: Option<&str>) -> Result<()
             return Err(Error::new(Code::InvalidArgument, "The front matter goes on behind its end"));
         }
     }
-    // As a disk may have it: who writes there looks whether every disk takes it.
+    // Any path that some disk can have: the code that writes files checks whether every disk accepts it.
     let stays = |path: &str| {
         path.ends_with(".md") && !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
     };

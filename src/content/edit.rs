@@ -77,7 +77,7 @@ impl Edit {
                 .hint(format!("`mcpkg prompt show {} --raw` shows the other change", self.name)));
             }
             if !keeps_front && !text.starts_with("---") {
-                // Who took it out wants none.
+                // The user removed it, so it stays away.
                 current.attributes.front_matter = None;
             }
             prompt_ops::declare(&mut current.attributes, &mut text, false)?;

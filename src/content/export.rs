@@ -155,7 +155,7 @@ fn export(folder: &Path, context: &Context) -> Result<(Counts, String)> {
     Ok((Counts { left: wanted - made, ..counts }, project))
 }
 
-/// Puts the forms that stand in the place of a file there. Returns how many these are, and all else.
+/// Replaces files with the forms that stand for them. Returns how many there are, and all other groups.
 fn put_in_place(files: &mut [File], seconds: Vec<Group>) -> (usize, Vec<Group>) {
     let mut by_path: HashMap<String, &mut File> = files.iter_mut().map(|file| (file.relative.clone(), file)).collect();
     let mut count = 0;
@@ -172,7 +172,7 @@ fn put_in_place(files: &mut [File], seconds: Vec<Group>) -> (usize, Vec<Group>) 
     (count, seconds)
 }
 
-/// Makes copies, forms and links beside the files that are there, and returns how many.
+/// Writes copies, forms and links in addition to the files, and returns how many.
 fn write_again(
     folder: &Path,
     seconds: Vec<Group>,

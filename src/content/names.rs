@@ -81,7 +81,7 @@ pub fn check_text(what: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns a description as it is stored: an empty one is none.
+/// Returns a description as it is stored. An empty one becomes `None`.
 ///
 /// # Errors
 /// `E_INVALID_ARGUMENT` for U+0000, and from 64 KiB on.

@@ -46,7 +46,7 @@ pub fn to_opencode(text: &str, names: &[String]) -> String {
     pieces.iter().map(typed).collect()
 }
 
-/// Renders a template with a mark in the place of each value, so that text which looks like a placeholder is told from
+/// Renders a template with a mark instead of each value, so that text that only looks like a placeholder can be told apart from
 /// one.
 fn from_jinja(name: &str, attributes: &Attributes, text: &str, names: &[String]) -> Result<String> {
     let arguments = &attributes.arguments;

@@ -291,7 +291,7 @@ proptest! {
     #[test]
     fn an_edited_file_deploys_as_it_was_edited(was in (front(), BODY), now in (front(), BODY), description in "[a-z ]{0,5}") {
         let Read { mut attributes, content, .. } = read(&(was.0 + &was.1), Dialect::Claude);
-        // Who changed the description in mcpkg meanwhile changes nothing of this.
+        // A description that was changed in mcpkg meanwhile makes no difference.
         attributes.description = Some(description).filter(|text| !text.is_empty());
         let file = now.0 + &now.1;
         if let Ok((attributes, content)) = from_file(&file, &attributes, &content) {

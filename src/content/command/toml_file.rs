@@ -100,7 +100,7 @@ fn from_gemini(text: &str) -> String {
     parts.iter().enumerate().map(write).collect()
 }
 
-/// Returns a text as Gemini has it. Words of a line are told in words.
+/// Returns a text in Gemini's form. Placeholders for single words of a line are described in words.
 fn to_gemini(text: &str) -> String {
     let pieces = dialect::pieces(Dialect::Claude, text, &[]);
     if pieces.iter().any(|piece| piece.word().is_some()) {

@@ -10,7 +10,7 @@ use super::word_names::LINE;
 use crate::content::import::matter;
 use crate::store::prompts::Argument;
 
-/// How an agent is told of a command's arguments.
+/// How an agent learns about a command's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spelling {
     /// `{topic}`, below a list of the arguments.
@@ -29,7 +29,7 @@ struct Command<'f> {
     body: &'f str,
     names: Vec<String>,
     hint: Option<String>,
-    /// What is known of the arguments beside what the file says.
+    /// What is known about the arguments in addition to what the file says.
     known: &'f [Argument],
 }
 

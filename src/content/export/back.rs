@@ -16,9 +16,9 @@ use crate::store::new_content::NewContent;
 /// What an import is to bring back of a file; of one without an expectation only its names count.
 pub(in crate::content) type Expected<'e> = Option<&'e (Entry, NewContent)>;
 
-/// Returns the files so that an import brings back what is expected of each, with `others` beside them or in their places, and the
-/// MCP servers that are read from them. What the rules of import would not bring back as it is gets a line in the manifest; since
-/// that can free a name another file was given a substitute for, it is asked again.
+/// Returns files from which an import restores what is expected of each, together with `others`, and the MCP servers that are read
+/// from them. A file that the rules of import would not restore exactly gets a line in the manifest. That can free a name for
+/// which another file was given a substitute, so the check is repeated.
 pub(in crate::content) fn importable(
     mut files: Vec<File>,
     others: &[Group],

@@ -34,7 +34,7 @@ pub struct Own<'o> {
 }
 
 impl<'o> Own<'o> {
-    /// Returns what an import makes of the files with others beside them, or in the place of those that have their paths.
+    /// Returns what an import makes of the files together with others, which replace those that have their paths.
     fn with<'a>(self, others: impl Iterator<Item = &'a File> + Clone) -> Result<Understood>
     where
         'o: 'a,
@@ -49,7 +49,7 @@ impl<'o> Own<'o> {
     }
 }
 
-/// Returns the copies and forms that could be made beside the files, or in their places. `layout` has the paths of the files.
+/// Returns the copies and forms that could be added to the files, or replace them. `layout` has the paths of the files.
 pub fn candidates(copies: &[Link], forms: Vec<Second>, layout: &mut Layout, files: &[File]) -> Vec<Group> {
     let by_path: HashMap<&str, &File> = files.iter().map(|file| (file.relative.as_str(), file)).collect();
     let copy = |link: Link| {
@@ -72,7 +72,7 @@ pub struct Fitting {
     pub servers: Vec<Found>,
 }
 
-/// Returns the files so that an import brings back what is `expected` of each, and those of the copies and forms that fit beside them.
+/// Returns files from which an import restores what is `expected` of each, and those of the copies and forms that can be added.
 ///
 /// # Errors
 /// As [`importable`].
@@ -88,8 +88,8 @@ pub fn fit(files: &[File], mut seconds: Vec<Group>, expected: &[Expected<'_>]) -
     }
 }
 
-/// Returns those of the groups that an import takes for the same as their files, and beside which it brings back all that it does
-/// without them, and no more.
+/// Returns the groups that an import recognizes as the same as their files, and that do not change what it restores
+/// otherwise.
 ///
 /// # Errors
 /// As [`understand`].
@@ -147,8 +147,8 @@ fn of_files(copies: &[Link], files: &[File]) -> Vec<Link> {
     found
 }
 
-/// Adds those of the groups beside which every file comes back that is `back` without them: a copy may also change what another file is
-/// taken for. Where not all fit, each half is tried by itself.
+/// Adds the groups with which every file that is `back` without them is still restored: a copy can change what an import takes another
+/// file for. If not all groups fit, each half is tried by itself.
 fn add_fitting(mut groups: Vec<Group>, fitting: &mut Vec<Group>, back: &mut Vec<bool>, own: Own<'_>) -> Result<()> {
     if groups.is_empty() {
         return Ok(());

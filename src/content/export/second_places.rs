@@ -1,4 +1,4 @@
-//! Files that an export writes besides those of its items: copies and forms of them.
+//! Files that an export writes in addition to those of its items: copies and forms of them.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ pub type Second = (Link, File);
 /// Copies and forms that an import takes for the same as their files together or not at all: those of one skill, or a single one.
 pub type Group = Vec<Second>;
 
-/// Returns the files with others beside them, or in the place of those that have their paths and are not listed.
+/// Returns the files together with others. These replace files that have their paths and are not listed.
 pub fn beside<'a>(files: &'a [File], others: impl Iterator<Item = &'a File> + Clone) -> impl Iterator<Item = &'a File> {
     let paths: HashSet<&str> = others.clone().map(|file| file.relative.as_str()).collect();
     let stays = move |file: &&File| file.listed.is_some() || !paths.contains(file.relative.as_str());

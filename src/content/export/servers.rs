@@ -47,7 +47,7 @@ fn edited(dialect: &Dialect, text: &str, agent: &str, path: &str, servers: &[Ser
             let written = dialect.write(&server.definition, is_own).ok()?;
             dialect.document.set(&after, &name, &Change::whole(written.fields)).ok()
         });
-        // An entry that says something else would count as edited by whoever imports it.
+        // An entry that says something else would count as edited when it is imported.
         after = match written {
             Some(written) => written,
             None => dialect.document.remove(&after, &name, false)?,

@@ -12,7 +12,7 @@ const MARK: &str = "---";
 
 impl Front {
     /// Reads the front matter of a rule: blank lines may stand before it, and the next `---` ends it, also inside of a
-    /// line. `None` where there is none.
+    /// line. `None` without front matter.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let trimmed = text.trim_start();

@@ -23,7 +23,7 @@ pub enum SubagentForm {
     Toml,
 }
 
-/// How an agent is told the name of a subagent.
+/// Where an agent's file has the name of a subagent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubagentName {
     /// By `name`.
@@ -163,7 +163,7 @@ const SAID: [&str; 4] = ["name", "description", "tools", INSTRUCTIONS];
 pub struct Subagent {
     name: String,
     description: Option<String>,
-    /// The tools that it may use; all of them where there is none.
+    /// The tools that it may use. Without any it may use all tools.
     tools: Option<Vec<String>>,
     /// The keys that only the agent understands for which the file was written.
     others: Vec<String>,
@@ -181,7 +181,7 @@ pub struct Written {
 }
 
 impl Subagent {
-    /// Reads a file, which is TOML or Markdown; `name` and `described` are what is known of it besides.
+    /// Reads a file, which is TOML or Markdown. `name` and `described` come from elsewhere.
     pub fn of(name: &str, described: Option<&str>, is_toml: bool, file: &[u8]) -> Self {
         let (mut keys, body) = match is_toml {
             true => of_toml(file),

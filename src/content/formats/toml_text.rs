@@ -10,7 +10,7 @@ pub const INSTRUCTIONS: &str = "developer_instructions";
 /// Reads a file.
 ///
 /// # Errors
-/// Why it is none, for a person.
+/// Why it is not TOML, in words for people.
 pub fn parse(file: &[u8]) -> Result<DocumentMut, String> {
     let text = std::str::from_utf8(file).map_err(|_| "it is no text".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

@@ -15,7 +15,7 @@ pub enum Unsayable {
     ByDescription,
     /// It knows no rules that apply by hand.
     ByHand,
-    /// It needs a description, and there is none.
+    /// It needs a description and has none.
     NoDescription,
 }
 

@@ -9,7 +9,7 @@ use super::reason::{LeftOut, Reason};
 use crate::op::LISTED_BY_VERBOSE;
 use crate::plural;
 
-/// Files that are named beside a count.
+/// The most files that are named next to a count.
 const NAMED: usize = 3;
 
 /// Lines about single files that a terminal gets without `-v`.

@@ -31,8 +31,8 @@ impl Item {
 }
 
 impl Understood {
-    /// Adds the instructions that a deploy gathered in a file, and what the user wrote beside them; returns whether the
-    /// file is such a one.
+    /// Adds the instructions that a deploy gathered in a file, and what the user wrote around them. Returns whether the
+    /// file is one of these.
     pub(super) fn is_gathered(&mut self, file: &File, place: &Destination) -> Result<bool> {
         if place.role != Role::Instructions || place.form != Form::Plain {
             return Ok(false);
@@ -87,8 +87,8 @@ impl Understood {
         Ok(true)
     }
 
-    /// Adds the instructions of a block. Returns the file that all of them stand in already, where they do; of a block without any it is
-    /// the one `beside`, which it imports.
+    /// Adds the instructions of a block. Returns the file that already holds all of them, if one does. For a block without
+    /// instructions it is `beside`, the file that the block imports.
     fn gathered(
         &mut self,
         file: &File,
@@ -134,7 +134,7 @@ impl Understood {
         Ok(twin)
     }
 
-    /// Whether a rule or subagent is what a deploy wrote for one agent more; then it is told as the same.
+    /// Whether a deploy wrote a rule or subagent for one more agent; then it is reported as the same item.
     pub(super) fn is_written_again(&mut self, file: &File, place: &Destination, scope: &Scope) -> Result<bool> {
         let bytes = file.content.bytes()?;
         let twin = match place.role {
@@ -196,8 +196,8 @@ impl Understood {
         Ok(None)
     }
 
-    /// Whether a file says more of a subagent than one that was imported before, which is what a deploy makes of it for an
-    /// agent that is told less; then it takes that one's place.
+    /// Whether a file says more about a subagent than one that was imported before, which a deploy wrote for an agent that
+    /// supports less; then it replaces that one.
     fn is_fuller_subagent(&mut self, file: &File, place: &Destination, bytes: &[u8]) -> Result<bool> {
         let name = place.wanted_name();
         if self.same_subagent(place, bytes)?.is_some() {

@@ -103,7 +103,7 @@ pub const PLACES: &[Place] = &[
     place("codex", [".codex", "agents"], Role::Subagent, Form::Plain, ".toml"),
 ];
 
-/// Agents' folders, and those beside them that hold nothing but what mcpkg knows.
+/// Agents' folders, and other folders that only hold what mcpkg knows.
 const FOLDERS: &[&str] = &[
     ".agents",
     ".claude",

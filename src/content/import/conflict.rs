@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-/// Why such a file is let be, said of it.
+/// The reason to skip such a file.
 pub const WHY: &str = "is unmerged: conflict markers of version control stand in it";
 
 /// As [`WHY`], of a file that git has no single version of, such as one that one side changed and the other deleted.

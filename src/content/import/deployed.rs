@@ -37,7 +37,7 @@ pub fn gathered(text: &[u8]) -> Option<Gathered> {
 /// How the ids of instructions begin.
 const INSTRUCTIONS: &str = "instructions:";
 
-/// What a rule says besides when it applies, where its front matter says no more than that.
+/// A rule whose front matter only says when it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainRule {
     /// The name of its file, without the ending.

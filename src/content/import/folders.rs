@@ -112,7 +112,7 @@ fn plugin_of(path: &str) -> Option<String> {
     Some(parts[..at].join("/"))
 }
 
-/// Returns the folder that a file shows to be more than a skill's: beside it lie instructions, or an agent's folder.
+/// Returns the folder that holds more than a skill, as a file in it shows: instructions, or an agent's folder.
 fn shared_by(path: &str) -> Option<&str> {
     let mut from = 0;
     for part in path.split('/') {
@@ -127,7 +127,7 @@ fn shared_by(path: &str) -> Option<&str> {
     None
 }
 
-/// Whether the skill at this path below another one is none of its examples: it lies directly there, or where agents or
+/// Whether the skill at this path below another is not one of its examples: it lies directly there, or where agents or
 /// plugins have skills.
 fn is_of_its_own(rest: &str) -> bool {
     !rest.contains('/') || rest.split('/').any(|part| matches!(part, "skills" | "plugins") || agents::is_folder(part))

@@ -6,7 +6,7 @@ use crate::content::names;
 
 const MAX_NAME: usize = 255;
 
-/// Returns a text in the letters that names have, `.` for `/`, and `-` for what is none. It begins with no such `-`, which a shell
+/// Returns a text in the letters that names have, with `.` for `/` and `-` for all others. It never begins with `-`, which a shell
 /// would take for an option; a text of other letters alone, as in Japanese, becomes a hash.
 pub fn letters(text: &str) -> String {
     let is_letter = |c: char| u8::try_from(c).is_ok_and(names::is_name_byte);

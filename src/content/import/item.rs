@@ -137,7 +137,7 @@ pub fn understand<'f>(
     understand_after(|_| true, files, kept)
 }
 
-/// The same, with those `first` that were items before: what says the same is none of its own beside them, wherever it lies.
+/// As [`understand`], with those `first` that were items before: another file with the same content does not become a second item.
 ///
 /// # Errors
 /// As [`understand`].
@@ -465,7 +465,7 @@ impl Understood {
         }
     }
 
-    /// Whether a file is the same as one that asked for the same name; then it is told as that.
+    /// Whether a file is the same as one that asked for the same name; then it is reported as that one.
     fn merge(&mut self, file: &File, role: Role, wanted: &str, is_same: impl Fn(&Item) -> bool) -> bool {
         let known = self.wanted.get(&(role, wanted.to_owned())).into_iter().flatten();
         let twin = known.map(|at| &self.items[*at]).find(|item| is_same(item)).map(|item| item.path.clone());

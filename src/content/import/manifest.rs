@@ -197,8 +197,8 @@ impl Manifest {
     }
 }
 
-/// Whether a file below a folder may have had this path. A backslash is a character like others where it is no separator. Who writes
-/// there asks [`crate::content::export::layout::is_safe`].
+/// Whether a file below a folder may have had this path. A backslash is an ordinary character where it is not a separator. Code that
+/// writes there checks [`crate::content::export::layout::is_safe`].
 fn may_be_path(path: &str) -> bool {
     stays_inside(path) || cfg!(unix) && stays_inside(&path.replace('\\', "_"))
 }

@@ -203,7 +203,7 @@ fn action(db: &Db<'_>, item: &Item, update: bool, known: &mut Known<'_>) -> Resu
     })
 }
 
-/// Whether what differs is only how it is told to agents: what was deployed says the same when it is imported again.
+/// Whether only the form for agents differs: a deployed file that is imported again says the same.
 fn is_written_for_agents(db: &Db<'_>, item: &Item, existing: &Existing, blob: i64, equal: bool) -> Result<bool> {
     match (&item.entry.what, existing) {
         (What::Prompt(attributes), Existing::Prompt(prompt)) => {
@@ -319,7 +319,7 @@ pub fn refuse_conflicts(items: &[Item], actions: &[Action]) -> Result<()> {
 /// Items written between two looks at whether the user gave up.
 const BATCH: usize = 64;
 
-/// Does what was planned; `written` is told how many items are, every now and then, and may refuse to go on. `indexed`
+/// Carries out the plan. Calls `written` now and then with the number of items so far, which may refuse to go on. `indexed`
 /// has the keys under which the words of new items are indexed already, by their places.
 ///
 /// # Errors

@@ -161,7 +161,7 @@ impl Operation for Import {
             left_out: [left_out, understood.left_out].concat(),
             notes: [notes, understood.notes].concat(),
         };
-        // Whoever takes a part may add to a skill that is there.
+        // A part of a folder may add to a skill that exists.
         if self.kind == Some(Kind::Skill) && self.only.is_empty() {
             refuse_no_skill(&self.paths, &items)?;
         }
@@ -229,7 +229,7 @@ impl Import {
     }
 }
 
-/// Whether an item is the file that makes a skill of those beside it.
+/// Whether an item is the file that makes its folder a skill.
 fn is_main(item: &Item) -> bool {
     let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
     inside.is_some_and(|(_, path)| path == MAIN)

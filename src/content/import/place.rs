@@ -78,7 +78,7 @@ pub struct Places {
     pub(super) folders: Folders,
     /// What the user says that the files are.
     pub(super) kind: Option<Kind>,
-    /// The name of the root's own folder: that of the skill that it holds beside other things.
+    /// The name of the root's own folder, which is also that of the skill in it.
     pub(super) name: String,
     /// What stands before the paths of a root that is one skill: its name.
     pub(super) prefix: String,

@@ -146,7 +146,7 @@ pub fn scan(paths: &[PathBuf], choice: &Choice<'_>, context: &Context) -> Result
         let end = real.as_deref().and_then(|real| relative_of(real, &gathered.candidates));
         match end {
             Some((root, end)) if is_same(&places[root], &end, &place) && only.takes(&end) => {
-                // Behind a link to a folder that is taken apart lies no link, and one by an absolute path is none elsewhere.
+                // Files behind a link to a folder are not links themselves, and an absolute link is not valid on another machine.
                 let target = links::text(path, relative).map_or_else(|| Target::Copy(end.clone()), Target::Link);
                 found.links.push(Link { path: relative.clone(), target });
                 found.same.push((relative.clone(), end));
@@ -353,7 +353,7 @@ impl Gathered {
         walked
     }
 
-    /// Leaves out the database, which may stand in the folder, with SQLite's files beside it.
+    /// Leaves out the database, which may lie in the folder, and SQLite's files next to it.
     fn leave_out_database(&mut self, context: &Context) {
         let database = context.store.location().to_string();
         for (path, candidate) in self.candidates.extract_if(.., |path, _| is_of_database(path, &database)) {
@@ -496,7 +496,7 @@ pub(super) fn look_through(
     Ok((files, unmerged))
 }
 
-/// Whether a file is the database, or one that SQLite or mcpkg keeps beside it.
+/// Whether a file is the database, or one that SQLite or mcpkg keeps next to it.
 pub(in crate::content) fn is_of_database(path: &Path, database: &str) -> bool {
     path.to_string_lossy().strip_prefix(database).is_some_and(|suffix| {
         matches!(suffix, "" | "-wal" | "-shm" | "-journal" | ".lock" | ".serving")

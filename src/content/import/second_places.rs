@@ -53,12 +53,12 @@ pub struct SecondPlaces<'l> {
     pub contents: &'l Contents,
     /// Files that are the same as another, with that.
     pub same: &'l [(String, String)],
-    /// Whether the tree was looked at as a whole: a copy of one of its files that was not found is none any more.
+    /// Whether the whole tree was looked at: a copy that was not found is then gone.
     pub is_whole: bool,
 }
 
-/// Returns the links, copies and forms that a tree brings, and those that are forgotten, since a file stands there now, or what was
-/// a copy or form of a file of the tree is none any more.
+/// Returns the links, copies and forms that a tree adds, and those to forget: a file has taken their place, or they are no longer
+/// a copy or form of a file of the tree.
 fn differences<'l>(
     known: &'l [Link],
     SecondPlaces { found, is_whole, .. }: SecondPlaces<'l>,

@@ -9,7 +9,7 @@ use crate::store::modules::Applies;
 use crate::store::new_content::NewContent;
 use crate::store::servers::{self, Definition};
 
-/// What the paths of servers begin with. No file has such a path: a colon is none that every disk takes.
+/// The beginning of the paths of servers. No file has such a path, since not every disk accepts a colon.
 const PATH: &str = "mcp_server:";
 
 /// What the document says. Whether a server is switched on is not in it: each user decides that.

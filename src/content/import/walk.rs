@@ -16,10 +16,10 @@ use crate::file;
 /// The folders that version control keeps in a working copy.
 pub const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".svn", ".jj"];
 
-/// What npm puts beside a project's own files.
+/// The folder that npm adds to a project.
 pub const INSTALLED: &str = "node_modules";
 
-/// What is taken of a folder beside the rest.
+/// Which files of a folder are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Take {
     /// What people keep for agents: ignore files apply, and of hidden folders those of agents and skills are looked into.
@@ -156,7 +156,7 @@ impl Walked {
         }
     }
 
-    /// Adds what the folders hold beside what was found.
+    /// Adds what the folders hold in addition to what was found.
     fn leave_out(&mut self, top: &Path, take: Take) -> Result<()> {
         // As texts, which are hashed much faster than part by part.
         let special = self.left_out.iter().map(|left| &left.path);

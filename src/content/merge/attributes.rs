@@ -1,4 +1,4 @@
-//! The merge of what an item is besides its content.
+//! The merge of an item's attributes.
 
 use crate::content::import::manifest::{Entry, Origin, What};
 use crate::store::prompts;

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 /// Bytes of a text that is merged: what is larger is a conflict as a whole, since the time grows with lines times changes.
 const MAX: usize = 1 << 20;
 
-/// Returns the text that holds the changes of both sides, or `None` where there is none: lines that both changed in
-/// different ways, or content that is no text. Line ends, and the lack of a last one, stay as they are.
+/// Returns the text with the changes of both sides. `None` if both changed a line in different ways, or the content is not
+/// text. Line ends, and the lack of a last one, stay as they are.
 pub fn merge(base: &[u8], theirs: &[u8], ours: &[u8]) -> Option<Vec<u8>> {
     let [base, theirs, ours] = [text(base)?, text(theirs)?, text(ours)?];
     let merged = diffy::merge(base, ours, theirs).ok()?;

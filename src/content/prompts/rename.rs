@@ -43,7 +43,7 @@ impl Operation for Rename {
         let (prompt, project) = context.write("prompt.rename", &self.name, |db, project, author| {
             let mut prompt = prompts::get(db, project, &self.name)?;
             prompt.name.clone_from(&self.to);
-            // Who renames a command means its file as well.
+            // Renaming a command renames its file as well.
             prompt.attributes.file = None;
             let content = answer::text(blobs::get(db, prompt.blob)?)?;
             let prompt = prompts::update(db, author, project, prompt, "rename", &content)?;

@@ -136,7 +136,7 @@ impl Operation for Show {
     }
 }
 
-/// Refuses a value that the prompt has no use for: who types it meant another name. Agents' extra values do no harm.
+/// Refuses a value that the prompt has no argument for: the user meant another name. Extra values from agents do no harm.
 fn refuse_unknown(prompt: &str, known: &[String], given: &BTreeMap<String, String>) -> Result<()> {
     let Some(unknown) = given.keys().find(|name| !known.contains(name)) else {
         return Ok(());

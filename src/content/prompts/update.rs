@@ -83,7 +83,7 @@ impl Operation for Update {
                 }
                 Some(content) => {
                     command::drop_replaced(&mut prompt.attributes, &content);
-                    // Who declares the arguments of a new text writes a template of Jinja's.
+                    // New text with declared arguments is a Jinja template.
                     prompt.attributes.dialect = None;
                     (content, Vec::new())
                 }
@@ -96,7 +96,7 @@ impl Operation for Update {
             if let Some(template) = self.template {
                 prompt.attributes.template = template;
             }
-            // A template from before that is none any more can be described all the same.
+            // An older template that is no longer valid can still be given a description.
             if !is_described_only {
                 check(&prompt.attributes, &content)?;
             }

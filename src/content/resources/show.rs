@@ -103,7 +103,7 @@ fn reply(found: Found) -> Result<Reply> {
 }
 
 impl Show {
-    /// Streams the bytes beside the file and renames them there once their hash was verified.
+    /// Streams the bytes to a temporary file next to the file, and renames it once the hash is verified.
     fn write_to(&self, output: &std::path::Path, context: &Context) -> Result<Reply> {
         use std::io::Write;
         let failed = |error| Error::file("write", output, error);

@@ -80,7 +80,7 @@ impl Operation for Update {
             }
             let content = match given {
                 Some(given) => {
-                    // A type nobody names anew stays, unless a file's name tells a better one.
+                    // Without a new type the old one stays, unless the file's name gives a better one.
                     let kept = match given.origin {
                         Origin::File(_) => None,
                         Origin::Agent | Origin::Shell => resource.attributes.mime_type.clone(),

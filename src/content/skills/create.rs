@@ -245,7 +245,7 @@ pub fn with_files(count: usize) -> String {
     if count == 1 { String::new() } else { format!(" with {count} files") }
 }
 
-/// Returns what programs are told of a skill that was changed.
+/// Returns the data about a skill that was changed.
 pub fn data(project: &str, name: &str, files: usize) -> Value {
     json!({ "name": name, "project": project, "uri": uri_of(name, MAIN), "files": files })
 }

@@ -1,8 +1,8 @@
 //! Skills: the resources below `skill://NAME/`, `SKILL.md` among them.
 //!
-//! A prompt passes for a skill, so that agents which know skills alone find it too. A name that is none of a skill's is
-//! made one: `Code.Review` is the skill `code-review`. A stored skill of that name goes before it, then the prompt whose
-//! own name it is, then the first by name; `mcpkg skill validate` tells of those that are left.
+//! A prompt can also be read as a skill, so that agents that only know skills find it. Its name is changed to a valid one:
+//! `Code.Review` becomes the skill `code-review`. If several things have that name, a stored skill wins, then the prompt with
+//! exactly that name, then the first by name. `mcpkg skill validate` reports the others.
 
 pub mod check;
 
@@ -28,7 +28,7 @@ use crate::store::{Db, blobs, skills as rows};
 pub(super) use resource::RESOURCES;
 pub use uri::{MAIN, MAX_MAIN, SCHEME, name_of, path_of, uri_of};
 
-/// The group of the operations on skills: beside `content`, whose list stays small.
+/// The group of the operations on skills. It is not part of `content`, whose list stays small.
 pub const GROUP: &str = "skills";
 
 /// The operations on skills, in documentation order.

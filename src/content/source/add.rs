@@ -93,7 +93,7 @@ impl Operation for Add {
                 Error::new(Code::ConfirmRequired, why).hint("`--dry-run` shows what would come; confirm with --yes")
             );
         }
-        // Whoever mistyped a name hears of it before a repository is fetched.
+        // A mistyped name is reported before a repository is fetched.
         context.read(|db, project| match sources::list(db, project.id)?.iter().any(|row| row.origin.name == name) {
             true => Err(sources::taken(project, &name)),
             false => Ok(()),

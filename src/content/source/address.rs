@@ -36,7 +36,7 @@ impl Address {
     /// Reads what a user names; `reference` and `path` are what flags say, and win over what stands in the text.
     ///
     /// # Errors
-    /// `E_INVALID_ARGUMENT` where it is none of them, or holds a password; `E_NOT_FOUND` for a path where nothing is.
+    /// `E_INVALID_ARGUMENT` where it has none of these forms, or holds a password; `E_NOT_FOUND` for a path where nothing is.
     pub fn parse(text: &str, reference: Option<&str>, path: Option<&str>) -> Result<Self> {
         let mut address = if Path::new(text).exists() {
             on_disk(Path::new(text))?

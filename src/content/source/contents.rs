@@ -162,9 +162,9 @@ pub fn at(mirror: &Mirror<'_>, origin: &Origin, commit: &str, context: &Context)
     Ok(contents)
 }
 
-/// Reads some of all files of a commit, where the others are as they were; `None` where one of them has to be seen
-/// beside the others to tell what it is, as an agent's file has that may hold MCP servers. None of them stands for the same as
-/// another, or is reached through a link.
+/// Reads the files of a commit that changed, where all others are unchanged. Returns `None` where one of them cannot be understood
+/// without the others, such as an agent's file that may hold MCP servers. None of them is a copy of another, or is reached
+/// through a link.
 ///
 /// # Errors
 /// As [`first`].
@@ -196,8 +196,8 @@ pub fn some(
         };
         files.push((file, place, entry.path.clone()));
     }
-    // The servers of a file are named beside those of the others, and those that it had are items of their own: the last one
-    // may be gone.
+    // The names of a file's servers depend on those in other files, and the servers that it had before are items of their own,
+    // of which the last may be gone.
     if files.iter().any(|(_, place, _)| place.may_hold_servers()) {
         return Ok(None);
     }

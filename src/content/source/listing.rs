@@ -1,5 +1,5 @@
-//! The paths of a commit, kept beside its mirror: where the next one changes the content of files alone they are the same, and
-//! git is not asked for them again.
+//! The paths of a commit, stored next to its mirror. Where the next commit only changes the content of files, its paths are the
+//! same, and git is not asked for them again.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ mod tests {
         assert_eq!(kept(folder.path(), "skills", "c1"), None);
         keep(folder.path(), "", "c2", &[]);
         assert_eq!((kept(folder.path(), "", "c1"), kept(folder.path(), "", "c2")), (None, Some(Vec::new())));
-        // One that was cut off, or is something else, is none.
+        // A listing that was cut off, or is something else, is ignored.
         for text in ["c2 2\0fa\0", "c2 1\0xa\0", "c2 1\0f\0", "c2", "c2 1", "c2x 1\0fa\0"] {
             std::fs::write(place(folder.path(), ""), text).unwrap();
             assert_eq!(kept(folder.path(), "", "c2"), None, "{text:?}");

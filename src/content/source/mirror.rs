@@ -52,7 +52,7 @@ const PROTOCOLS: [&str; 12] = [
     "fetch.recurseSubmodules=false",
 ];
 
-/// Git is told addresses, never paths from where it runs; in a repository it would read that one's configuration.
+/// The folder that git runs in. Inside a repository it would read that repository's configuration; addresses never depend on it.
 const NOWHERE: &str = "/";
 
 /// A commit, and what leads to it.
@@ -74,7 +74,7 @@ pub struct Mirror<'c> {
 }
 
 impl<'c> Mirror<'c> {
-    /// Opens the mirror of a repository, and makes it where there is none.
+    /// Opens the mirror of a repository; creates it if it does not exist.
     ///
     /// # Errors
     /// `E_GIT_NOT_FOUND`, `E_GIT_FAILED`, `E_CANCELLED`; `E_FILE_FAILED`, `E_DISK_FULL` for the cache.
@@ -97,7 +97,7 @@ impl<'c> Mirror<'c> {
         Ok(mirror)
     }
 
-    /// Makes the mirror beside its place, and moves it there when it is whole.
+    /// Creates the mirror in a folder next to its place, and moves it there once it is complete.
     fn make(&self) -> Result<()> {
         let new = self.folder.join("mirror.git.new");
         let failed = |error| Error::file("write", &new, error);
@@ -110,7 +110,7 @@ impl<'c> Mirror<'c> {
         fs::rename(&new, self.git()).map_err(failed)
     }
 
-    /// Returns a folder beside the mirror to lay files out in.
+    /// Returns a folder next to the mirror to write files to.
     ///
     /// # Errors
     /// `E_FILE_FAILED`, `E_DISK_FULL`.
@@ -129,7 +129,7 @@ impl<'c> Mirror<'c> {
     /// Finds the branch, tag or commit that a user named, or the one that the repository shows by itself.
     ///
     /// # Errors
-    /// `E_NOT_FOUND` where there is none of this name; `E_GIT_FAILED`, `E_CANCELLED`.
+    /// `E_NOT_FOUND` where nothing has this name; `E_GIT_FAILED`, `E_CANCELLED`.
     pub fn resolve(&self, wanted: Option<&str>) -> Result<Wanted> {
         let Some(wanted) = wanted else { return self.resolve_head() };
         if is_commit(wanted) {

@@ -26,7 +26,7 @@ pub struct Offer {
     clashes: Vec<(usize, String)>,
 }
 
-/// Kinds of items, in the order in which they are told.
+/// Kinds of items, in the order in which they are listed.
 const KINDS: [(&str, &str); 12] = [
     ("skill", "skill"),
     ("prompt", "prompt"),
@@ -45,7 +45,7 @@ const KINDS: [(&str, &str); 12] = [
 /// Endings of files that a shell or an interpreter runs.
 const SCRIPTS: [&str; 13] = ["sh", "bash", "zsh", "fish", "py", "js", "mjs", "ts", "rb", "pl", "ps1", "bat", "cmd"];
 
-/// Names that are told of a kind.
+/// The most names that are listed of a kind.
 const NAMED: usize = 4;
 
 /// The most clashes that are named in a sentence.
@@ -213,7 +213,7 @@ fn plural_of(count: usize, noun: &str) -> String {
     counted.split_once(' ').map_or(counted.clone(), |(_, noun)| noun.to_owned())
 }
 
-/// Returns how many files became items; a server is none.
+/// Returns how many files became items. MCP servers are not counted.
 fn files(items: &[Taken]) -> usize {
     items.iter().filter(|taken| taken.item.entry.what != What::Server).count()
 }

@@ -37,8 +37,8 @@ pub(super) struct Folder {
     pub(super) listings: Vec<Listing>,
 }
 
-/// Returns what the folder is to have and has not. The steps say by then which files of agents are given something else since a
-/// server of theirs changed, and which servers are let be since the folder could not say them.
+/// Returns the files that the folder should have and lacks. It also updates the steps: which files of agents change because one of
+/// their servers did, and which servers are skipped because the folder cannot express them.
 ///
 /// # Errors
 /// `E_IMPORT_CONFLICT` where two files of the folder would have one name; `E_INVALID_ARGUMENT`, `E_TEMPLATE_FAILED`,

@@ -66,7 +66,7 @@ impl There {
 pub(super) struct Look {
     /// The items by path.
     pub(super) items: BTreeMap<String, There>,
-    /// Files that are let be this time, with the reason, and as they are.
+    /// Files that this sync skips, with the reason and their content.
     pub(super) let_be: BTreeMap<String, (String, File)>,
     /// Paths of all that lies there and is no item.
     pub(super) others: BTreeSet<String>,
@@ -105,7 +105,7 @@ pub(super) struct Look {
 /// Returns what lies in the folder `top`, a real path. `before` is what was there when it was last synced, and `stored` are the
 /// project's items.
 ///
-/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are let be.
+/// The rules of import say what is left out: what is hidden or installed, and what ignore files name. Special files are skipped.
 /// What the manifest lists, was synced before, or is the own file of an item of the project, is looked at in any case.
 ///
 /// # Errors
@@ -274,7 +274,7 @@ impl Look {
     }
 
     /// Finds out what the files are, and returns the MCP servers that they and the manifest say. A file that was synced before
-    /// keeps its name and URI, whatever came to lie beside it.
+    /// keeps its name and URI, whatever files were added.
     fn understand(&mut self, files: Vec<File>, before: &Known, known: &BTreeSet<String>) -> Result<Vec<Found>> {
         let bases: HashMap<&str, &Base> = before.bases.iter().map(|base| (base.path.as_str(), base)).collect();
         let places = Places::of_export(files.iter().map(|file| file.relative.as_str()));
@@ -383,7 +383,7 @@ impl Look {
     }
 }
 
-/// Why the file of an item is let be in whose place a deploy wrote that it imports another.
+/// The reason to skip a file that a deploy has replaced with an import of another file.
 const TAKEN_OVER: &str =
     "holds what a deploy wrote in the place of its text; edit that in the project, and deploy anew";
 

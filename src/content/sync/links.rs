@@ -44,7 +44,7 @@ impl Links {
         }
         let own = all.iter().map(|(path, text)| link(path, text)).collect();
         let ours: Texts = fitting_links(own, &mut layout, &files).into_iter().filter_map(text_of).collect();
-        // What came to stand in the place of an item's file is that item's matter.
+        // Whatever replaced an item's file is handled with that item.
         let of_items: HashSet<&str> = steps.iter().map(|step| step.path.as_str()).collect();
         let is_one = |path: &str, text: &str| !of_items.contains(path) && is_one_thing(&link(path, text), &files);
         let theirs: BTreeMap<&String, &String> = look.links.iter().filter(|(path, text)| is_one(path, text)).collect();

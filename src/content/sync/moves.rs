@@ -105,7 +105,7 @@ fn settled(db: &Db<'_>, base: &Base) -> Result<Option<(Entry, [u8; 32])>> {
     Ok(Some((entry, blobs::sha256(db, *blob)?)))
 }
 
-/// What a prompt's file says besides its place.
+/// Returns what a prompt's file says, without its place.
 fn said(entry: &Entry) -> Option<Attributes> {
     match &entry.what {
         What::Prompt(attributes) => Some(Attributes { file: None, ..attributes.clone() }),

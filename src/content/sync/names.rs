@@ -1,4 +1,4 @@
-//! Names and URIs, each of which one item has: what would take another's is let be.
+//! Names and URIs belong to one item each: an item that would take another's is skipped.
 
 use std::collections::HashMap;
 

@@ -103,7 +103,7 @@ impl Plan {
         self.writes_anything() || self.links.does_anything() || self.steps.iter().any(|step| step.act.does_something())
     }
 
-    /// Whether something is let be, for a reason that may go away by itself.
+    /// Whether something is skipped for a reason that may go away by itself.
     pub(super) fn lets_be(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.act, Act::LetBe(_)))
     }
@@ -195,7 +195,7 @@ fn step(
     Ok(Step { path: path.to_owned(), label, ours, kept: kept.cloned(), base, act })
 }
 
-/// Why what stands in the place of a file is let be.
+/// The reason to skip what has replaced a file.
 const NO_FILE: &str = "is no regular file any more";
 
 /// The same of a link, once it was decided that the item stays.

@@ -12,7 +12,7 @@ use crate::content::import::manifest;
 use crate::op::{Body, Reply, Table};
 use crate::plural;
 
-/// What is told of a sync.
+/// What a sync reports.
 pub(super) struct Report<'r> {
     /// The project.
     pub(super) project: &'r str,

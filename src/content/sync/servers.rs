@@ -223,10 +223,10 @@ pub(super) fn unsaid(
     Ok(unsaid)
 }
 
-/// Why a server is let be whose file a person decides about first.
+/// The reason to skip a server while its file waits for a person's decision.
 const WAITS: &str = "which waits to be decided about";
 
-/// Why a server is let be whose file holds values.
+/// The reason to skip a server whose file holds values.
 const NOT_WRITTEN: &str =
     "which is not written; put variables in place of the values in it, or make the change in it by hand";
 

@@ -1,5 +1,5 @@
-//! The files of a synced folder: each written beside its place, on the disk before it is renamed, and only where what was read
-//! still stands there.
+//! The files of a synced folder. Each is written next to its place and flushed before it is renamed, and only if the file there is
+//! still the one that was read.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -161,7 +161,7 @@ fn manifest(
     folder.put_in_place(name, &temporary, is_new)
 }
 
-/// Removes what killed syncs left beside the files.
+/// Removes temporary files that killed syncs left next to the files.
 pub(super) fn sweep(leftovers: &[PathBuf]) -> Result<()> {
     leftovers.iter().try_for_each(|path| disk::remove(path))
 }
