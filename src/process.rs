@@ -39,7 +39,7 @@ pub use ending::ending;
 pub use environment::{Environment, is_needed_on_windows, is_passed_on};
 pub use failure::Failure;
 pub use limits::{GRACE, Limits};
-pub use output::{Capture, Feed, Output, Printed, Tell};
+pub use output::{Capture, Feed, Output, Printed, Tell, utf16};
 pub use running::Running;
 #[cfg(unix)]
 pub use spent::spent;

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::process::ExitStatus;
-use std::string::FromUtf8Error;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -98,16 +97,40 @@ impl Printed {
         let mut tail = [front, back].concat();
         if self.dropped == 0 {
             let bytes = [&self.head[..], &tail].concat();
-            let legible = |error: FromUtf8Error| String::from_utf8_lossy(error.as_bytes()).into_owned();
-            return whole(String::from_utf8(bytes).unwrap_or_else(legible));
+            return whole(legible(&bytes));
         }
         // A half of a character would keep what stands beside it from being known as a part of a secret.
         let head = &self.head[..whole_end(&self.head)];
         tail.drain(..tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count());
         let left_out = self.size() - (head.len() + tail.len()) as u64;
-        let (head, tail) = cut(&String::from_utf8_lossy(head), &String::from_utf8_lossy(&tail));
+        let (head, tail) = cut(&legible(head), &legible(&tail));
         format!("{head}\n... {left_out} bytes left out ...\n{tail}")
     }
+}
+
+/// Returns bytes as text: UTF-16 where they look like it, else UTF-8 with marks for what is not.
+fn legible(bytes: &[u8]) -> String {
+    utf16(bytes).unwrap_or_else(|| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Returns the text of bytes that look like UTF-16, as programs of Windows write it.
+pub fn utf16(bytes: &[u8]) -> Option<String> {
+    let looks = &bytes[..bytes.len().min(1 << 10)];
+    let zeros = |first: usize| looks.iter().skip(first).step_by(2).filter(|byte| **byte == 0).count();
+    let most = looks.len() / 4;
+    let is_enough = looks.len() >= 8;
+    let is_little = bytes.starts_with(&[0xff, 0xfe]) || (is_enough && zeros(1) > most && zeros(0) == 0);
+    let is_big = bytes.starts_with(&[0xfe, 0xff]) || (is_enough && zeros(0) > most && zeros(1) == 0);
+    if !is_little && !is_big {
+        return None;
+    }
+    let unit = |pair: &[u8]| match pair {
+        [a, b] if is_little => u16::from_le_bytes([*a, *b]),
+        [a, b] => u16::from_be_bytes([*a, *b]),
+        _ => 0xfffd,
+    };
+    let units: Vec<u16> = bytes.chunks(2).map(unit).collect();
+    Some(String::from_utf16_lossy(&units).trim_start_matches('\u{feff}').to_owned())
 }
 
 /// Returns where the last character that is whole ends.

@@ -27,6 +27,7 @@ pub struct NewContent {
     /// The XXH3 of its bytes.
     pub(super) checksum: u64,
     is_text: bool,
+    names_servers: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -139,6 +140,12 @@ impl NewContent {
         self.is_text
     }
 
+    /// Whether it holds a word that each configuration of MCP servers has. Other content may hold it too: it is looked at more
+    /// closely, and the rest is not read again for that.
+    pub fn names_servers(&self) -> bool {
+        self.names_servers
+    }
+
     /// Returns the same content, which lies at `path` by now.
     pub fn moved(&self, path: PathBuf) -> Self {
         Self { holder: Holder::File(path), ..self.clone() }
@@ -209,10 +216,11 @@ impl NewContent {
     }
 
     fn held(holder: Holder, bytes: &[u8], checksum: u64) -> Self {
-        let mut text = Text::default();
+        let (mut text, mut words) = (Text::default(), ServerWords::default());
         text.add(bytes);
+        words.add(bytes);
         let (size, sha256) = (bytes.len() as u64, Sha256::digest(bytes).into());
-        Self { holder, size, sha256, checksum, is_text: text.so_far() }
+        Self { holder, size, sha256, checksum, is_text: text.so_far(), names_servers: words.seen }
     }
 }
 
@@ -328,6 +336,7 @@ struct Survey {
     checksum: Xxh3,
     size: u64,
     text: Text,
+    words: ServerWords,
 }
 
 impl Survey {
@@ -336,6 +345,7 @@ impl Survey {
         self.checksum.update(piece);
         self.size += piece.len() as u64;
         self.text.add(piece);
+        self.words.add(piece);
     }
 
     fn sha256(&self) -> [u8; 32] {
@@ -349,7 +359,45 @@ impl Survey {
             sha256: self.sha256(),
             checksum: self.checksum.digest(),
             is_text: self.text.so_far(),
+            names_servers: self.words.seen,
         }
+    }
+}
+
+/// Whether bytes that come in pieces hold a word of a configuration of MCP servers, in UTF-8 or UTF-16.
+#[derive(Default)]
+struct ServerWords {
+    seen: bool,
+    /// The end of what was seen: a word may begin in it.
+    end: Vec<u8>,
+}
+
+impl ServerWords {
+    /// Parts of the keys that servers stand below, and of a server's own.
+    const WORDS: [&[u8]; 6] = [
+        b"ervers",
+        b"\"mcp\"",
+        b"\"command\"",
+        b"e\0r\0v\0e\0r\0s",
+        b"\"\0m\0c\0p\0\"",
+        b"\"\0c\0o\0m\0m\0a\0n\0d\0\"",
+    ];
+    const LONGEST: usize = 18;
+
+    fn add(&mut self, piece: &[u8]) {
+        if self.seen {
+            return;
+        }
+        let holds = |bytes: &[u8]| {
+            let words = if memchr::memchr(0, bytes).is_some() { &Self::WORDS[..] } else { &Self::WORDS[..3] };
+            words.iter().any(|word| memchr::memmem::find(bytes, word).is_some())
+        };
+        let across = [&self.end, &piece[..piece.len().min(Self::LONGEST)]].concat();
+        self.seen = (!self.end.is_empty() && holds(&across)) || holds(piece);
+        self.end = match piece.len() < Self::LONGEST {
+            true => across[across.len().saturating_sub(Self::LONGEST)..].to_vec(),
+            false => piece[piece.len() - Self::LONGEST..].to_vec(),
+        };
     }
 }
 

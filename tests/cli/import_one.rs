@@ -141,7 +141,11 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
             format!("docs/copy.{ending}"),
             format!("docs/copy.{ending}.bak"),
             format!("mcp.{ending}.example"),
+            format!("mcp.{ending}~"),
             "notes".to_owned(),
+            "backup.txt".to_owned(),
+            "servers.bak".to_owned(),
+            "settings.old".to_owned(),
         ] {
             let scratch = Scratch::with_project();
             let file = scratch.file(&format!("repo/{strange}"), text).display().to_string();
@@ -178,11 +182,55 @@ fn a_configuration_with_values_where_no_agent_reads_it_is_left_out() {
 }
 
 #[test]
+fn a_configuration_with_values_is_left_out_however_it_is_written() {
+    let deep = format!("{}{MCP_SERVERS}{}", r#"{ "a": "#.repeat(30), "}".repeat(30));
+    let beside = MCP_SERVERS.replace(r#""m":"#, r#""a": { "command": "x" }, "m":"#).replace(r#""command":"node","#, "");
+    let long = format!(r#"{{ "past": "{}", {}"#, "long ago ".repeat(600_000), &MCP_SERVERS[1..]);
+    let yaml = "mcpServers:\n  - name: m\n    command: node\n    env:\n      API_TOKEN: tok-SECRET-123\n";
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    for (what, bytes) in [
+        ("deep", deep.clone().into_bytes()),
+        ("a sibling", beside.into_bytes()),
+        ("more than 4 MiB", long.into_bytes()),
+        ("YAML", yaml.as_bytes().to_vec()),
+        ("a byte order mark", format!("\u{feff}{MCP_SERVERS}").into_bytes()),
+        ("UTF-16", utf16(&format!("\u{feff}{MCP_SERVERS}"))),
+        ("UTF-16 without a mark", utf16(MCP_SERVERS)),
+        ("the servers alone", br#"{"m":{"command":"node","args":[],"env":{"API_TOKEN":"tok-SECRET-123"}}}"#.to_vec()),
+    ] {
+        let scratch = Scratch::with_project();
+        let file = scratch.file("repo/docs/saved.txt", bytes).display().to_string();
+        scratch.file("repo/README.md", "# Read me\n");
+        // Twice: the second import knows most of the files.
+        for named in [file.as_str(), "repo", "repo"] {
+            let ran = scratch.run(&["import", named]);
+            assert_eq!(ran.status, 0, "{what}: {ran}");
+            assert!(ran.stderr.contains("it looks like a configuration of MCP servers"), "{what}: {ran}");
+            assert_no_token(&scratch, what);
+        }
+        assert_eq!(scratch.json(&["resource", "list"])["resources"].as_array().map_or(0, Vec::len), 1, "{what}");
+    }
+}
+
+#[test]
+fn a_source_gives_no_configuration_with_values_as_a_document() {
+    let scratch = Scratch::with_project();
+    scratch.file("kit/docs/saved.txt", MCP_SERVERS);
+    scratch.file("kit/docs/guide.md", "# Guide\n");
+    let kit = scratch.path().join("kit").display().to_string();
+    let ran = scratch.run(&["source", "add", &kit, "--yes"]);
+    assert!(!ran.to_string().contains(TOKEN), "{ran}");
+    assert_no_token(&scratch, "a source");
+    assert!(scratch.ok(&["resource", "list"]).contains("guide"), "{ran}");
+}
+
+#[test]
 fn a_folder_that_is_synced_takes_no_configuration_with_values_for_a_document() {
     let scratch = Scratch::with_project();
     scratch.ok(&["resource", "create", "a", "file:///a.md", "text\n"]);
     scratch.ok(&["sync", "team"]);
     scratch.file("team/docs/copy.json", MCP_SERVERS);
+    scratch.file("team/docs/copy.txt", MCP_SERVERS);
     scratch.file("team/.cursor/mcp.json", MCP_SERVERS);
     let ran = scratch.run(&["sync"]);
     assert!(ran.stderr.contains("docs/copy.json") && !ran.to_string().contains(TOKEN), "{ran}");

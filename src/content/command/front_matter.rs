@@ -11,7 +11,7 @@ use crate::store::prompts::{Argument, Attributes};
 
 /// A file's front matter, with its marks and without, and what follows.
 pub struct Parts<'f> {
-    /// The front matter with its marks; empty where there is none.
+    /// The front matter with its marks; empty if the text has none.
     pub front: &'f str,
     /// The front matter without its marks.
     pub yaml: &'f str,

@@ -22,7 +22,7 @@ pub struct Matter {
 }
 
 /// Returns the names that Claude Code finds in `arguments`: a list of texts, or a text split at spaces, in which a comma
-/// belongs to the name before it. A number is none.
+/// belongs to the name before it. Numbers are left out.
 pub fn names(yaml: &str) -> Vec<String> {
     let is_name = |name: &String| !name.is_empty() && !name.bytes().all(|byte| byte.is_ascii_digit());
     let names: Vec<String> = match keys(yaml).ok().and_then(|mut keys| keys.map.remove("arguments")) {
@@ -129,7 +129,7 @@ fn parsed(yaml: &str) -> Result<Keys> {
 }
 
 /// Reads YAML 1.2, as agents do: `yes` and `1_000` are texts.
-fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
+pub(super) fn read(yaml: &str) -> Result<Value, serde_saphyr::Error> {
     let options = serde_saphyr::options! {
         strict_booleans: true,
         underscored_numbers_as_strings: true,
@@ -237,8 +237,8 @@ fn quoted(yaml: &str) -> String {
     yaml.lines().map(|line| quote(line).unwrap_or_else(|| line.to_owned()) + "\n").collect()
 }
 
-/// Returns the YAML with quotes around those values that keep it from being YAML, and around no others; `None` where it is
-/// YAML as it stands, or is none with the quotes either.
+/// Returns the text with quotes around the values that keep it from being valid YAML. `None` if it is valid already, or
+/// still invalid with the quotes.
 pub fn requoted(yaml: &str) -> Option<String> {
     if yaml.len() > MAX_YAML || read(yaml).is_ok() {
         return None;

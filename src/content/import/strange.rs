@@ -1,86 +1,193 @@
 //! Configurations of MCP servers where no agent reads them: a copy, a backup, an example. Their values may be secret, so such a file is
 //! never served as a document.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
+use super::matter;
 use super::scan::File;
 use crate::error::Result;
 use crate::mcp_servers::dialect::DIALECTS;
 use crate::mcp_servers::document::{Document, Format};
 use crate::mcp_servers::secrets::Secrets;
-use crate::redact::holds_token;
+use crate::process::utf16;
+use crate::redact::{holds_token, is_secret_name};
 
 /// Bytes of an agent's file that is read for what it holds; a longer one is malformed to its agent as well.
 pub(super) const MAX_READ: u64 = 4 << 20;
 
-/// How deep servers may stand in a document, such as in one of the projects of Claude Code's own file.
-const DEEPEST: usize = 6;
+/// Bytes of the longest document that is read in an unknown place, and of its beginning, by which a longer one is judged.
+const MAX_DOCUMENT: u64 = 64 << 20;
+const BEGINNING: usize = 64 << 10;
 
 /// Words of which one stands in each such configuration.
-const WORDS: [&str; 5] = ["mcpServers", "mcp_servers", "context_servers", "\"servers\"", "\"mcp\""];
+const WORDS: [&str; 8] = [
+    "mcpServers",
+    "mcp_servers",
+    "context_servers",
+    "\"servers\"",
+    "\nservers:",
+    "\n  servers:",
+    "\"mcp\"",
+    "\"command\"",
+];
 
-/// Whether a file looks like a configuration of MCP servers with values in it that `secrets` would not keep.
+/// Whether a file looks like a configuration of MCP servers with values in it that `secrets` would not keep. Its name does not matter.
 ///
 /// # Errors
 /// `E_FILE_FAILED` where the file is no longer what it was.
 pub(super) fn holds_values(file: &File, secrets: &Secrets) -> Result<bool> {
-    if !may_be_one(&file.relative) || file.content.size() > MAX_READ || !file.content.is_text() {
+    if !file.content.names_servers() {
         return Ok(false);
+    }
+    if file.content.size() > MAX_DOCUMENT {
+        return begins_like_one(file);
     }
     let bytes = file.content.bytes()?;
-    let text = String::from_utf8_lossy(&bytes);
-    if !WORDS.iter().any(|word| text.contains(word)) {
+    let text = match utf16(&bytes) {
+        Some(text) => Cow::Owned(text),
+        None if file.content.is_text() => String::from_utf8_lossy(&bytes),
+        None => return Ok(false),
+    };
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if !WORDS.iter().any(|word| text.contains(word)) && !text.starts_with("servers:") {
         return Ok(false);
     }
-    let read = |format| Document::new(format, "").value(&text).ok().filter(Value::is_object);
-    Ok(match read(Format::Json { comments: true }).or_else(|| read(Format::Toml)) {
+    Ok(match read(text) {
         Some(value) => {
-            let servers = servers(&value, 0);
-            let are_values = |(name, entry): &(&String, &Map<String, Value>)| has_values(name, entry, secrets);
-            !servers.is_empty() && (holds_token(&text) || servers.iter().any(are_values))
+            let servers = servers(&value);
+            let has_values = |(name, entry): &(&str, &Map<String, Value>)| has_values(name, entry, secrets);
+            !servers.is_empty() && (holds_token(text) || names_secret(&value) || servers.iter().any(has_values))
         }
-        // Cut off, or with something that only its own agent reads: nothing tells which of it is a value.
-        None => text.trim_start().starts_with(['{', '[']) && text.contains(WORDS[0]) || text.contains("[mcp_servers."),
+        // Cut off, or with something that only its own agent reads: nothing says which of it is a value.
+        None => is_unreadable(text),
     })
 }
 
-/// Whether a name may be that of a configuration, also with `.bak`, `.example` and the like behind it.
-fn may_be_one(relative: &str) -> bool {
-    let name = relative.rsplit('/').next().unwrap_or_default().to_lowercase();
-    [".json", ".toml", "mcp"].iter().any(|part| name.contains(part)) || !name.trim_start_matches('.').contains('.')
+/// Whether a file that is too long to be read begins as one that is not malformed, and names servers further on.
+fn begins_like_one(file: &File) -> Result<bool> {
+    let mut reader = file.content.reader();
+    let mut window = Vec::new();
+    let mut is_document = None;
+    let mut piece = vec![0; BEGINNING];
+    loop {
+        let size = std::io::Read::read(&mut reader, &mut piece)
+            .map_err(|error| crate::error::Error::file("read", std::path::Path::new(&file.relative), error))?;
+        if size == 0 {
+            return Ok(false);
+        }
+        window.extend_from_slice(&piece[..size]);
+        let text = utf16(&window).unwrap_or_else(|| String::from_utf8_lossy(&window).into_owned());
+        let begins = || text.trim_start_matches('\u{feff}').trim_start().starts_with('{');
+        if !*is_document.get_or_insert_with(begins) {
+            return Ok(false);
+        }
+        if text.contains(WORDS[0]) || text.contains(WORDS[1]) || text.contains(WORDS[2]) {
+            return Ok(true);
+        }
+        window.drain(..window.len().saturating_sub(64));
+    }
 }
 
-/// Returns the entries of servers in a document, by their names.
-fn servers(value: &Value, depth: usize) -> Vec<(&String, &Map<String, Value>)> {
-    let mut found = Vec::new();
-    if depth > DEEPEST {
-        return found;
-    }
-    let within: Vec<(&str, &Value)> = match value {
-        Value::Object(object) => object.iter().map(|(key, value)| (key.as_str(), value)).collect(),
-        Value::Array(list) => list.iter().map(|value| ("", value)).collect(),
-        _ => Vec::new(),
-    };
-    for (key, value) in within {
-        let entries = value.as_object().into_iter().flatten();
-        let entries = entries.filter_map(|(name, entry)| Some((name, entry.as_object()?)));
-        let here: Vec<_> = entries.filter(|(_, entry)| is_server(key, entry)).collect();
-        if here.is_empty() {
-            found.extend(servers(value, depth + 1));
-        } else {
-            found.extend(here);
+/// Returns a document as JSON, with comments or without, TOML or YAML.
+fn read(text: &str) -> Option<Value> {
+    let is_short = text.len() as u64 <= MAX_READ;
+    let value = match text.starts_with(['{', '[']) {
+        true => serde_json::from_str(text).ok().or_else(|| {
+            let document = Document::new(Format::Json { comments: true }, "");
+            is_short.then(|| document.value(text).ok()).flatten()
+        }),
+        false if text.starts_with("//") || text.starts_with("/*") => {
+            Document::new(Format::Json { comments: true }, "").value(text).ok()
         }
+        false => None,
+    };
+    let toml = || is_short.then(|| Document::new(Format::Toml, "").value(text).ok()).flatten();
+    // Prose is YAML too, and begins with a word or a heading.
+    let yaml = || (is_short && is_mapping(text)).then(|| matter::read(text).ok()).flatten();
+    let is_whole = |value: &Value| value.is_object() || value.is_array();
+    value.or_else(toml).or_else(yaml).filter(is_whole)
+}
+
+/// Whether the first line that says something is a key of YAML.
+fn is_mapping(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with(['#', '%']));
+    let first = lines.find(|line| *line != "---").unwrap_or_default();
+    first.split_once(':').is_some_and(|(key, _)| !key.trim_start_matches("- ").contains(' '))
+}
+
+/// Whether a document that cannot be read is one of servers all the same.
+fn is_unreadable(text: &str) -> bool {
+    let is_template = ["{{", "{%", "{#"].iter().any(|begin| text.starts_with(begin));
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let is_toml = lines.next().is_some_and(|line| {
+        line.starts_with('[') || line.split_once('=').is_some_and(|(key, _)| !key.trim().contains(' '))
+    });
+    let is_json = text.starts_with(['{', '[']) && !is_template && WORDS[..3].iter().any(|word| text.contains(word));
+    is_json || (is_toml && (text.contains("\n[mcp_servers.") || text.starts_with("[mcp_servers.")))
+}
+
+/// Returns the entries of servers in a document, by their names, however deep they stand. Where one entry is a server, those next to it
+/// count as well.
+fn servers(document: &Value) -> Vec<(&str, &Map<String, Value>)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![("", document)];
+    while let Some((key, value)) = waiting.pop() {
+        let entries: Vec<(&str, &Value)> = match value {
+            Value::Object(object) => object.iter().map(|(name, entry)| (name.as_str(), entry)).collect(),
+            Value::Array(list) => list.iter().map(|entry| (name_of(entry), entry)).collect(),
+            _ => continue,
+        };
+        let objects = entries.iter().filter_map(|(name, entry)| Some((*name, entry.as_object()?)));
+        let objects: Vec<_> = objects.collect();
+        if objects.iter().any(|(_, entry)| is_server(key, entry)) {
+            found.extend(objects);
+        }
+        // Elements of a list stand below the key of the list.
+        let below = |name| if value.is_array() { key } else { name };
+        waiting.extend(entries.into_iter().map(|(name, entry)| (below(name), entry)));
     }
     found
+}
+
+/// Returns the name that an entry in a list has.
+fn name_of(entry: &Value) -> &str {
+    entry.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether a document names a secret and says what it is, anywhere.
+fn names_secret(document: &Value) -> bool {
+    let mut waiting = vec![document];
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Object(object) => {
+                let says = |(name, value): (&String, &Value)| {
+                    let text = value.as_str().unwrap_or_default();
+                    is_secret_name(name) && !text.is_empty() && !text.contains(['$', '{', '<', ' '])
+                };
+                if object.iter().any(says) {
+                    return true;
+                }
+                waiting.extend(object.values());
+            }
+            Value::Array(list) => waiting.extend(list),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// Whether an entry below this key is one of a server.
 fn is_server(key: &str, entry: &Map<String, Value>) -> bool {
     let is_text = |field: &str| entry.get(field).is_some_and(Value::is_string);
+    let is_set = |field: &str| entry.get(field).and_then(Value::as_object).is_some_and(|values| !values.is_empty());
     let starts =
         entry.get("command").is_some_and(|command| command.is_string() || command.is_array() || command.is_object());
     let asks = ["url", "httpUrl", "serverUrl"].iter().any(|field| is_text(field));
     match key {
+        // The servers alone, as a plugin has them. Other documents have commands too, such as tasks.
+        "" => is_text("command") && (is_set("env") || entry.get("args").is_some_and(Value::is_array)),
         // Other documents have servers too, such as AsyncAPI's.
         "servers" | "mcp" => starts || (asks && is_text("type")),
         _ => (starts || asks) && (key.ends_with("mcpServers") || matches!(key, "mcp_servers" | "context_servers")),
@@ -121,11 +228,20 @@ mod tests {
             r#"{ "mcp": { "m": { "type": "local", "command": ["x"], "environment": { "API_TOKEN": "tok-SECRET-123" } } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "command": "x", "args": ["--api-key", "tok-SECRET-123"] } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "url": "https://u:tok-SECRET-123@x.example/" } } }"#.to_owned(),
+            // Next to a server, below it, and beside all of them.
+            format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x" }}, "m": {{ "env": {{ "A": "tok-SECRET-123" }} }} }} }}"#),
+            format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x", "more": {{ "mcpServers": {{ "m": {env} }} }} }} }} }}"#),
+            format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x" }} }}, "apiKey": "tok-SECRET-123" }}"#),
+            format!("{}{{ \"mcpServers\": {{ \"m\": {env} }} }}{}", r#"{ "a":"#.repeat(40), "}".repeat(40)),
+            format!("\u{feff}{{ \"mcpServers\": {{ \"m\": {env} }} }}"),
+            format!(r#"{{ "m": {env} }}"#),
+            "mcpServers:\n  - name: m\n    command: x\n    env:\n      API_TOKEN: tok-SECRET-123\n".to_owned(),
+            "mcpServers:\n  m:\n    command: x\n    env: { API_TOKEN: tok-SECRET-123 }\n".to_owned(),
             // Cut off.
             r#"{ "mcpServers": { "m": { "command": "x", "env": { "API_TOKEN": "tok-SECRET-123""#.to_owned(),
             "[mcp_servers.m]\ncommand = \"x\"\n[mcp_servers.m.env]\nAPI_TOKEN = \"tok-SECRET-123\"\n".to_owned(),
         ] {
-            for path in ["docs/servers.json", "mcp.json.bak", "config.toml.old", "backup", ".mcp-copy.txt"] {
+            for path in ["docs/servers.json", "mcp.json.bak", "config.toml.old", "backup", ".mcp-copy.txt", "backup.txt", "a.md"] {
                 assert!(holds(path, &text), "{path}: {text}");
             }
         }
@@ -140,10 +256,33 @@ mod tests {
             r#"{ "openapi": "3.1.0", "servers": [{ "url": "https://x.example" }] }"#,
             r#"{ "asyncapi": "2.6.0", "servers": { "p": { "url": "https://x.example", "protocol": "kafka" } } }"#,
             r#"{ "name": "x", "mcp": true }"#,
+            r#"{ "tasks": [{ "label": "x", "command": "make", "args": ["all"] }] }"#,
+            r#"{ "mcpServers": { "m": { "url": "https://x.example", "headers": { "Authorization": "Bearer ${TOKEN}" } } } }"#,
+            "mcpServers:\n  - name: m\n    command: x\n    env:\n      API_TOKEN: ${API_TOKEN}\n",
+            "# Codex\n\nPut this into `config.toml`:\n\n[mcp_servers.m]\nenv = { API_TOKEN = \"yours\" }\n",
+            "The key mcpServers: it holds \"command\" and \"env\"\n",
+            "{{ mcpServers }} { \"command\": 1",
             "Put this into `mcp.json`: { \"mcpServers\": { \"m\": { \"env\": { \"API_TOKEN\": \"yours\" } } } }",
         ] {
             assert!(!holds("docs/a.json", text), "{text}");
         }
-        assert!(!holds("docs/a.md", r#"{ "mcpServers": { "m": { "command": "x", "env": { "A": "b" } } } }"#));
+    }
+
+    #[test]
+    fn how_a_configuration_is_written_does_not_matter() {
+        let text = r#"{ "mcpServers": { "m": { "command": "x", "env": { "API_TOKEN": "tok-SECRET-123" } } } }"#;
+        let units: Vec<u16> = std::iter::once(0xfeff).chain(text.encode_utf16()).collect();
+        let holds_bytes = |bytes: Vec<u8>| {
+            let file = File { relative: "a.txt".to_owned(), content: bytes.into(), executable: false, listed: None };
+            holds_values(&file, &Secrets::default()).expect("it is read")
+        };
+        assert!(holds_bytes(units.iter().flat_map(|unit| unit.to_le_bytes()).collect()));
+        assert!(holds_bytes(units.iter().flat_map(|unit| unit.to_be_bytes()).collect()));
+        assert!(holds_bytes(units[1..].iter().flat_map(|unit| unit.to_le_bytes()).collect()));
+        // Longer than an agent's file may be, with the servers at its end.
+        let long = format!("{{ \"history\": [{}0], {}", "\"a line of the past\", ".repeat(300_000), &text[1..]);
+        assert!(long.len() as u64 > MAX_READ && holds_bytes(long.clone().into_bytes()));
+        assert!(!holds_bytes(long.replace("tok-SECRET-123", "${API_TOKEN}").into_bytes()));
+        assert!(!holds_bytes(b"\x7fELF\0\0 mcpServers \"command\" \xff".to_vec()));
     }
 }
