@@ -1,9 +1,14 @@
 //! What no log, event, plan or error may show: the one function that takes it out of a text, and the one that finds it.
 
+mod escapes;
 mod names;
 mod pieces;
 mod resolved;
 mod shapes;
+
+#[cfg(test)]
+#[path = "../tests/support/secrets.rs"]
+mod examples;
 
 use std::borrow::Cow;
 
@@ -47,6 +52,7 @@ pub fn hide_in(value: &mut Value) {
             for (name, value) in fields.iter_mut() {
                 match value {
                     Value::String(text) if is_secret_name(name) && !text.is_empty() => HIDDEN.clone_into(text),
+                    Value::Array(values) if is_secret_name(name) => values.iter_mut().for_each(hide_in_list),
                     value => hide_in(value),
                 }
             }
@@ -55,8 +61,27 @@ pub fn hide_in(value: &mut Value) {
     }
 }
 
+/// As [`hide_in`], of an element of a list whose name says that it holds secrets.
+fn hide_in_list(value: &mut Value) {
+    match value {
+        Value::String(text) if !shapes::is_harmless_in_list(text) => HIDDEN.clone_into(text),
+        value => hide_in(value),
+    }
+}
+
 /// As [`redact`], without a copy of a text that has nothing to take out.
 pub fn redacted(text: &str) -> Cow<'_, str> {
+    let safe = known_in(text);
+    // What a colour hides is found without it; then the colours go too.
+    let plain = escapes::without(&safe).and_then(|plain| {
+        let hidden = known_in(&plain);
+        (hidden != plain).then(|| hidden.into_owned())
+    });
+    plain.map_or(safe, Cow::Owned)
+}
+
+/// Returns a text without the secrets that are known as it is.
+fn known_in(text: &str) -> Cow<'_, str> {
     then(then(resolved::hidden_in(text), addressed), shapes::hidden_in)
 }
 
@@ -144,42 +169,6 @@ fn is_id(text: &str) -> bool {
     text.strip_suffix('_').is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// How tokens of well-known services begin.
-const TOKENS: &[&str] = &[
-    "AIza",
-    "AKIA",
-    "ASIA",
-    "dop_v1_",
-    "eyJ",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "gsk_",
-    "hf_",
-    "lin_api_",
-    "npm_",
-    "ntn_",
-    "pat-",
-    "pk_live_",
-    "pplx-",
-    "r8_",
-    "rk_live_",
-    "sbp_",
-    "secret_",
-    "sk-",
-    "sk_live_",
-    "sk_test_",
-    "SG.",
-    "shpat_",
-    "tvly-",
-    "xai-",
-    "xapp-",
-    "xox",
-];
-
 /// Characters of the shortest word that can be a token by its look alone.
 const SHORTEST: usize = 20;
 
@@ -217,7 +206,7 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn is_known(word: &str) -> bool {
-    TOKENS.iter().any(|begins| word.strip_prefix(begins).is_some_and(|rest| rest.len() >= 8))
+    shapes::rest_of_token(word).is_some_and(|rest| rest.len() >= 8)
 }
 
 fn is_hex(word: &str) -> bool {
@@ -249,6 +238,18 @@ mod tests {
         for plain in ["https://h:8080/a@b", "https://h/a@b:c", "http://[::1]:80/a@b", "https://h/@scope/name"] {
             assert_eq!(redact(plain), plain);
         }
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_data() {
+        let mut value = serde_json::json!({
+            "password": "x", "set-cookie": ["sid=1", "b"], "secrets": ["API_KEY"], "list": ["token=x"], "n": 1
+        });
+        hide_in(&mut value);
+        let expected = serde_json::json!({
+            "password": "***", "set-cookie": ["***", "***"], "secrets": ["API_KEY"], "list": ["token=***"], "n": 1
+        });
+        assert_eq!(value, expected);
     }
 
     #[test]

@@ -13,11 +13,32 @@ const SECRET_WORDS: &[&str] = &[
     "authorization",
     "cookie",
     "cookies",
+    "credential",
+    "credentials",
+    "mnemonic",
+];
+
+/// Ends of words that say it, as in `PGPASSWORD` and `authtoken`.
+const SECRET_ENDS: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "apikey"];
+
+/// Words before `pass` in the name of a password: alone it is what tests do.
+const BEFORE_PASS: &[&str] = &[
+    "admin", "auth", "database", "db", "email", "ftp", "ldap", "mail", "mongo", "mysql", "pg", "postgres", "proxy",
+    "redis", "root", "smtp", "ssh", "user",
 ];
 
 /// Two words that say it together, as in `api_key`.
-const SECRET_PAIRS: &[(&str, &str)] =
-    &[("api", "key"), ("access", "key"), ("private", "key"), ("signing", "key"), ("account", "key")];
+const SECRET_PAIRS: &[(&str, &str)] = &[
+    ("api", "key"),
+    ("access", "key"),
+    ("private", "key"),
+    ("signing", "key"),
+    ("account", "key"),
+    ("encryption", "key"),
+    ("master", "key"),
+    ("subscription", "key"),
+    ("app", "key"),
+];
 
 /// Words beside which a token is not a secret, as in `next_page_token`.
 const HARMLESS: &[&str] =
@@ -31,6 +52,10 @@ pub fn is_secret_name(name: &str) -> bool {
         return false;
     }
     SECRET_WORDS.iter().any(|word| has(word))
+        || words.last().is_some_and(|last| SECRET_ENDS.iter().any(|end| last.ends_with(end)))
+        || words
+            .windows(2)
+            .any(|pair| pair[1] == "pwd" || (pair[1] == "pass" && BEFORE_PASS.contains(&pair[0].as_str())))
         || SECRET_PAIRS.iter().any(|(first, second)| {
             words.windows(2).any(|pair| pair == [*first, *second]) || has(&format!("{first}{second}"))
         })
@@ -43,7 +68,7 @@ pub(super) fn is_secret_pair(first: &str, second: &str) -> bool {
 
 /// Whether a name holds the beginning of one of these words, in either case: a quick look before [`is_secret_name`].
 pub(super) fn may_be_secret(name: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8; 3]; 6] = [b"tok", b"sec", b"pas", b"key", b"aut", b"coo"];
+    const BEGINNINGS: [&[u8; 3]; 9] = [b"tok", b"sec", b"pas", b"key", b"aut", b"coo", b"cre", b"mne", b"pwd"];
     name.windows(3).any(|part| {
         let part = [part[0] | 0x20, part[1] | 0x20, part[2] | 0x20];
         BEGINNINGS.contains(&&part)
@@ -85,6 +110,11 @@ mod tests {
             "aws_secret_access_key",
             "_authToken",
             "DB_PASSWORD",
+            "PGPASSWORD",
+            "MYSQL_PWD",
+            "smtp_pass",
+            "RAILS_MASTER_KEY",
+            "credentials",
         ] {
             assert!(is_secret_name(name), "{name}");
             assert!(may_be_secret(name.as_bytes()), "{name}");
@@ -100,6 +130,10 @@ mod tests {
             "api",
             "keys",
             "password_file",
+            "pass",
+            "first_pass",
+            "PWD",
+            "storage_key",
         ] {
             assert!(!is_secret_name(name), "{name}");
         }

@@ -113,6 +113,15 @@ impl Secrets {
         (head, tail)
     }
 
+    /// Returns where a value of several lines begins that may go on after a text.
+    fn open_in(&self, text: &str) -> Option<usize> {
+        let lines = |form: &str| form.match_indices('\n').map(|(end, _)| end + 1).collect::<Vec<_>>();
+        let begun = self.forms.iter().filter_map(|form| {
+            lines(form).into_iter().rev().find(|at| *at < form.len() && text.ends_with(&form[..*at]))
+        });
+        begun.max().map(|size| text.len() - size)
+    }
+
     /// Takes the values out of each text of `value`, the names of its fields among them.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
@@ -177,6 +186,11 @@ pub fn learn(value: &str) {
 /// As [`Secrets::hidden_at_cut`], of the secrets that this process resolved.
 pub(super) fn hidden_at_cut(head: &str, tail: &str) -> (String, String) {
     RESOLVED.read().unwrap_or_else(PoisonError::into_inner).hidden_at_cut(head, tail)
+}
+
+/// Returns where a secret of several lines begins that may go on after a text.
+pub(super) fn open_in(text: &str) -> Option<usize> {
+    RESOLVED.read().unwrap_or_else(PoisonError::into_inner).open_in(text)
 }
 
 /// Returns a text without the secrets that this process resolved.

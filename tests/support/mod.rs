@@ -13,6 +13,7 @@ pub mod postgres;
 mod raw;
 mod saved;
 mod scratch;
+pub mod secrets;
 mod seed;
 mod terminal;
 mod upstream;

@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use crate::support::secrets::{PLAIN, shapes};
 use crate::support::{Scratch, at_a_terminal, eventually, ignores_hangups, skipped};
 
 const MANIFEST: &str = "name: test/greet\nversion: 1.0.0\ndescription: Greets\n\
@@ -153,6 +154,28 @@ fn an_agent_gets_what_a_tool_printed_without_what_looks_like_a_secret() {
         assert!(!result.contains(secret), "{secret}: {result}");
     }
     assert!(result.contains("token=***") && result.contains("secret: ***"), "{result}");
+    client.finish();
+}
+
+#[test]
+fn no_shape_of_a_secret_reaches_an_agent_from_a_tool() {
+    let Some(scratch) = with_tool() else { return };
+    let secrets = shapes();
+    let printed: String = secrets.iter().map(|(name, printed, _)| format!("{name}:\n{printed}\n")).collect();
+    with_leak(&scratch, "cat all.txt; cat utf16.txt >&2; cp utf16.txt /output/a.txt");
+    scratch.file("files/all.txt", printed + &PLAIN.join("\n"));
+    let utf16: Vec<u8> = "password: in-utf-16\r\nthe end\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    scratch.file("files/utf16.txt", utf16);
+    scratch.ok(&["tool", "publish", "./files", "--to", "local"]);
+    super::installed::signed(&scratch, "test/files");
+    scratch.ok(&["tool", "install", "test/files"]);
+    let mut client = super::installed::enact(&scratch);
+    let result = client.result("tools/call", json!({ "name": "test__files", "arguments": {} })).to_string();
+    for (name, _, secret) in secrets {
+        assert!(!result.contains(secret), "{name}: {result}");
+    }
+    assert!(result.contains("AWS, secret:") && result.contains("test result: ok. 12 passed"), "{result}");
+    assert!(!result.contains("in-utf-16") && result.contains("password: ***\\r\\nthe end"), "{result}");
     client.finish();
 }
 

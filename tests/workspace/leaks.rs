@@ -5,49 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::support::secrets::{PLAIN, shapes};
 use crate::support::{at_a_terminal, skipped};
 use crate::workspace::builds::{Builds, build, refused};
-
-const KEY_LINE: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm";
-
-/// What programs print of secrets, each with the part that nobody may see again.
-fn shapes() -> Vec<(&'static str, String, &'static str)> {
-    let key = |kind: &str| {
-        format!("-----BEGIN {kind}PRIVATE KEY-----\n{KEY_LINE}\n{KEY_LINE}\nqvYw==\n-----END {kind}PRIVATE KEY-----")
-    };
-    let plain = [
-        ("GitHub, classic", "token ghp_0123456789abcdefghijABCDEFGHIJ012345", "ghp_0123456789"),
-        ("GitHub, OAuth", "gho_16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F"),
-        ("GitHub, fine-grained", "x=github_pat_11ABCDEFG0abcdefghijkl_MNOPqrstuvwxyz0123456789", "11ABCDEFG0"),
-        ("AWS, id", "AKIAIOSFODNN7EXAMPLE", "IOSFODNN7"),
-        ("AWS, secret", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"),
-        ("JSON Web Token", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N", "dozjgNryP4J3"),
-        ("a password in YAML", "  password: swordfish1", "swordfish1"),
-        ("a variable", "DB_PASSWORD=correct-horse", "correct-horse"),
-        ("JSON", "{\"api_key\": \"battery-staple\", \"n\": 1}", "battery-staple"),
-        ("a query", "GET /x?token=tok-in-query&b=1", "tok-in-query"),
-        ("OpenAI", "sk-proj-abcdefghijklmnop0123456789", "abcdefghijklmnop0123"),
-        ("Slack", "xoxb-123456789012-slackslack", "slackslack"),
-        ("Slack, person", "xoxp-123456789012-personperson", "personperson"),
-        ("Google", "AIzaSyA-1234567890abcdefghijklmnopqrstuv", "SyA-1234567890"),
-        ("GitLab", "glpat-gitlabGITLAB0123", "gitlabGITLAB"),
-        ("npm", "npm_abcdefghijklmnopqrstuvwxyz0123456789", "abcdefghijklmnopqrstuvwxyz"),
-        ("a header", "> Authorization: Bearer opaque-credential", "opaque-credential"),
-        ("HTTP Basic", "Authorization: Basic YWRhOmh1bnRlcjI=", "YWRhOmh1bnRl"),
-        ("an address", "fetch https://ada:in-the-url@example.org/x", "in-the-url"),
-        ("an option", "+ deploy --password in-an-option --now", "in-an-option"),
-        ("XML", "<password>in-an-element</password>", "in-an-element"),
-        ("colours", "\u{1b}[1mpassword\u{1b}[0m: \u{1b}[32min-colour\u{1b}[0m", "in-colour"),
-    ];
-    let plain = plain.map(|(name, printed, secret)| (name, printed.to_owned(), secret));
-    let keys = [
-        ("a private key", key("RSA "), "KcwggSjAgEAA"),
-        ("a private key, line by line", key(""), "qvYw"),
-        ("a private key in a setting", format!("KEY=\"{}\"", key("EC ").replace('\n', "\\n")), "KcwggSjAgEAA"),
-        ("a private key behind names", key("OPENSSH ").replace('\n', "\napi-1  | "), "KcwggSjAgEAA"),
-    ];
-    plain.into_iter().chain(keys).collect()
-}
 
 #[track_caller]
 fn search(place: &str, text: &str, searched: &[(&'static str, &'static str)]) {
@@ -77,7 +37,8 @@ fn no_shape_of_a_secret_comes_out_of_a_build() {
     let text: String = shapes.iter().map(|(name, printed, _)| format!("{name}:\n{printed}\n")).collect();
     let (all, slow) = (outside.path().join("all.txt"), outside.path().join("slow.txt"));
     fs::write(&all, &text).expect("a file");
-    fs::write(&slow, &shapes[shapes.len() - 3].1).expect("a file");
+    let by_line = shapes.iter().find(|(name, ..)| *name == "a private key, line by line").expect("a key");
+    fs::write(&slow, &by_line.1).expect("a file");
     let print = |more: &str| {
         let slowly = "while IFS= read -r line; do echo $line; sleep 0.02; done";
         format!("build_cmd = \"sh -c 'cat {}; {slowly} < {}; echo the-end; {more}'\"", all.display(), slow.display())
@@ -123,4 +84,43 @@ fn whoever_watches_a_build_sees_it_as_it_is() {
     assert!(ok && shown.contains("password: seen-live"), "{shown}");
     let (_, kept): (_, Value) = shop.json(&["builds", "show", "--repo", "lib"]);
     assert_eq!(kept["results"][0]["output"], "password: ***\n", "{kept}");
+}
+
+#[test]
+fn what_comes_in_pieces_leaves_no_half_of_a_secret() {
+    let line = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQDabcdefghijklm";
+    let pieces = [
+        "one -----BEGIN PRIV",
+        "ATE KEY-----\\n",
+        line,
+        "\\nqvYw",
+        "==\\n-----END PRIVATE",
+        " KEY-----\\npass",
+        "word: swor",
+        "dfish1\\n",
+        "token:\\n",
+        "  ghp_0123456789",
+        "abcdefghijABCDEFGHIJ012345\\nthe",
+        "-end\\n",
+    ];
+    let outside = tempfile::tempdir().expect("a folder");
+    let script = outside.path().join("print.sh");
+    let text: String = pieces.iter().map(|piece| format!("printf '%b' '{piece}'\nsleep 0.05\n")).collect();
+    fs::write(&script, text).expect("a script");
+    let shop = Builds::new(&[("lib", &format!("build_cmd = \"sh {}\"", script.display()))]);
+    shop.run(&["build"]);
+    let (_, kept): (_, Value) = shop.json(&["builds", "show", "--repo", "lib"]);
+    assert_eq!(kept["results"][0]["output"], "one ***\npassword: ***\ntoken:\n  ***\nthe-end\n", "{kept}");
+}
+
+#[test]
+fn what_only_looks_like_a_secret_is_kept() {
+    let outside = tempfile::tempdir().expect("a folder");
+    let all = outside.path().join("all.txt");
+    let plain: Vec<&str> = PLAIN.iter().copied().filter(|text| !text.contains('\u{1b}')).collect();
+    fs::write(&all, plain.join("\n")).expect("a file");
+    let shop = Builds::new(&[("lib", &format!("build_cmd = \"cat {}\"", all.display()))]);
+    shop.run(&["build"]);
+    let (_, kept): (_, Value) = shop.json(&["builds", "show", "--repo", "lib"]);
+    assert_eq!(kept["results"][0]["output"], plain.join("\n"), "{kept}");
 }

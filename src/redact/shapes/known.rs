@@ -1,81 +1,88 @@
-//! Tokens that are known by how they begin.
+//! Tokens that are known by how they begin, or by the address that they stand in.
 
 use std::ops::Range;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use memchr::{memchr, memmem};
 
-use super::span::{Span, is_boundary};
+use super::prefixes::{CLEAR, FIRST, VAGUE, rest_of};
+use super::span::{Found, is_boundary};
 
-/// How tokens begin that nothing else begins as.
-const CLEAR: &[&str] = &[
-    "AIza",
-    "dop_v1_",
-    "eyJ",
-    "ghp_",
-    "gho_",
-    "ghr_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "lin_api_",
-    "rk_live_",
-    "shpat_",
-    "sk_live_",
-    "sk_test_",
-    "xapp-",
-    "xoxa-",
-    "xoxb-",
-    "xoxe-",
-    "xoxp-",
-    "xoxr-",
-    "xoxs-",
-];
-
-/// How tokens begin whose first letters words have too: the rest has to be long, and random.
-const VAGUE: &[&str] = &[
-    "AKIA", "ASIA", "SG.", "gsk_", "hf_", "npm_", "ntn_", "pat-", "pk_live_", "pplx-", "r8_", "sbp_", "secret_", "sk-",
-    "tvly-", "xai-",
-];
-
-/// The schemes of `Authorization` whose credentials are known where they stand without that name.
+/// The schemes of `Authorization` whose credentials are known without that name before them.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
-/// Characters of the shortest rest of a token.
+/// The shortest rest of a token, and of a part of it that looks random: with a digit, and without.
 const SHORTEST: usize = 8;
+const RANDOM: usize = 16;
+const LONG: usize = 20;
 
-/// The bytes that begin any of these.
-const FIRST: [bool; 256] = {
-    let mut first = [false; 256];
-    let mut n = 0;
-    while n < CLEAR.len() {
-        first[CLEAR[n].as_bytes()[0] as usize] = true;
-        n += 1;
-    }
-    n = 0;
-    while n < VAGUE.len() {
-        first[VAGUE[n].as_bytes()[0] as usize] = true;
-        n += 1;
-    }
-    first[b'b' as usize] = true;
-    first[b'B' as usize] = true;
-    first
-};
+/// The longest name and password in base64 that is decoded.
+const LONGEST: usize = 1 << 10;
+
+/// Bytes of the longest password in a connection string.
+const NEAR: usize = 128;
+
+/// Addresses whose last part is a secret: whoever has it can post there.
+const WEBHOOKS: [&str; 5] = [
+    "hooks.slack.com/services/",
+    "hooks.slack.com/workflows/",
+    "discord.com/api/webhooks/",
+    "discordapp.com/api/webhooks/",
+    "webhook.office.com/webhookb2/",
+];
+
+/// What stands after the password in the connection strings of Go's MySQL driver and of Oracle.
+const HOSTS: [&str; 3] = ["@tcp(", "@unix(", "@//"];
 
 /// Finds the tokens in a text.
-pub fn find(text: &str, spans: &mut Vec<Span>) {
+pub fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
+    let mut word = Word::default();
     let mut at = 0;
-    while let Some(next) = bytes[at..].iter().position(|byte| FIRST[usize::from(*byte)]) {
+    while let Some(next) = bytes[at..].iter().position(|byte| FIRST[usize::from(*byte)] || matches!(byte, b'b' | b'B'))
+    {
         at += next;
-        let span = if is_boundary(bytes, at) { token(text, at).or_else(|| credentials(text, at)) } else { None };
+        let span = match is_boundary(bytes, at) {
+            true => token(text, at, &mut word).or_else(|| credentials(text, at)),
+            false => None,
+        };
         match span {
             Some(span) => {
                 at = span.end;
-                spans.push(span.into());
+                found.hide(span);
             }
             None => at += 1,
+        }
+    }
+    addresses(text, found);
+}
+
+/// Finds the secret parts of webhooks' addresses, and the passwords of connection strings.
+fn addresses(text: &str, found: &mut Found) {
+    let is_in_path = |c: char| is_in_word(c) || matches!(c, '/' | '@' | '%' | '~' | '=');
+    for webhook in WEBHOOKS {
+        let mut until = 0;
+        for start in memmem::find_iter(text.as_bytes(), webhook).map(|at| at + webhook.len()) {
+            if start < until {
+                continue;
+            }
+            let size = text[start..].find(|c: char| !is_in_path(c)).unwrap_or(text.len() - start);
+            if size >= SHORTEST {
+                until = start + size;
+                found.hide(start..until);
+            }
+        }
+    }
+    for host in HOSTS {
+        for end in memmem::find_iter(text.as_bytes(), host) {
+            let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ':' | '/' | '=' | '&');
+            let near = text.floor_char_boundary(end.saturating_sub(NEAR));
+            let Some(start) = text[near..end].rfind(ends).map(|at| near + at + 1) else { continue };
+            let separator = text.as_bytes()[start - 1];
+            if start < end && (separator == b':' || (separator == b'/' && host == "@//")) {
+                found.hide(start..end);
+            }
         }
     }
 }
@@ -84,33 +91,65 @@ pub fn find(text: &str, spans: &mut Vec<Span>) {
 pub fn begun_at_end(text: &str) -> Option<Range<usize>> {
     let start =
         text.rfind(|c: char| !is_in_word(c)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
-    let word = &text[start..];
-    let begins = CLEAR.iter().chain(VAGUE).any(|begin| word.starts_with(begin));
-    begins.then_some(start..text.len())
+    rest_of(&text[start..]).map(|_| start..text.len())
 }
 
-fn token(text: &str, at: usize) -> Option<Range<usize>> {
+/// What is known of the word that is looked at: many tokens may begin in a long one.
+#[derive(Default)]
+struct Word {
+    end: usize,
+    /// Where the last part begins that looks random.
+    random: Option<usize>,
+}
+
+impl Word {
+    /// Learns about the word that a place lies in.
+    fn look(&mut self, text: &str, at: usize) {
+        if at < self.end {
+            return;
+        }
+        self.end = at + text[at..].find(|c: char| !is_in_word(c)).unwrap_or(text.len() - at);
+        let mut end = self.end;
+        self.random = text[at..self.end].rsplit(['-', '_', '.']).find_map(|part| {
+            let start = end - part.len();
+            end = start.saturating_sub(1);
+            let has_digit = || part.bytes().any(|byte| byte.is_ascii_digit());
+            (part.len() >= LONG || (part.len() >= RANDOM && has_digit())).then_some(start)
+        });
+    }
+}
+
+fn token(text: &str, at: usize, word: &mut Word) -> Option<Range<usize>> {
     let rest = &text[at..];
     let begins = |list: &[&str]| list.iter().find(|begin| rest.starts_with(**begin)).map(|begin| begin.len());
-    let end = |from: usize| {
-        let size = rest[from..].find(|c: char| !is_in_word(c)).unwrap_or(rest.len() - from);
-        from + rest[from..from + size].trim_end_matches(['.', '-']).len()
+    let (is_clear, from) = match begins(CLEAR) {
+        Some(size) => (true, at + size),
+        None => (false, at + begins(VAGUE)?),
     };
-    if let Some(from) = begins(CLEAR) {
-        let end = end(from);
-        return (end - from >= SHORTEST).then_some(at..at + end);
+    word.look(text, at);
+    if word.end < from {
+        return None;
     }
-    let from = begins(VAGUE)?;
-    let end = end(from);
-    let word = &rest[from..end];
+    // The end of what was found before it is not looked for again.
+    let trimmed = || from + text[from..word.end].trim_end_matches(['.', '-']).len();
     let is_random = match rest.starts_with('A') {
-        // An id of AWS has capitals and digits alone.
-        true => word.len() >= 12 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()),
-        false => word
-            .split(['-', '_', '.'])
-            .any(|part| part.len() >= 20 || part.len() >= 16 && part.bytes().any(|byte| byte.is_ascii_digit())),
+        true if !is_clear => {
+            // An id of AWS has capitals and digits alone.
+            let size =
+                text[from..].bytes().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).count();
+            size >= 12 && from + size == trimmed()
+        }
+        _ if is_clear => trimmed() - from >= SHORTEST,
+        // The prefix may end within the part, as that of a token without a separator after it.
+        _ => {
+            let part = text[from..word.end].split(['-', '_', '.']).next().unwrap_or_default();
+            let has_digit = || part.bytes().any(|byte| byte.is_ascii_digit());
+            word.random.is_some_and(|start| start >= from)
+                || part.len() >= LONG
+                || (part.len() >= RANDOM && has_digit())
+        }
     };
-    is_random.then_some(at..at + end)
+    is_random.then(|| at..trimmed())
 }
 
 /// Returns the credentials behind the name of a scheme.
@@ -135,8 +174,8 @@ fn credentials(text: &str, at: usize) -> Option<Range<usize>> {
 
 /// Whether a word is a name and a password in base64, as HTTP's Basic scheme has them.
 pub fn is_name_and_password(word: &str) -> bool {
-    word.len() >= 4
-        && STANDARD.decode(word).is_ok_and(|said| said.contains(&b':') && std::str::from_utf8(&said).is_ok())
+    (4..=LONGEST).contains(&word.len())
+        && STANDARD.decode(word).is_ok_and(|said| memchr(b':', &said).is_some() && std::str::from_utf8(&said).is_ok())
 }
 
 fn is_in_word(c: char) -> bool {

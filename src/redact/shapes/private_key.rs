@@ -1,61 +1,132 @@
-//! Private keys as text: from the line that begins one to the line that ends it, or to where it was cut off.
+//! Private keys as text: from the line that begins one to the line that ends it, or to where it was cut off. Also in base64 as a whole,
+//! as Kubernetes and CI variables hold them.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use memchr::memmem;
 
-use super::span::Span;
+use super::span::Found;
 
-/// How the line begins that begins a key, and that ends one.
+/// The beginning of the line before a key, and of the line after it.
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 
-/// How each of these lines ends.
+/// The end of both lines.
 const DASHES: &str = "-----";
 
-/// What the line that begins a private key has, whatever the key's kind.
+/// What the line before a private key contains, whatever the key's kind.
 const PRIVATE: &str = "PRIVATE KEY";
 
-/// Bytes in which the end of a key is looked for.
+/// [`BEGIN`] in base64, as far as the bytes after it do not change it, and how many characters show whether the key is a private one.
+const ENCODED: &str = "LS0tLS1CRUdJTi";
+const ENCODED_LINE: usize = 64;
+
+/// The line before the lines of a private key in PuTTY's form.
+const PUTTY: &str = "Private-Lines:";
+
+/// How many bytes are searched for the end of a key.
 const LONGEST: usize = 64 << 10;
 
-/// Characters of a line of a key that no end follows; of one with other words before it, and of one by itself.
+/// The most bytes of a key without an end.
+const MOST: usize = 1 << 20;
+
+/// The shortest line of a key without an end: after other words, and alone.
 const SHORTEST_LINE: usize = 40;
 const SHORTEST_WORD: usize = 16;
+
+/// Bytes of a line that are looked at at once.
+const LONGEST_LINE: usize = 1 << 10;
 
 /// Headers that may stand in a key before its lines.
 const HEADERS: [&str; 5] = ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"];
 
-/// Finds the private keys in a text, and whether the text ends inside of one.
-pub fn find(text: &str, spans: &mut Vec<Span>) -> bool {
+/// Finds the private keys in a text.
+pub fn find(text: &str, found: &mut Found) {
     let mut from = 0;
-    let mut is_open = false;
     while let Some(start) = memmem::find(&text.as_bytes()[from..], BEGIN.as_bytes()).map(|at| from + at) {
         from = start + BEGIN.len();
         let line = &text[from..];
         let kind = &line[..line.floor_char_boundary(line.len().min(80))];
         let Some(head) = kind.find(DASHES).filter(|end| kind[..*end].contains(PRIVATE)) else { continue };
-        let (size, goes_on) = rest(&text[from + head + DASHES.len()..]);
-        from += head + DASHES.len() + size;
-        is_open = goes_on;
-        spans.push((start..from).into());
+        let body = from + head + DASHES.len();
+        let (size, goes_on) = rest(&text[body..]);
+        from = body + size;
+        if goes_on {
+            found.goes_on(start);
+        }
+        found.hide(start..from);
     }
-    is_open
+    for at in memmem::find_iter(text.as_bytes(), PUTTY) {
+        let near = &text.as_bytes()[at..text.len().min(at + 80)];
+        let Some(end) = memchr::memchr(b'\n', near) else { continue };
+        let head = at + end + 1;
+        let (size, goes_on) = body(&text[head..]);
+        if goes_on {
+            found.goes_on(at);
+        }
+        if size > 0 {
+            found.hide(head..head + size);
+        }
+    }
+    encoded(text, found);
 }
 
-/// Returns how much of a text belongs to a key that began before it, and whether all of it does and the key goes on.
-pub fn rest(text: &str) -> (usize, bool) {
+/// Finds the private keys that are in base64 with the lines around them.
+fn encoded(text: &str, found: &mut Found) {
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let mut until = 0;
+    for start in memmem::find_iter(text.as_bytes(), ENCODED) {
+        if start < until {
+            continue;
+        }
+        let size = text.as_bytes()[start..].iter().take_while(|byte| is_base64(byte)).count();
+        let first = &text[start..start + size.min(ENCODED_LINE) / 4 * 4];
+        let line = STANDARD_NO_PAD.decode(first.trim_end_matches('=')).unwrap_or_default();
+        until = start + size;
+        if memmem::find(&line, PRIVATE.as_bytes()).is_some() {
+            hide_lines(text, start..until, start, found);
+        }
+    }
+}
+
+/// Hides a part of a text with the lines of base64 after it.
+fn hide_lines(text: &str, mut range: std::ops::Range<usize>, start: usize, found: &mut Found) {
+    if text[range.end..].is_empty() || text[range.end..].starts_with(['\n', '\r', '\\']) {
+        let (size, goes_on) = body(&text[range.end..]);
+        range.end += size;
+        if goes_on {
+            found.goes_on(start);
+        }
+    }
+    if !range.is_empty() {
+        found.hide(range);
+    }
+}
+
+/// Returns how much of a text belongs to the key that began before it, and whether more text could change that.
+fn rest(text: &str) -> (usize, bool) {
     if let Some(end) = end_of_key(text, LONGEST) {
         return (end, false);
     }
+    let (taken, goes_on) = body(text);
+    (taken, goes_on || text.len() < LONGEST + END.len())
+}
+
+/// As [`rest`], of a key without an end: as far as its lines go.
+fn body(text: &str) -> (usize, bool) {
     let (mut taken, mut at) = (0, 0);
     while at < text.len() {
+        if at > MOST {
+            return (taken, false);
+        }
         let (line, next) = line(text, at);
-        let is_last = text[next..].trim().is_empty();
         // Blank lines belong to it where more of it follows.
         if !line.trim().is_empty() {
+            let is_last = text[next..].trim_start().is_empty();
             if !is_body(line, is_last) {
                 return (taken, false);
             }
-            taken = at + line.len();
+            taken = at + line.trim_end_matches('\r').len();
         }
         at = next;
     }
@@ -84,16 +155,19 @@ pub fn left_of(text: &str) -> usize {
 /// Returns where the line ends that ends a key, unless another key begins before it.
 fn end_of_key(text: &str, within: usize) -> Option<usize> {
     let near = &text[..text.floor_char_boundary(text.len().min(within))];
-    let end = near.find(END).filter(|end| !near[..*end].contains(BEGIN))?;
+    let near = &near[..near.find(BEGIN).unwrap_or(near.len())];
+    let end = near.find(END)?;
     let line = &text[end + END.len()..];
-    let size = line.find(DASHES).map(|at| at + DASHES.len()).filter(|size| !line[..*size].contains('\n'));
-    Some(end + END.len() + size.unwrap_or_else(|| line.find('\n').unwrap_or(line.len())))
+    let line = &line[..line.find('\n').unwrap_or(line.len())];
+    let size = line.find(DASHES).map_or(line.len(), |at| at + DASHES.len());
+    Some(end + END.len() + size)
 }
 
-/// Returns the line that begins at a place, and where the next one does. An escape such as `\n` ends a line too.
+/// Returns the line that begins at a place, and where the next one does. An escape such as `\n` ends a line too, and so does its
+/// length: what is no key may have a line without an end.
 fn line(text: &str, at: usize) -> (&str, usize) {
-    let rest = &text[at..];
-    let end = rest.find(['\n', '\\']).unwrap_or(rest.len());
+    let rest = &text[at..text.floor_char_boundary(text.len().min(at + LONGEST_LINE))];
+    let end = memchr::memchr2(b'\n', b'\\', rest.as_bytes()).unwrap_or(rest.len());
     let mut next = end;
     let bytes = rest.as_bytes();
     while bytes.get(next) == Some(&b'\\') {

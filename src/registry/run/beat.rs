@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::op::Context;
 use crate::process::Tell;
-use crate::redact::{Pieces, Secrets, redact};
+use crate::redact::{Pieces, Secrets};
 
 /// The time between two messages.
 const PACE: Duration = Duration::from_secs(3);
@@ -28,16 +28,16 @@ pub struct Beat {
 impl Beat {
     /// Starts to report the progress of a run of `tool`, with `secrets` redacted.
     pub fn begin(context: &Context, tool: &str, secrets: &Secrets) -> Self {
-        let last = Arc::new(Mutex::new(LastLine::default()));
+        let last = Arc::new(Mutex::new(LastLine { secrets: secrets.by_line(), ..LastLine::default() }));
         let (stop, stopped) = channel::<()>();
         let (progress, say) = (Arc::clone(&context.progress), Arc::clone(&context.say));
-        let (tool, secrets, line) = (tool.to_owned(), secrets.by_line(), Arc::clone(&last));
+        let (tool, line) = (tool.to_owned(), Arc::clone(&last));
         let begun = Instant::now();
         let tell = move || {
             while stopped.recv_timeout(PACE) == Err(RecvTimeoutError::Timeout) {
                 let seconds = begun.elapsed().as_secs();
                 let said = line.lock().unwrap_or_else(PoisonError::into_inner).whole.clone();
-                let told = told(&tool, seconds, said.as_deref(), &secrets);
+                let told = told(&tool, seconds, said.as_deref());
                 progress(&told, seconds, 0);
                 say(&told);
             }
@@ -64,23 +64,22 @@ impl Drop for Beat {
 }
 
 /// Returns the message of a beat.
-fn told(tool: &str, seconds: u64, line: Option<&str>, secrets: &Secrets) -> String {
-    let line = line.map(|line| {
-        redact(&secrets.hidden_in(line)).chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>()
-    });
+fn told(tool: &str, seconds: u64, line: Option<&str>) -> String {
+    let line = line.map(|line| line.chars().filter(|c| !c.is_control()).take(LONGEST).collect::<String>());
     match line.filter(|line| !line.trim().is_empty()) {
         Some(line) => format!("{tool} has run for {seconds} s: {}", line.trim()),
         None => format!("{tool} has run for {seconds} s"),
     }
 }
 
-/// The last whole line of an output: one that goes on may end in a half of a secret.
+/// The last whole line of an output, without secrets: one that goes on may end in a half of one.
 #[derive(Debug, Default)]
 struct LastLine {
+    secrets: Secrets,
     whole: Option<String>,
     /// The line that goes on; one byte more than [`KEPT`] where it is too long.
     begun: Vec<u8>,
-    /// Knows a line of a private key by those before it.
+    /// Hides what begins in one line and ends in another.
     pieces: Pieces,
 }
 
@@ -90,10 +89,12 @@ impl LastLine {
             match part {
                 [line @ .., b'\n' | b'\r'] => {
                     self.keep(line);
-                    let line = String::from_utf8_lossy(&self.begun).into_owned();
-                    let is_whole = !line.trim().is_empty() && self.begun.len() <= KEPT;
-                    if is_whole && !self.pieces.next(&line, false).is_empty() {
-                        self.whole = Some(line);
+                    if self.begun.len() <= KEPT {
+                        // UTF-16 has a zero in each of its ASCII characters.
+                        let line = String::from_utf8_lossy(&self.begun).replace('\0', "") + "\n";
+                        let safe = self.pieces.push(&self.secrets.hidden_in(&line));
+                        let line = safe.lines().rfind(|line| !line.trim().is_empty());
+                        self.whole = line.map(str::to_owned).or(self.whole.take());
                     }
                     self.begun.clear();
                 }
@@ -132,11 +133,19 @@ mod tests {
         let mut secrets = Secrets::new();
         secrets.learn("s3cret");
         secrets.learn("s3cret-and-longer");
-        assert_eq!(told("a/b", 3, Some("key s3cret\u{1b}[2J"), &secrets), "a/b has run for 3 s: key ***[2J");
-        assert_eq!(told("a/b", 3, Some("s3cret-and-longer"), &secrets), "a/b has run for 3 s: ***");
-        assert_eq!(told("a/b", 6, Some(" "), &secrets), "a/b has run for 6 s");
-        assert_eq!(told("a/b", 9, None, &Secrets::new()), "a/b has run for 9 s");
+        let mut last = LastLine { secrets, ..LastLine::default() };
+        let mut said = |bytes: &[u8]| {
+            last.push(bytes);
+            told("a/b", 3, last.whole.as_deref())
+        };
+        assert_eq!(said(b"key s3cret\x1b[2J\n"), "a/b has run for 3 s: key ***[2J");
+        assert_eq!(said(b"s3cret-and-longer\n"), "a/b has run for 3 s: ***");
+        assert_eq!(said(b"password: hunter2\n"), "a/b has run for 3 s: password: ***");
+        assert_eq!(said(b"token:\n"), "a/b has run for 3 s: password: ***");
+        assert_eq!(said(b"  hunter2\n"), "a/b has run for 3 s: ***");
+        assert_eq!(told("a/b", 6, Some(" ")), "a/b has run for 6 s");
+        assert_eq!(told("a/b", 9, None), "a/b has run for 9 s");
         let long = "y".repeat(5_000);
-        assert!(told("a/b", 9, Some(&long), &Secrets::new()).len() < 300);
+        assert!(told("a/b", 9, Some(&long)).len() < 300);
     }
 }

@@ -15,8 +15,8 @@ use super::runner::{Job, NotRun, Ran, Runner, Takes};
 use super::{answer, build, env};
 use crate::error::Result;
 use crate::op::Context;
-use crate::process::Printed;
 use crate::process::starter::{Ended, Left};
+use crate::process::{Printed, utf16};
 use crate::redact::{Secrets, hide_in, redact, redact_at_cut};
 
 /// The turns of all runs of this process.
@@ -121,8 +121,9 @@ fn outcome(
     });
     let (mut files, left_out) = answer::without_secrets(files, ran.left_out, secrets);
     for file in files.iter_mut().filter(|_| is_for_agent) {
-        if let Ok(text) = std::str::from_utf8(&file.bytes) {
-            file.bytes = safe(text).into_bytes();
+        let text = utf16(&file.bytes).or_else(|| String::from_utf8(file.bytes.clone()).ok());
+        if let Some(hidden) = text.map(|text| (safe(&text), text)).filter(|(hidden, text)| hidden != text) {
+            file.bytes = hidden.0.into_bytes();
         }
     }
     Ok(Outcome {

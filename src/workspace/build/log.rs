@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anstream::adapter::strip_str;
-use memchr::memrchr;
+use memchr::memchr2;
 
 use crate::process::{Capture, Printed};
 use crate::redact::Pieces;
@@ -11,8 +11,10 @@ use crate::redact::Pieces;
 /// How much of an output is kept.
 const KEPT: Capture = Capture { head: 16 << 10, tail: 48 << 10 };
 
-/// The most bytes of a line that is not at its end that wait for the rest of it: a secret is found in a whole word only.
-const WAITING: usize = 16 << 10;
+/// The most bytes of a line that are looked at. Of a longer line the beginning is kept, up to a blank: what is cut off may be half of a
+/// secret.
+const LONGEST_LINE: usize = 64 << 10;
+const BEGINNING: usize = 16 << 10;
 
 /// Characters of the last line that are told.
 const LONGEST: usize = 120;
@@ -22,6 +24,10 @@ const LONGEST: usize = 120;
 pub struct Log {
     /// The beginning of a line whose end has not come.
     waiting: Vec<u8>,
+    /// Bytes of that line which are not kept.
+    left_out: usize,
+    /// Whether a carriage return was the last byte: a line end after it belongs to it.
+    has_returned: bool,
     kept: Printed,
     pieces: Pieces,
     last: String,
@@ -31,34 +37,47 @@ pub struct Log {
 impl Default for Log {
     fn default() -> Self {
         let (last, seen) = (String::new(), String::new());
-        Self { waiting: Vec::new(), kept: Printed::new(KEPT), pieces: Pieces::default(), last, seen }
+        let (kept, pieces) = (Printed::new(KEPT), Pieces::default());
+        Self { waiting: Vec::new(), left_out: 0, has_returned: false, kept, pieces, last, seen }
     }
 }
 
 impl Log {
-    /// Adds what was printed.
+    /// Adds what was printed. What is kept does not depend on how it comes in pieces.
     pub fn push(&mut self, piece: &[u8]) {
-        let whole = match memrchr(b'\n', piece) {
-            Some(end) => end + 1,
-            None if self.waiting.len() + piece.len() < WAITING => 0,
-            // Of a line without an end all but its last word, or its last value where it has no blanks.
-            None => piece.iter().rposition(|byte| b" ,;&".contains(byte)).map_or(piece.len(), |end| end + 1),
-        };
-        let (now, later) = piece.split_at(whole);
-        if !now.is_empty() {
-            let waiting = std::mem::take(&mut self.waiting);
-            match waiting.is_empty() {
-                true => self.keep(now, true),
-                false => self.keep(&[&waiting, now].concat(), true),
-            }
+        let mut lines = String::new();
+        let mut rest = piece;
+        if let Some(first) = rest.first()
+            && std::mem::take(&mut self.has_returned)
+            && *first == b'\n'
+        {
+            rest = &rest[1..];
         }
-        self.waiting.extend_from_slice(later);
+        // Progress that draws over its line ends it with a carriage return.
+        while let Some(end) = memchr2(b'\n', b'\r', rest) {
+            let (line, after) = rest.split_at(end + 1);
+            self.wait(line);
+            lines.push_str(&self.line());
+            self.has_returned = line.ends_with(b"\r") && after.is_empty();
+            rest = match line.ends_with(b"\r") {
+                true => after.strip_prefix(b"\n").unwrap_or(after),
+                false => after,
+            };
+        }
+        self.wait(rest);
+        if !lines.is_empty() {
+            set_last(&mut self.seen, &lines);
+            let safe = self.pieces.push(&lines);
+            self.keep(&safe);
+        }
     }
 
     /// Returns all that is kept: nothing more is printed.
     pub fn end(&mut self) -> String {
-        let waiting = std::mem::take(&mut self.waiting);
-        self.keep(&waiting, false);
+        let line = self.line();
+        set_last(&mut self.seen, &line);
+        let safe = self.pieces.push(&line) + &self.pieces.end();
+        self.keep(&safe);
         self.kept.text()
     }
 
@@ -72,13 +91,27 @@ impl Log {
         &self.seen
     }
 
-    fn keep(&mut self, bytes: &[u8], goes_on: bool) {
-        let text = String::from_utf8_lossy(bytes);
-        let text = plain(&text);
-        let safe = self.pieces.next(&text, goes_on);
+    fn wait(&mut self, bytes: &[u8]) {
+        let room = LONGEST_LINE.saturating_sub(self.waiting.len()).min(bytes.len());
+        self.waiting.extend_from_slice(&bytes[..room]);
+        self.left_out += bytes.len() - room;
+    }
+
+    /// Returns the line that waits, as it is looked at.
+    fn line(&mut self) -> String {
+        let line = std::mem::take(&mut self.waiting);
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out == 0 {
+            return plain(&String::from_utf8_lossy(&line)).into_owned();
+        }
+        let blank = line[..BEGINNING].iter().rposition(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(0);
+        let begins = String::from_utf8_lossy(&line[..blank]);
+        format!("{} ... {} bytes left out ...\n", plain(&begins), line.len() - blank + left_out)
+    }
+
+    fn keep(&mut self, safe: &str) {
         self.kept.push(safe.as_bytes());
-        set_last(&mut self.seen, &text);
-        set_last(&mut self.last, &safe);
+        set_last(&mut self.last, safe);
     }
 }
 
@@ -116,9 +149,30 @@ mod tests {
         for size in [1, 7, 40, 200] {
             assert_eq!(kept(&key.chunks(size).collect::<Vec<_>>()), "***\nok\n", "{size}");
         }
-        // A line that never ends is kept in pieces that end with a word.
-        let long = [vec![b'x'; WAITING - 10], b" https://me:s3c".to_vec()].concat();
-        assert!(!kept(&[&long, b"ret@host/"]).contains("s3c"));
+    }
+
+    #[test]
+    fn what_is_kept_does_not_depend_on_the_pieces() {
+        let key = "-----BEGIN PRIVATE KEY-----\nab==\n-----END PRIVATE KEY-----";
+        let lines = "\u{1b}[1mpassword\u{1b}[0m: hunter2\r\n10%\rtoken:\r\n  s3cr3t\n";
+        let text = format!("{lines}\u{fe0f}é {key}\nAPI_KEY=s3cr3t");
+        let whole = kept(&[text.as_bytes()]);
+        assert_eq!(whole, "password: ***\n10%\ntoken:\n  ***\n\u{fe0f}é ***\nAPI_KEY=***");
+        for at in 0..text.len() {
+            assert_eq!(kept(&[&text.as_bytes()[..at], &text.as_bytes()[at..]]), whole, "{at}");
+        }
+        for size in 1..9 {
+            assert_eq!(kept(&text.as_bytes().chunks(size).collect::<Vec<_>>()), whole, "{size}");
+        }
+    }
+
+    #[test]
+    fn of_a_line_that_does_not_end_the_beginning_is_kept() {
+        let long =
+            [vec![b'x'; BEGINNING - 10], b" https://me:s3cret@host/".to_vec(), vec![b'y'; LONGEST_LINE]].concat();
+        let whole = kept(&[&long, b"\nnext"]);
+        assert!(whole.ends_with(" bytes left out ...\nnext") && !whole.contains("s3c") && whole.contains("xxx"));
+        assert_eq!(kept(&long.chunks(999).chain([&b"\nnext"[..]]).collect::<Vec<_>>()), whole);
     }
 
     #[test]

@@ -1,0 +1,154 @@
+//! What follows the name of a secret and is not its value: a reference, a variable, a type, a word of prose, or what is hidden already.
+
+use crate::redact::{HIDDEN, KEY, KEY_ID};
+
+/// What a setting holds that is read elsewhere, as mcpkg names a secret by reference.
+const REFERENCES: [&str; 3] = ["env:", "file:", "command:"];
+
+/// The longest path of a type that is looked at.
+const LONGEST: usize = 120;
+
+/// Words that follow a name without being its value: types, and words of prose.
+const WORDS: &[&str] = &[
+    "a",
+    "an",
+    "and",
+    "any",
+    "are",
+    "array",
+    "as",
+    "at",
+    "await",
+    "bool",
+    "boolean",
+    "by",
+    "can",
+    "cannot",
+    "could",
+    "does",
+    "empty",
+    "false",
+    "field",
+    "for",
+    "from",
+    "given",
+    "has",
+    "have",
+    "if",
+    "in",
+    "include",
+    "int",
+    "integer",
+    "invalid",
+    "is",
+    "it",
+    "may",
+    "missing",
+    "must",
+    "needs",
+    "nil",
+    "no",
+    "none",
+    "not",
+    "null",
+    "number",
+    "object",
+    "of",
+    "omit",
+    "on",
+    "one",
+    "only",
+    "option",
+    "optional",
+    "or",
+    "required",
+    "same-origin",
+    "set",
+    "should",
+    "str",
+    "string",
+    "that",
+    "the",
+    "this",
+    "to",
+    "too",
+    "true",
+    "undefined",
+    "unexpected",
+    "unknown",
+    "unset",
+    "value",
+    "was",
+    "when",
+    "which",
+    "will",
+    "with",
+    "wrong",
+    "your",
+];
+
+/// Whether the text behind a secret's name is not its value.
+pub fn is_harmless(value: &str) -> bool {
+    let word = value.trim_end_matches(['.', ':', '?', '!']);
+    is_harmless_beginning(value)
+        || is_variable(value)
+        || (word.len() <= 12 && WORDS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok())
+}
+
+/// Whether a text in the list behind a secret's name is not a value: lists also hold the names of secrets, and types.
+pub fn is_harmless_in_list(value: &str) -> bool {
+    let is_in_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    let is_name = value.starts_with(|c: char| c.is_ascii_uppercase()) && value.bytes().all(is_in_name);
+    value.is_empty() || is_name || is_harmless(value)
+}
+
+/// Whether the beginning of a text shows that it is not the value of a secret: the end of it may be far.
+pub fn is_harmless_beginning(text: &str) -> bool {
+    text.starts_with(HIDDEN)
+        || REFERENCES.iter().any(|reference| text.starts_with(reference))
+        || text.starts_with(['{', '[', '(', '<'])
+        || ["${", "$(", "&'", "&str", "&mut", "%s", "%d", "%v"].iter().any(|begin| text.starts_with(begin))
+        || is_hidden_key(text)
+}
+
+/// Whether a text begins with an access key whose secret is hidden.
+fn is_hidden_key(text: &str) -> bool {
+    let id = text.strip_prefix(KEY).and_then(|rest| rest.split_at_checked(KEY_ID + 1));
+    id.is_some_and(|(id, rest)| id.ends_with('_') && rest.starts_with(HIDDEN))
+}
+
+/// Whether a value is a variable of a shell's, `$NAME` or `%NAME%`.
+fn is_variable(value: &str) -> bool {
+    let name = match value.strip_prefix('$') {
+        Some(name) => name,
+        None => match value.strip_prefix('%').and_then(|value| value.strip_suffix('%')) {
+            Some(name) => name,
+            None => return false,
+        },
+    };
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Whether a text behind a secret's name begins with a type or a call in a program's text. The end of it may be far.
+pub fn is_code(text: &str, has_blank: bool) -> bool {
+    let count = |is: fn(&u8) -> bool| text.bytes().take(LONGEST).take_while(|byte| is(byte)).count();
+    let name = count(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':'));
+    let letters = count(u8::is_ascii_alphabetic);
+    let is_type = text.starts_with(|c: char| c.is_ascii_uppercase());
+    match text.as_bytes().get(name) {
+        Some(b'<') => is_type,
+        Some(b'(') => has_blank && name > 0,
+        Some(b'[') => has_blank && text[..name].contains('.'),
+        _ => {
+            let closes = text[letters..].bytes().take_while(|byte| b"\\,;)]}".contains(byte)).count();
+            let after = text[letters + closes..].chars().next();
+            is_type && text[letters..].starts_with([',', ')', ';']) && after.is_none_or(ends_value)
+        }
+    }
+}
+
+/// Whether a character ends a value without quotes.
+pub fn ends_value(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '&' | '\u{1b}')
+}

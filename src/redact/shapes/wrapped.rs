@@ -1,0 +1,73 @@
+//! The rest of a secret in the lines below, where a program breaks its lines at a width.
+
+use super::span::Found;
+
+/// Characters of the narrowest line that is broken.
+const NARROWEST: usize = 60;
+
+/// The shortest part of a secret that a line ends with, and the shortest rest without a digit.
+const SHORTEST: usize = 16;
+
+/// The most lines of one secret.
+const MOST: usize = 64;
+
+/// Hides the lines in which the secrets go on that were found.
+pub fn find(text: &str, found: &mut Found) {
+    let mut more = Vec::new();
+    let mut open = None;
+    for span in &found.spans {
+        let (start, mut end) = (span.range.start, span.range.end);
+        if end - start < SHORTEST || text[start..end].contains('\n') {
+            continue;
+        }
+        // Of the secrets of a line one alone ends it.
+        if line_end(&text[end..]).is_none() {
+            continue;
+        }
+        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let width = end - line;
+        if width < NARROWEST {
+            continue;
+        }
+        for _ in 0..MOST {
+            let Some(next) = line_end(&text[end..]).map(|size| end + size) else { break };
+            if next == text.len() {
+                open = Some(open.map_or(line, |open: usize| open.min(line)));
+                break;
+            }
+            let from = next + text[next..].bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+            let size = text[from..].bytes().take_while(is_in_word).count();
+            if !is_rest(&text[from..from + size]) || !ends_line(&text[from + size..]) {
+                break;
+            }
+            more.push(from..from + size);
+            end = from + size;
+            if end - next + 1 < width {
+                break;
+            }
+        }
+    }
+    open.into_iter().for_each(|from| found.goes_on(from));
+    more.into_iter().for_each(|range| found.hide(range));
+}
+
+fn is_in_word(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'_' | b'-' | b'.' | b'~')
+}
+
+/// Whether a word can be the rest of a secret: long, or not written like a word.
+fn is_rest(word: &str) -> bool {
+    let has = |is: fn(&u8) -> bool| word.bytes().any(|byte| is(&byte));
+    let is_mixed = word.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()) && has(u8::is_ascii_lowercase);
+    word.len() >= SHORTEST || (has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)) || is_mixed
+}
+
+/// Returns how much ends a line at the beginning of a text.
+fn line_end(text: &str) -> Option<usize> {
+    ["\n", "\r\n", "\\\n"].iter().find(|end| text.starts_with(**end)).map(|end| end.len())
+}
+
+/// Whether a word is the last of its line, but for what closes a text.
+fn ends_line(text: &str) -> bool {
+    text.trim_start_matches(['"', '\'', ',', ';', '\\', ')', '}', '\r']).starts_with('\n') || text.is_empty()
+}
