@@ -213,6 +213,18 @@ fn a_configuration_with_values_is_left_out_however_it_is_written() {
 }
 
 #[test]
+fn an_agents_file_that_is_none_of_servers_holds_no_values_of_them_either() {
+    for path in [".claude/settings.json", ".claude/hooks/saved.json", "kit/.claude-plugin/marketplace.json"] {
+        let scratch = Scratch::with_project();
+        scratch.file(&format!("repo/{path}"), MCP_SERVERS);
+        scratch.file("repo/kit/.claude-plugin/plugin.json", r#"{"name":"kit"}"#);
+        let ran = scratch.run(&["import", "repo"]);
+        assert!(ran.status == 0 && !ran.to_string().contains(TOKEN), "{path}: {ran}");
+        assert_no_token(&scratch, path);
+    }
+}
+
+#[test]
 fn a_source_gives_no_configuration_with_values_as_a_document() {
     let scratch = Scratch::with_project();
     scratch.file("kit/docs/saved.txt", MCP_SERVERS);

@@ -15,6 +15,7 @@ use super::note::Note;
 use super::place::{Destination, InSkill, Kept};
 use super::reason::{LeftOut, Reason};
 use super::scan::File;
+use super::strange;
 use super::twins;
 use crate::content::answer::text;
 use crate::content::command::{self, Read, toml_file};
@@ -429,10 +430,9 @@ impl Understood {
     pub(super) fn is_strange(&mut self, file: &File) -> Result<bool> {
         let is_strange = self.kept.is_strange(file)?;
         if is_strange {
-            let why = "was left out: it looks like a configuration of MCP servers, with values that may be secret, where no agent reads \
-                       one; put references such as ${NAME} in place of the values, or add its servers with `mcpkg mcp add`";
-            self.note(file, None, why);
-            self.leave_out(file, Reason::Secret);
+            let (reason, note) = strange::left_out(file);
+            self.notes.push(note);
+            self.leave_out(file, reason);
         }
         Ok(is_strange)
     }

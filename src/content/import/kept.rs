@@ -80,7 +80,6 @@ impl KeptFiles {
     /// # Errors
     /// Why it is left out, with what is wrong with it; the outer error is `E_FILE_FAILED`.
     pub fn read(&mut self, file: &File, place: &Destination, kept: Kept) -> Result<Result<KeptFile, (Reason, Note)>> {
-        let unchanged = |kind| KeptFile { kind, content: file.content.clone(), notes: Vec::new() };
         let agent = place.agent.unwrap_or_default();
         let is_manifest = kept.kind == Kind::Plugin && file.relative.ends_with(".json");
         let reads = is_manifest || matches!(kept.kind, Kind::Servers | Kind::Settings);
@@ -89,7 +88,7 @@ impl KeptFiles {
             (Reason::Malformed, note)
         };
         if !reads {
-            return Ok(Ok(unchanged(kept.kind)));
+            return self.whole(file, kept.kind);
         }
         if file.content.size() > MAX_READ || !file.content.is_text() {
             return Ok(Err(malformed(None, "it is no text, or too long")));
@@ -100,6 +99,9 @@ impl KeptFiles {
         let at = |fault: Fault| malformed(fault.at.map(|(line, _)| line), &fault.what);
         let note = |text: String| Note { path: file.relative.clone(), line: None, text };
         if kept.kind == Kind::Settings {
+            if self.is_strange(file)? {
+                return Ok(Err(strange::left_out(file)));
+            }
             return Ok(settings(&text).map_err(at).and_then(|found| match found {
                 Some((kind, kept, notes)) => {
                     let content = if kept == text { file.content.clone() } else { kept.into_bytes().into() };
@@ -108,10 +110,10 @@ impl KeptFiles {
                 None => Err((Reason::Secret, note("was left out, since it holds what may be a secret".to_owned()))),
             }));
         }
-        let Some(dialect) = Dialect::of(agent) else { return Ok(Ok(unchanged(kept.kind))) };
+        let Some(dialect) = Dialect::of(agent) else { return self.whole(file, kept.kind) };
         let dialect = if is_manifest { dialect.in_manifest() } else { *dialect };
         if is_manifest && !holds_servers(&dialect, &text) {
-            return Ok(Ok(unchanged(kept.kind)));
+            return self.whole(file, kept.kind);
         }
         let Taken { servers, text: kept_text, notes } = match dialect.take_in(&text, &mut self.secrets) {
             Ok(taken) => taken,
@@ -131,6 +133,14 @@ impl KeptFiles {
         }
         let content = if kept_text == text { file.content.clone() } else { kept_text.into_bytes().into() };
         Ok(Ok(KeptFile { kind: kept.kind, content, notes }))
+    }
+
+    /// Keeps a file as it is, unless it holds servers that its agent would not read there.
+    fn whole(&self, file: &File, kind: Kind) -> Result<Result<KeptFile, (Reason, Note)>> {
+        Ok(match self.is_strange(file)? {
+            true => Err(strange::left_out(file)),
+            false => Ok(KeptFile { kind, content: file.content.clone(), notes: Vec::new() }),
+        })
     }
 
     /// Adds a server, unless another agent's file says the same as far as that agent can.

@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use super::matter;
+use super::note::Note;
+use super::reason::Reason;
 use super::scan::File;
 use crate::error::Result;
 use crate::mcp_servers::dialect::DIALECTS;
@@ -32,6 +34,13 @@ const WORDS: [&str; 8] = [
     "\"mcp\"",
     "\"command\"",
 ];
+
+/// Returns why such a file is left out, with what the user can do.
+pub(super) fn left_out(file: &File) -> (Reason, Note) {
+    let text = "was left out: it looks like a configuration of MCP servers, with values that may be secret, where no agent reads one; \
+                put references such as ${NAME} in place of the values, or add its servers with `mcpkg mcp add`";
+    (Reason::Secret, Note { path: file.relative.clone(), line: None, text: text.to_owned() })
+}
 
 /// Whether a file looks like a configuration of MCP servers with values in it that `secrets` would not keep. Its name does not matter.
 ///
