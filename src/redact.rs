@@ -1,4 +1,4 @@
-//! What no log, event, plan or error may show: the one function that takes it out of a text, and the one that finds it.
+//! Secrets in texts: the one function that hides them in logs, events, plans and errors, and the one that finds them.
 
 mod escapes;
 mod names;
@@ -18,28 +18,28 @@ pub use names::is_secret_name;
 pub use pieces::Pieces;
 pub use resolved::{HIDDEN, SHORTEST as SHORTEST_HIDDEN, Secrets, learn};
 
-/// How an access key begins. After it stand its id, 12 hex digits, `_`, and its secret.
+/// The beginning of an access key, before its id of 12 hex digits, `_`, and its secret.
 const KEY: &str = "mcpkg_";
 const KEY_ID: usize = 12;
 
 /// Returns a text without secrets: the passwords and tokens that its URLs hold, the secrets of access keys, the values of secrets that
-/// this process resolved, and what is known by its shape, such as a private key or what stands behind `password:`.
+/// this process resolved, and secrets with a known shape, such as a private key or the value after `password:`.
 pub fn redact(text: &str) -> String {
     redacted(text).into_owned()
 }
 
-/// As [`redact`], of the beginning and the end of a text: what stands at the cut and may be a part of a secret goes too.
+/// Like [`redact`], for the beginning and the end of a text. Also hides what may be a part of a secret at the cut.
 pub fn redact_at_cut(head: &str, tail: &str) -> (String, String) {
     let (head, tail) = resolved::hidden_at_cut(head, tail);
     (shapes::hidden_in_beginning(&addressed(&head)), shapes::hidden_in_end(&addressed(&tail)))
 }
 
-/// As [`redact`], of an address that goes on being used: of its shape only what stands before the host goes.
+/// Like [`redact`], for an address that stays in use: only hides the name and password before the host.
 pub fn without_password(address: &str) -> String {
     addressed(&resolved::hidden_in(address)).into_owned()
 }
 
-/// Takes the secrets out of each text of `value`, as [`redact`] does, and the texts of fields whose names say that they are secrets.
+/// Hides the secrets in each text of `value`, as [`redact`] does, and the texts of fields that are named like secrets.
 pub fn hide_in(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -61,7 +61,7 @@ pub fn hide_in(value: &mut Value) {
     }
 }
 
-/// As [`hide_in`], of an element of a list whose name says that it holds secrets.
+/// Like [`hide_in`], for an element of a list that is named like secrets.
 fn hide_in_list(value: &mut Value) {
     match value {
         Value::String(text) if !shapes::is_harmless_in_list(text) => HIDDEN.clone_into(text),
@@ -69,10 +69,10 @@ fn hide_in_list(value: &mut Value) {
     }
 }
 
-/// As [`redact`], without a copy of a text that has nothing to take out.
+/// Like [`redact`], without a copy of a text that has nothing to hide.
 pub fn redacted(text: &str) -> Cow<'_, str> {
     let safe = known_in(text);
-    // What a colour hides is found without it; then the colours go too.
+    // A colour in the middle of a word hides a secret. If one is found without the colours, the result has none either.
     let plain = escapes::without(&safe).and_then(|plain| {
         let hidden = known_in(&plain);
         (hidden != plain).then(|| hidden.into_owned())
@@ -80,7 +80,7 @@ pub fn redacted(text: &str) -> Cow<'_, str> {
     plain.map_or(safe, Cow::Owned)
 }
 
-/// Returns a text without the secrets that are known as it is.
+/// Returns a text without the secrets that can be found without removing escapes.
 fn known_in(text: &str) -> Cow<'_, str> {
     then(then(resolved::hidden_in(text), addressed), shapes::hidden_in)
 }
@@ -93,7 +93,7 @@ fn addressed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Goes on with what an earlier pass left of a text.
+/// Applies another pass to the result of an earlier one.
 fn then<'t>(text: Cow<'t, str>, next: impl Fn(&str) -> Cow<'_, str>) -> Cow<'t, str> {
     let changed = match next(&text) {
         Cow::Owned(changed) => Some(changed),
@@ -119,17 +119,17 @@ fn urls(text: &str) -> String {
     safe
 }
 
-/// Whether in an address that begins with what ends `before` a name alone, before the host, is a user's: with ssh and a database.
-/// Elsewhere it is as often a token.
+/// Whether a single word before the host of an address is a user's name, by the scheme that `before` ends with: it is for ssh and
+/// databases. Elsewhere it is just as often a token.
 pub fn names_user(before: &str) -> bool {
     ["ssh", "postgres", "postgresql", "mysql", "mariadb", "mongodb", "mongodb+srv"]
         .iter()
         .any(|scheme| before.ends_with(scheme))
 }
 
-/// Returns where the host of an address ends, which begins with the name and password before it.
+/// Returns where the host of an address ends. The address begins with the name and password.
 ///
-/// A password may hold a `/`, as nobody should write it: what follows the `:` is no port then, and an `@` comes later.
+/// A password may contain a `/`, although it should be encoded: then the text after the `:` is not a port, and an `@` follows.
 fn host_end(address: &str) -> usize {
     let slash = address.find('/').unwrap_or(address.len());
     let (host, path) = address.split_at(slash);
@@ -164,15 +164,15 @@ fn keys(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether it is a key's id with the `_` after it.
+/// Whether a text is a key's id with the `_` after it.
 fn is_id(text: &str) -> bool {
     text.strip_suffix('_').is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Characters of the shortest word that can be a token by its look alone.
+/// The length of the shortest word that counts as a token by its look alone.
 const SHORTEST: usize = 20;
 
-/// Whether a text holds a word that looks like a token or a key: better one too many than one that is kept.
+/// Whether a text holds a word that looks like a token or a key. A false alarm is better than a stored secret.
 pub fn holds_token(text: &str) -> bool {
     words(text).any(|(start, word)| {
         // A commit that a package is pinned to, and the digest of an image, stand in public.
@@ -181,19 +181,19 @@ pub fn holds_token(text: &str) -> bool {
     })
 }
 
-/// Whether a text holds a password, an access key, or a token of a well-known service: what is hidden where it is shown, and not
-/// stored.
+/// Whether a text holds a password, an access key, or a token of a well-known service. Such texts are hidden where they are shown,
+/// and not stored.
 pub fn holds_secret(text: &str) -> bool {
     redacted(text) != text || known_tokens(text).next().is_some()
 }
 
-/// Returns the words of a text that begin as the tokens of well-known services do, a JSON Web Token among them. An id or a
-/// digest is none, however random it looks.
+/// Returns the words of a text that begin like the tokens of well-known services, including JSON Web Tokens. Ids and digests do
+/// not count, however random they look.
 pub fn known_tokens(text: &str) -> impl Iterator<Item = &str> {
     words(text).map(|(_, word)| word).filter(|word| is_known(word))
 }
 
-/// Returns the words in which a token can be, each with where what it was cut from begins.
+/// Returns the words that can hold a token, each with the place where the untrimmed word begins.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let mut from = 0;
@@ -285,7 +285,7 @@ mod tests {
             "Authorization: Bearer mcpkg_00ff00ff00ff_***, \"mcpkg_00ff00ff00ff_***\" {\"a\":\"mcpkg_00ff00ff00ff_***\"}"
         );
         assert_eq!(redact(&format!("https://h/?k={key}&b=1")), "https://h/?k=mcpkg_00ff00ff00ff_***&b=1");
-        // One that was cut off is hidden too, and one beside another.
+        // A key that was cut off is hidden too, and one right after another.
         assert_eq!(redact(&key[..30]), "mcpkg_00ff00ff00ff_***");
         assert_eq!(redact(&format!("mcpkg_{key}")), "mcpkg_mcpkg_00ff00ff00ff_***");
         for other in

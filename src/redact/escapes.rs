@@ -1,8 +1,8 @@
-//! Colours and other escape sequences of terminals: within a word they keep a secret from being known.
+//! Colours and other escape sequences of terminals. In the middle of a word they hide a secret from the other passes.
 
 use std::borrow::Cow;
 
-/// How an escape sequence begins: as a terminal reads it, and as JSON, shells and programs' texts spell it.
+/// The beginnings of escape sequences: the real one, and its spellings in JSON, shells and source code.
 const BEGINNINGS: [&str; 6] = ["\u{1b}[", "\\u001b[", "\\u001B[", "\\x1b[", "\\033[", "\\e["];
 
 /// The most characters between the beginning of a sequence and its last letter.
@@ -26,7 +26,7 @@ pub fn without(text: &str) -> Option<String> {
     })
 }
 
-/// As [`without`], of any text.
+/// Returns a text without escape sequences.
 pub fn plain(text: &str) -> Cow<'_, str> {
     without(text).map_or(Cow::Borrowed(text), Cow::Owned)
 }

@@ -18,16 +18,16 @@ const SECRET_WORDS: &[&str] = &[
     "mnemonic",
 ];
 
-/// Ends of words that say it, as in `PGPASSWORD` and `authtoken`.
+/// Endings of words that name a secret, as in `PGPASSWORD` and `authtoken`.
 const SECRET_ENDS: &[&str] = &["password", "passwd", "passphrase", "secret", "token", "apikey"];
 
-/// Words before `pass` in the name of a password: alone it is what tests do.
+/// Words before `pass` in the name of a password. By itself `pass` is a word of test results.
 const BEFORE_PASS: &[&str] = &[
     "admin", "auth", "database", "db", "email", "ftp", "ldap", "mail", "mongo", "mysql", "pg", "postgres", "proxy",
     "redis", "root", "smtp", "ssh", "user",
 ];
 
-/// Two words that say it together, as in `api_key`.
+/// Pairs of words that name a secret together, as in `api_key`.
 const SECRET_PAIRS: &[(&str, &str)] = &[
     ("api", "key"),
     ("access", "key"),
@@ -40,7 +40,7 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
     ("app", "key"),
 ];
 
-/// Words beside which a token is not a secret, as in `next_page_token`.
+/// Words in the name of a token that is not a secret, as in `next_page_token`.
 const HARMLESS: &[&str] =
     &["page", "next", "continuation", "cursor", "count", "type", "id", "name", "expires", "length", "file", "path"];
 
@@ -61,7 +61,7 @@ pub fn is_secret_name(name: &str) -> bool {
         })
 }
 
-/// Whether two words beside each other say it together, as in `API key`.
+/// Whether two words in a row name a secret together, as in `API key`.
 pub(super) fn is_secret_pair(first: &str, second: &str) -> bool {
     SECRET_PAIRS.iter().any(|(a, b)| first.eq_ignore_ascii_case(a) && second.eq_ignore_ascii_case(b))
 }

@@ -1,24 +1,24 @@
-//! An output that comes in pieces, without secrets: also those that begin in one piece and end in another.
+//! Hides the secrets in an output that comes in pieces, including those that begin in one piece and end in another.
 
 use super::{escapes, redacted, resolved, shapes};
 
-/// What ends a private key, for which the pieces after its beginning wait.
+/// The end of a private key. Everything after the beginning of a key waits for it.
 const END: &str = "-----END ";
 
-/// Bytes that wait and are looked through again with every piece. More wait until there are twice as many.
+/// Up to this many waiting bytes are scanned again with every piece. Above that they are scanned when their number has doubled.
 const FEW: usize = 4 << 10;
 
-/// Takes the secrets out of an output, some lines at a time. Together the answers are what [`redact`](super::redact) makes of the whole.
+/// Hides the secrets in an output, some lines at a time. Joined, the results equal [`redact`](super::redact) of the whole output.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// Lines of which more text can tell that they hold a secret.
+    /// Lines whose redaction still depends on the text after them.
     waiting: String,
-    /// How many bytes wait when they are looked through again.
+    /// The number of waiting bytes at which they are scanned again.
     again: usize,
 }
 
 impl Pieces {
-    /// Adds whole lines. Returns those that nothing after them can change, without their secrets.
+    /// Adds whole lines. Returns, without their secrets, the lines that no later text can change.
     pub fn push(&mut self, lines: &str) -> String {
         self.waiting.push_str(lines);
         if self.waiting.len() < self.again && !lines.contains(END) {
@@ -30,19 +30,19 @@ impl Pieces {
         redacted(&done).into_owned()
     }
 
-    /// Returns what still waits: nothing comes after it.
+    /// Returns the waiting lines at the end of the output, without their secrets.
     pub fn end(&mut self) -> String {
         self.again = 0;
         redacted(&std::mem::take(&mut self.waiting)).into_owned()
     }
 }
 
-/// Returns where the lines begin in a text that more of it can change.
+/// Returns where the lines begin whose redaction depends on more text.
 fn settled(text: &str) -> usize {
     let plain = escapes::plain(text);
     let open = [resolved::open_in(&plain), shapes::open_in(&plain)].into_iter().flatten().min();
     let Some(open) = open else { return text.len() };
-    // Escapes hold no line end, so a line has the same number with and without them.
+    // Escapes contain no line ends, so lines have the same numbers with and without them.
     match plain[..open].matches('\n').count() {
         0 => 0,
         count => text.match_indices('\n').nth(count - 1).map_or(text.len(), |(end, _)| end + 1),

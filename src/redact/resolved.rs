@@ -1,4 +1,4 @@
-//! Secrets that are known by their values, and found again in whichever form they come.
+//! Secrets that are known by their values, and found in every form that they come in.
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -10,16 +10,16 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use zeroize::Zeroizing;
 
-/// What stands in the place of what was taken out.
+/// The mark that replaces a secret.
 pub const HIDDEN: &str = "***";
 
-/// Bytes of the shortest value that is looked for in other texts: a shorter one stands in words that are no secrets.
+/// The length of the shortest value that is searched in other texts. Shorter ones occur in ordinary words.
 pub const SHORTEST: usize = 4;
 
-/// The most values that are known at once; of more, the first ones are forgotten.
+/// The most values that are known at once. After that the oldest ones are forgotten.
 const MOST: usize = 1_000;
 
-/// What a URL writes as it is stays so.
+/// The characters that a URL encodes.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The secrets that this process resolved.
@@ -29,7 +29,7 @@ static RESOLVED: RwLock<Secrets> = RwLock::new(Secrets::new());
 #[derive(Default)]
 pub struct Secrets {
     values: VecDeque<Zeroizing<String>>,
-    /// Each of their forms, the longest first: one that holds another is replaced before it.
+    /// Each of their forms, the longest first, so that a form is replaced before a shorter one that it contains.
     forms: Vec<Zeroizing<String>>,
 }
 
@@ -40,12 +40,12 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Returns none.
+    /// Returns an empty set.
     pub const fn new() -> Self {
         Self { values: VecDeque::new(), forms: Vec::new() }
     }
 
-    /// Remembers a value. One of less than four bytes is passed over.
+    /// Remembers a value, unless it is shorter than four bytes.
     pub fn learn(&mut self, value: &str) {
         if value.len() < SHORTEST || self.knows(value) {
             return;
@@ -59,8 +59,8 @@ impl Secrets {
         self.sort();
     }
 
-    /// Returns them with each of their lines, for a text of which one line is seen at a time. A line of less than four bytes
-    /// is passed over.
+    /// Returns the values and each of their lines, for output that is seen one line at a time. Lines shorter than four bytes
+    /// are left out.
     pub fn by_line(&self) -> Self {
         let whole = self.values.iter().map(|value| value.as_str());
         let lines = self.values.iter().flat_map(|value| value.lines()).map(str::trim);
@@ -81,7 +81,7 @@ impl Secrets {
         self.values.iter().any(|known| known.as_str() == value)
     }
 
-    /// Returns a text without the values, plain, as JSON writes them in a text, percent-encoded, and in base64.
+    /// Returns a text without the values, whether plain, escaped as in JSON, percent-encoded or in base64.
     pub fn hidden_in<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.forms.iter().fold(Cow::Borrowed(text), |text, form| match text.contains(form.as_str()) {
             true => Cow::Owned(text.replace(form.as_str(), HIDDEN)),
@@ -89,13 +89,13 @@ impl Secrets {
         })
     }
 
-    /// Whether any of them stands in bytes, in one of its forms.
+    /// Whether bytes hold one of the values, in any form.
     pub fn are_in(&self, bytes: &[u8]) -> bool {
         self.forms.iter().any(|form| memchr::memmem::find(bytes, form.as_bytes()).is_some())
     }
 
-    /// Returns the beginning and the end of a text, of which the middle was left out, without the values. What stands at the cut and
-    /// may be the beginning or the end of one goes too.
+    /// Returns the beginning and the end of a text without the values, where its middle was left out. Also hides what may be a
+    /// part of a value at the cut.
     pub fn hidden_at_cut(&self, head: &str, tail: &str) -> (String, String) {
         let (mut head, mut tail) = (self.hidden_in(head).into_owned(), self.hidden_in(tail).into_owned());
         let begun = self.forms.iter().filter_map(|form| cuts(form).rev().find(|at| head.ends_with(&form[..*at])));
@@ -122,7 +122,7 @@ impl Secrets {
         begun.max().map(|size| text.len() - size)
     }
 
-    /// Takes the values out of each text of `value`, the names of its fields among them.
+    /// Hides the values in each text of `value`, and in the names of its fields.
     pub fn hide_in(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -147,7 +147,7 @@ fn cuts(form: &str) -> impl DoubleEndedIterator<Item = usize> {
     (1..form.len()).filter(|at| form.is_char_boundary(*at))
 }
 
-/// Returns the forms in which a value may come again.
+/// Returns the forms that a value can come in.
 fn forms(value: &str) -> Vec<Zeroizing<String>> {
     let json = serde_json::Value::from(value).to_string();
     let json = json.trim_start_matches('"').strip_suffix('"').unwrap_or(&json).to_owned();
@@ -175,7 +175,7 @@ fn ascii(c: char) -> String {
     c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
 }
 
-/// Has [`super::redact`] take a value out of each text from now on: whoever reads a secret calls it.
+/// Makes [`super::redact`] hide a value from now on. Call it for every secret that is read.
 pub fn learn(value: &str) {
     if RESOLVED.read().unwrap_or_else(PoisonError::into_inner).knows(value) {
         return;
@@ -183,7 +183,7 @@ pub fn learn(value: &str) {
     RESOLVED.write().unwrap_or_else(PoisonError::into_inner).learn(value);
 }
 
-/// As [`Secrets::hidden_at_cut`], of the secrets that this process resolved.
+/// Like [`Secrets::hidden_at_cut`], for the secrets that this process resolved.
 pub(super) fn hidden_at_cut(head: &str, tail: &str) -> (String, String) {
     RESOLVED.read().unwrap_or_else(PoisonError::into_inner).hidden_at_cut(head, tail)
 }
@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(secrets.hidden_at_cut(&head, "<>"), ("<***".to_owned(), "<>".to_owned()));
             assert_eq!(secrets.hidden_at_cut("<>", &tail), ("<>".to_owned(), "***>".to_owned()));
         }
-        // What is whole is not taken for the beginning of another one.
+        // A whole value does not count as the beginning of another one.
         assert_eq!(secrets.hidden_at_cut("<abab", "abab>"), ("<***".to_owned(), "***>".to_owned()));
         assert_eq!(secrets.hidden_at_cut("<ababab", "bab>"), ("<******".to_owned(), "***>".to_owned()));
         assert_eq!(secrets.hidden_at_cut("plain", "text"), ("plain".to_owned(), "text".to_owned()));

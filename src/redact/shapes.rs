@@ -1,8 +1,7 @@
-//! Secrets that are known by their shape: tokens of well-known services, private keys, and what stands behind a name such as
-//! `password`.
+//! Secrets with a known shape: tokens of well-known services, private keys, and values after a name such as `password`.
 //!
-//! Programs print them in logs, JSON, settings and command lines alike, so nothing is parsed: whatever looks like a secret is
-//! hidden. Each pass jumps from one byte that may begin something to the next, so that a text without secrets costs little.
+//! Programs print them in logs, JSON, settings and command lines, so nothing is parsed: everything that looks like a secret is
+//! hidden. Each pass jumps between bytes that can begin a secret, so a text without secrets costs little.
 
 mod harmless;
 mod known;
@@ -28,7 +27,7 @@ use super::HIDDEN;
 /// Bytes of the longest line without its beginning that is hidden as a whole.
 const LONGEST_LINE: usize = 1 << 10;
 
-/// Returns a text without the secrets that are known by their shape.
+/// Returns a text without the secrets that have a known shape.
 pub(super) fn hidden_in(text: &str) -> Cow<'_, str> {
     without(text, found(text).spans)
 }
@@ -38,15 +37,15 @@ pub(super) fn open_in(text: &str) -> Option<usize> {
     found(text).open
 }
 
-/// As [`hidden_in`], of a text that was cut off: what its last word may be the beginning of goes too.
+/// Like [`hidden_in`], for a text that was cut off. Also hides its last word if a token can begin with it.
 pub(super) fn hidden_in_beginning(text: &str) -> String {
     let mut spans = found(text).spans;
     spans.extend(known::begun_at_end(text).map(Span::from));
     without(text, spans).into_owned()
 }
 
-/// As [`hidden_in`], of a text whose beginning was cut off. Its first line goes, since the name of a secret may be missing; of a long
-/// line the first word goes. So does what may be the rest of a private key.
+/// Like [`hidden_in`], for a text whose beginning was cut off. Also hides its first line, since the name of a secret may be missing,
+/// or the first word of a long line, and what may be the rest of a private key.
 pub(super) fn hidden_in_end(text: &str) -> String {
     let mut spans = found(text).spans;
     let word = first_word(text);
@@ -57,11 +56,11 @@ pub(super) fn hidden_in_end(text: &str) -> String {
     without(text, spans).into_owned()
 }
 
-/// Returns where the first word of a text is, unless it begins with a line.
+/// Returns the first word of a text; an empty range if the text begins with a new line.
 fn first_word(text: &str) -> Range<usize> {
     let start = text.find(|c: char| !matches!(c, ' ' | '\t')).unwrap_or(text.len());
     let end = text[start..].find(is_delimiter).map_or(text.len(), |at| start + at);
-    // What was hidden before is one word.
+    // A word that is hidden already stays as it is.
     if text[start..end].starts_with(HIDDEN) { start..start } else { start..end }
 }
 
@@ -87,7 +86,7 @@ fn without(text: &str, mut spans: Vec<Span>) -> Cow<'_, str> {
     let mut safe = String::with_capacity(text.len());
     let mut at = 0;
     for Span { range, quotes } in spans {
-        // One that lies in another, or goes on behind it.
+        // This span lies within another one, or goes on after it.
         if range.start < at {
             at = at.max(range.end);
             continue;

@@ -1,8 +1,8 @@
-//! What follows the name of a secret and is not its value: a reference, a variable, a type, a word of prose, or what is hidden already.
+//! Texts after the name of a secret that are not its value: a reference, a variable, a type, a word of prose, or what is hidden already.
 
 use crate::redact::{HIDDEN, KEY, KEY_ID};
 
-/// What a setting holds that is read elsewhere, as mcpkg names a secret by reference.
+/// The beginnings of mcpkg's references to secrets.
 const REFERENCES: [&str; 3] = ["env:", "file:", "command:"];
 
 /// The longest path of a type that is looked at.
@@ -87,7 +87,7 @@ const WORDS: &[&str] = &[
     "your",
 ];
 
-/// Whether the text behind a secret's name is not its value.
+/// Whether the text after a secret's name is not its value.
 pub fn is_harmless(value: &str) -> bool {
     let word = value.trim_end_matches(['.', ':', '?', '!']);
     is_harmless_beginning(value)
@@ -95,14 +95,14 @@ pub fn is_harmless(value: &str) -> bool {
         || (word.len() <= 12 && WORDS.binary_search(&word.to_ascii_lowercase().as_str()).is_ok())
 }
 
-/// Whether a text in the list behind a secret's name is not a value: lists also hold the names of secrets, and types.
+/// Whether a text in a list is not a secret's value: such lists also hold the names of secrets, and types.
 pub fn is_harmless_in_list(value: &str) -> bool {
     let is_in_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let is_name = value.starts_with(|c: char| c.is_ascii_uppercase()) && value.bytes().all(is_in_name);
     value.is_empty() || is_name || is_harmless(value)
 }
 
-/// Whether the beginning of a text shows that it is not the value of a secret: the end of it may be far.
+/// Whether the beginning of a text shows that it is not a secret's value. The end of the text may be far away.
 pub fn is_harmless_beginning(text: &str) -> bool {
     text.starts_with(HIDDEN)
         || REFERENCES.iter().any(|reference| text.starts_with(reference))
@@ -130,7 +130,7 @@ fn is_variable(value: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Whether a text behind a secret's name begins with a type or a call in a program's text. The end of it may be far.
+/// Whether a text after a secret's name begins with a type or a call, as in source code. Its end may be far away.
 pub fn is_code(text: &str, has_blank: bool) -> bool {
     let count = |is: fn(&u8) -> bool| text.bytes().take(LONGEST).take_while(|byte| is(byte)).count();
     let name = count(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':'));

@@ -1,4 +1,4 @@
-//! Tokens that are known by how they begin, or by the address that they stand in.
+//! Tokens with a known prefix, and secrets in the addresses of webhooks and databases.
 
 use std::ops::Range;
 
@@ -9,10 +9,10 @@ use memchr::{memchr, memmem};
 use super::prefixes::{CLEAR, FIRST, VAGUE, rest_of};
 use super::span::{Found, is_boundary};
 
-/// The schemes of `Authorization` whose credentials are known without that name before them.
+/// The schemes of `Authorization` whose credentials are recognized without that name before them.
 const SCHEMES: &[&str] = &["bearer", "basic"];
 
-/// The shortest rest of a token, and of a part of it that looks random: with a digit, and without.
+/// The shortest rest of a token after its prefix, and the shortest part of it that looks random: with a digit, and without.
 const SHORTEST: usize = 8;
 const RANDOM: usize = 16;
 const LONG: usize = 20;
@@ -23,7 +23,7 @@ const LONGEST: usize = 1 << 10;
 /// Bytes of the longest password in a connection string.
 const NEAR: usize = 128;
 
-/// Addresses whose last part is a secret: whoever has it can post there.
+/// Addresses whose last part is a secret: it is all that a message to them needs.
 const WEBHOOKS: [&str; 5] = [
     "hooks.slack.com/services/",
     "hooks.slack.com/workflows/",
@@ -32,7 +32,7 @@ const WEBHOOKS: [&str; 5] = [
     "webhook.office.com/webhookb2/",
 ];
 
-/// What stands after the password in the connection strings of Go's MySQL driver and of Oracle.
+/// The text after the password in the connection strings of Go's MySQL driver and of Oracle.
 const HOSTS: [&str; 3] = ["@tcp(", "@unix(", "@//"];
 
 /// Finds the tokens in a text.
@@ -87,23 +87,23 @@ fn addresses(text: &str, found: &mut Found) {
     }
 }
 
-/// Returns where the last word of a text that was cut off is the beginning of a token, however short.
+/// Returns the last word of a text that was cut off, if it is the beginning of a token, however short.
 pub fn begun_at_end(text: &str) -> Option<Range<usize>> {
     let start =
         text.rfind(|c: char| !is_in_word(c)).map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
     rest_of(&text[start..]).map(|_| start..text.len())
 }
 
-/// What is known of the word that is looked at: many tokens may begin in a long one.
+/// What is known about the current word. A long word is looked at once, although many tokens may begin in it.
 #[derive(Default)]
 struct Word {
     end: usize,
-    /// Where the last part begins that looks random.
+    /// Where its last part that looks random begins.
     random: Option<usize>,
 }
 
 impl Word {
-    /// Learns about the word that a place lies in.
+    /// Looks at the word at a place, unless it is known already.
     fn look(&mut self, text: &str, at: usize) {
         if at < self.end {
             return;
@@ -130,17 +130,17 @@ fn token(text: &str, at: usize, word: &mut Word) -> Option<Range<usize>> {
     if word.end < from {
         return None;
     }
-    // The end of what was found before it is not looked for again.
+    // Only computed for tokens: trimming can be slow.
     let trimmed = || from + text[from..word.end].trim_end_matches(['.', '-']).len();
     let is_random = match rest.starts_with('A') {
         true if !is_clear => {
-            // An id of AWS has capitals and digits alone.
+            // An AWS id consists of capital letters and digits.
             let size =
                 text[from..].bytes().take_while(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()).count();
             size >= 12 && from + size == trimmed()
         }
         _ if is_clear => trimmed() - from >= SHORTEST,
-        // The prefix may end within the part, as that of a token without a separator after it.
+        // The prefix may end in the middle of a part, since not every prefix ends with a separator.
         _ => {
             let part = text[from..word.end].split(['-', '_', '.']).next().unwrap_or_default();
             let has_digit = || part.bytes().any(|byte| byte.is_ascii_digit());
@@ -152,7 +152,7 @@ fn token(text: &str, at: usize, word: &mut Word) -> Option<Range<usize>> {
     is_random.then(|| at..trimmed())
 }
 
-/// Returns the credentials behind the name of a scheme.
+/// Returns the credentials after the name of a scheme.
 fn credentials(text: &str, at: usize) -> Option<Range<usize>> {
     let rest = &text[at..];
     let scheme = SCHEMES.iter().find(|scheme| {
@@ -172,7 +172,7 @@ fn credentials(text: &str, at: usize) -> Option<Range<usize>> {
     is_secret.then_some(at + from..at + end)
 }
 
-/// Whether a word is a name and a password in base64, as HTTP's Basic scheme has them.
+/// Whether a word is a name and a password in base64, as in HTTP's Basic scheme.
 pub fn is_name_and_password(word: &str) -> bool {
     (4..=LONGEST).contains(&word.len())
         && STANDARD.decode(word).is_ok_and(|said| memchr(b':', &said).is_some() && std::str::from_utf8(&said).is_ok())

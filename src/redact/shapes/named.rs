@@ -1,4 +1,4 @@
-//! Values that stand behind a secret's name: in settings, JSON, headers, XML and addresses.
+//! Values after a secret's name: in settings, JSON, headers, XML and addresses.
 
 use memchr::{memchr3_iter, memmem};
 
@@ -7,13 +7,13 @@ use super::span::{Found, begins_colour, ends_colour, is_escape};
 use super::value::Values;
 use crate::redact::names::{is_secret_name, is_secret_pair, may_be_secret};
 
-/// Characters of the longest name that is looked at.
+/// The longest name that is looked at.
 const LONGEST: usize = 80;
 
-/// Blanks that may stand between a name and its value.
+/// The most blanks between a name and its value.
 pub const BLANKS: usize = 40;
 
-/// Finds the values behind secrets' names in a text.
+/// Finds the values after secrets' names in a text.
 pub fn find(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
     let mut values = Values::new(text);
@@ -37,7 +37,7 @@ pub fn find(text: &str, found: &mut Found) {
     }
 }
 
-/// Returns where a separator ends that begins at a place: `=`, `:`, `=>`, `:=`, or the `>` of an element.
+/// Returns the end of the separator that begins at a place: `=`, `:`, `=>`, `:=`, or the `>` of an element.
 fn separator(bytes: &[u8], at: usize) -> Option<usize> {
     let (before, after) = (at.checked_sub(1).map(|before| bytes[before]), bytes.get(at + 1).copied());
     match (bytes[at], before, after) {
@@ -55,7 +55,7 @@ fn separator(bytes: &[u8], at: usize) -> Option<usize> {
 pub struct Name<'t> {
     pub start: usize,
     pub word: &'t str,
-    /// Where it stands in double quotes, as in JSON, how many backslashes stand before each.
+    /// The number of backslashes before each of its double quotes; `None` without these quotes.
     pub quotes: Option<usize>,
     /// Whether it stands in quotes of any kind.
     pub is_quoted: bool,
@@ -96,7 +96,7 @@ impl<'t> Name<'t> {
             &before[at..]
         });
         let is_secret = match before {
-            // What a parser says of a token.
+            // A parser's message about a token.
             Some(before)
                 if before.to_ascii_lowercase().ends_with("expected") || before.eq_ignore_ascii_case("found") =>
             {
@@ -112,7 +112,7 @@ impl<'t> Name<'t> {
         is_secret.then_some(Self { start, word, quotes, is_quoted: quote.is_some() })
     }
 
-    /// Whether a `>` ends the element of this name; other separators are not asked.
+    /// Whether the name is an element's, if the separator is a `>`. Always true for other separators.
     fn is_in_element(&self, bytes: &[u8], separator: usize) -> bool {
         bytes[separator] != b'>'
             || self.start.checked_sub(1).is_some_and(|before| bytes[before] == b'<')
@@ -126,7 +126,7 @@ impl<'t> Name<'t> {
         matches!(bytes[..bytes.len() - blanks].last(), None | Some(b'\n'))
     }
 
-    /// Whether it is the name of a whole line of secrets: of a header, or of words with blanks between.
+    /// Whether the value is a whole line: that of a header, or several words.
     pub fn is_of_line(&self) -> bool {
         let last = self.word.rsplit(['-', '_', '.']).next().unwrap_or_default();
         ["authorization", "cookie", "cookies", "mnemonic", "passphrase"]
@@ -134,12 +134,12 @@ impl<'t> Name<'t> {
             .any(|known| last.eq_ignore_ascii_case(known))
     }
 
-    /// Whether only a name and a password in base64 are a secret behind it, as in a registry's settings.
+    /// Whether its value is only a secret if it is a name and a password in base64, as in a registry's settings.
     pub fn is_auth(&self) -> bool {
         is_auth(self.word)
     }
 
-    /// Whether only a long random value is a secret behind it, as that of a private number of a JSON Web Key.
+    /// Whether its value is only a secret if it is long and random, as in a JSON Web Key.
     pub fn is_number(&self) -> bool {
         matches!(self.word, "d" | "p" | "q" | "dp" | "dq" | "qi" | "k")
     }
@@ -150,7 +150,7 @@ fn is_auth(word: &str) -> bool {
     matches!(word, "auth" | "_auth")
 }
 
-/// Whether a name that says nothing by itself is one of a secret where it stands: `;Pwd=` in a connection string, `?sig=` in a signed
+/// Whether a short name is that of a secret in its context: `;Pwd=` in a connection string, `?sig=` in a signed
 /// address, `"d":` in a JSON Web Key.
 fn is_short_name(bytes: &[u8], start: usize, name: &[u8], separator: usize, is_json: bool) -> bool {
     let before = start.checked_sub(1).map(|at| bytes[at]);
@@ -164,7 +164,7 @@ fn is_short_name(bytes: &[u8], start: usize, name: &[u8], separator: usize, is_j
     }
 }
 
-/// Returns where a value begins behind a separator that ends at a place, after blanks and a colour.
+/// Returns where the value begins after a separator, skipping blanks and a colour.
 pub fn after_blanks(bytes: &[u8], after: usize) -> usize {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
     let blanks = bytes[after..].iter().take(BLANKS).take_while(is_blank).count();

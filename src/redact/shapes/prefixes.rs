@@ -1,6 +1,6 @@
-//! How the tokens of well-known services begin.
+//! The prefixes of well-known services' tokens.
 
-/// Prefixes that nothing but a token has.
+/// Prefixes that only tokens have.
 pub const CLEAR: &[&str] = &[
     "AGE-SECRET-KEY-",
     "AIza",
@@ -77,7 +77,7 @@ pub const CLEAR: &[&str] = &[
     "ya29.",
 ];
 
-/// Prefixes that words have too: what follows has to be long and random.
+/// Prefixes that ordinary words have too. The rest has to be long and random.
 pub const VAGUE: &[&str] = &[
     "AKIA", "ASIA", "SG.", "dapi", "gsk_", "hf_", "npm_", "ntn_", "oy2", "pat-", "pk_live_", "pplx-", "r8_", "sbp_",
     "secret_", "sk-", "tvly-", "xai-",
@@ -99,7 +99,7 @@ pub const FIRST: [bool; 256] = {
     first
 };
 
-/// Returns the rest of a word behind the prefix of a token, whether or not the rest looks like one.
+/// Returns the rest of a word after a token's prefix, whatever the rest looks like.
 pub fn rest_of(word: &str) -> Option<&str> {
     CLEAR.iter().chain(VAGUE).find_map(|prefix| word.strip_prefix(prefix))
 }

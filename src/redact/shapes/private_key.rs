@@ -1,5 +1,5 @@
-//! Private keys as text: from the line that begins one to the line that ends it, or to where it was cut off. Also in base64 as a whole,
-//! as Kubernetes and CI variables hold them.
+//! Private keys as text, from their first line to their last, or to where they were cut off. Also keys that are encoded in base64 as a
+//! whole, as in Kubernetes and CI variables.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -14,7 +14,7 @@ const END: &str = "-----END ";
 /// The end of both lines.
 const DASHES: &str = "-----";
 
-/// What the line before a private key contains, whatever the key's kind.
+/// The words in the line before any private key.
 const PRIVATE: &str = "PRIVATE KEY";
 
 /// [`BEGIN`] in base64, as far as the bytes after it do not change it, and how many characters show whether the key is a private one.
@@ -112,7 +112,7 @@ fn rest(text: &str) -> (usize, bool) {
     (taken, goes_on || text.len() < LONGEST + END.len())
 }
 
-/// As [`rest`], of a key without an end: as far as its lines go.
+/// Like [`rest`], for a key without an end: returns the size of the lines that can belong to it.
 fn body(text: &str) -> (usize, bool) {
     let (mut taken, mut at) = (0, 0);
     while at < text.len() {
@@ -164,7 +164,7 @@ fn end_of_key(text: &str, within: usize) -> Option<usize> {
 }
 
 /// Returns the line that begins at a place, and where the next one does. An escape such as `\n` ends a line too, and so does its
-/// length: what is no key may have a line without an end.
+/// length: text that is not a key may have a line without an end.
 fn line(text: &str, at: usize) -> (&str, usize) {
     let rest = &text[at..text.floor_char_boundary(text.len().min(at + LONGEST_LINE))];
     let end = memchr::memchr2(b'\n', b'\\', rest.as_bytes()).unwrap_or(rest.len());

@@ -1,4 +1,4 @@
-//! The value behind a secret's name: in quotes or without, in a list, in an element, or in the lines below.
+//! The value after a secret's name: in quotes or without, in a list, in an element, or in the lines below.
 
 use memchr::{memchr, memmem};
 
@@ -8,33 +8,33 @@ use super::named::{Name, after_blanks};
 use super::quotes::Quote;
 use super::span::{Found, Span};
 
-/// Bytes of the longest value of several lines.
+/// The longest value of several lines.
 const LONGEST: usize = 16 << 10;
 
-/// Bytes in which the end of a text is searched that is not hidden.
+/// How far the end of a quoted text is searched if the text is not hidden.
 const HARMLESS: usize = 256;
 
 /// The shortest private number of a JSON Web Key.
 const SHORTEST_NUMBER: usize = 40;
 
-/// What programs print before the quote of a text: a call, or the letters of its kind.
+/// What programs print before the quote of a text: a call, or letters such as Python's `b`.
 const WRAPPERS: [&str; 12] =
     ["Some(", "Ok(", "Just(", "String(", "Secret(", "SecretString(", "b", "r", "u", "f", "rb", "@"];
 
-/// What is trimmed from the end of a value without quotes.
+/// Characters that are trimmed from the end of a value without quotes.
 const TRIMMED: [char; 6] = ['\\', ',', ';', ')', ']', '}'];
 
 /// Finds values in a text, from its beginning to its end.
 pub struct Values<'t> {
     text: &'t str,
-    /// Where the value ends that was hidden last: names in it are not looked at.
+    /// The end of the last value. Names before it are part of that value.
     pub until: usize,
-    /// Where the word ends that was looked at last, as it is, and trimmed: many names may stand in one.
+    /// The end of the last word, untrimmed and trimmed. A long word can contain many names, so it is only scanned once.
     word: (usize, usize),
 }
 
 impl<'t> Values<'t> {
-    /// Returns a search that begins.
+    /// Starts at the beginning of a text.
     pub const fn new(text: &'t str) -> Self {
         Self { text, until: 0, word: (0, 0) }
     }
@@ -44,7 +44,7 @@ impl<'t> Values<'t> {
         found.hide(start..end);
     }
 
-    /// Hides the value behind a separator that ends at a place.
+    /// Hides the value after a separator, which ends at `after`.
     pub fn hide(&mut self, after: usize, name: &Name<'_>, found: &mut Found) {
         let (text, bytes) = (self.text, self.text.as_bytes());
         if bytes[after - 1] == b'>' && bytes[after - 2] != b'=' {
@@ -86,7 +86,7 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// As [`Values::hide`], behind a separator that is percent-encoded, as an address in an address is.
+    /// Like [`Values::hide`], after a percent-encoded separator, as in an address inside another.
     pub fn hide_encoded(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
         let is_kept = name.is_auth() || name.is_number() || is_harmless_beginning(&self.text[at..]);
         if is_kept || self.quoted(at, name, found) {
@@ -100,7 +100,7 @@ impl<'t> Values<'t> {
         }
     }
 
-    /// Hides a value in quotes; says whether there are any.
+    /// Hides a value in quotes. Returns whether there are quotes.
     fn quoted(&mut self, at: usize, name: &Name<'_>, found: &mut Found) -> bool {
         let (text, bytes) = (self.text, self.text.as_bytes());
         let slashes = bytes[at..].iter().take_while(|byte| **byte == b'\\').count();
@@ -117,7 +117,7 @@ impl<'t> Values<'t> {
         if !name.is_quoted && matches!(bytes.get(start), None | Some(b',' | b':' | b'}' | b']')) {
             return true;
         }
-        // Told before the end is searched, which may be far: many such values may stand in one line.
+        // Checked before the end is searched, which may be far away: a line can hold many such values.
         if is_harmless_beginning(&text[start..]) {
             return true;
         }
@@ -161,11 +161,11 @@ impl<'t> Values<'t> {
         self.word.1.max(at)
     }
 
-    /// Hides what an element of XML holds.
+    /// Hides the text of an XML element.
     fn element(&mut self, after: usize, name: &Name<'_>, found: &mut Found) {
         let near = &self.text[after..self.text.floor_char_boundary(after + LONGEST).max(after)];
         let Some(size) = memchr(b'<', near.as_bytes()) else {
-            // Only a name that ends its line begins a value of several lines.
+            // A value of several lines begins on a new line.
             if near.len() < LONGEST && near.starts_with(['\n', '\r']) {
                 found.goes_on(name.start);
             }
@@ -182,7 +182,7 @@ impl<'t> Values<'t> {
         self.hide_to(start, end, found);
     }
 
-    /// Hides the texts of a list: those that can be values, since lists hold names and types too.
+    /// Hides the texts of a list, except names and types.
     fn list(&mut self, at: usize, name: &Name<'_>, found: &mut Found) {
         let bytes = self.text.as_bytes();
         let mut at = at;
@@ -200,7 +200,7 @@ impl<'t> Values<'t> {
             }
             let Some(quote) = Quote::begins(bytes, at + slashes).filter(|_| at < most) else { break };
             let start = at + slashes + quote.size();
-            // What is kept may have no end.
+            // A text that is not hidden may have no end.
             let is_kept = is_harmless_beginning(&self.text[start..]);
             let near = self.text.floor_char_boundary(start + HARMLESS).max(start);
             let end = quote.end(if is_kept { &self.text[..near] } else { self.text }, start, slashes);
@@ -288,7 +288,7 @@ impl<'t> Values<'t> {
     }
 }
 
-/// Returns what is hidden of a line of secrets: the credentials behind a scheme's name, else the rest of the line.
+/// Returns the part of a header's line to hide: the credentials after a scheme's name, else the rest of the line.
 fn line(text: &str, at: usize, first: &str) -> Option<(usize, usize)> {
     if is_harmless(first) {
         return None;
@@ -306,7 +306,7 @@ fn line(text: &str, at: usize, first: &str) -> Option<(usize, usize)> {
     Some((at, at + line.len()))
 }
 
-/// Whether base64 has a character, for addresses too.
+/// Whether base64 uses a character, including the form for addresses.
 fn is_base64(byte: &&u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')
 }
@@ -321,12 +321,12 @@ fn is_number(value: &str) -> bool {
         && has(u8::is_ascii_digit)
 }
 
-/// Whether a value behind `pwd` is the folder that a shell is in.
+/// Whether the value of `pwd` is a shell's current folder.
 fn is_folder(name: &Name<'_>, value: &str) -> bool {
     name.word.eq_ignore_ascii_case("pwd") && (value.starts_with(['/', '~', '.']) || value.contains(":\\"))
 }
 
-/// Returns where the quote begins that a call or the letters of its kind stand before, else the place itself.
+/// Returns the place of the quote after a call or letters; without these the place itself.
 fn behind_wrapper(text: &str, at: usize) -> usize {
     let is_quote = |end: usize| matches!(text.as_bytes().get(end), Some(b'"' | b'\''));
     let wrapper = WRAPPERS.iter().find(|wrapper| text[at..].starts_with(**wrapper) && is_quote(at + wrapper.len()));

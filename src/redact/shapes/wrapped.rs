@@ -1,8 +1,8 @@
-//! The rest of a secret in the lines below, where a program breaks its lines at a width.
+//! The rest of a secret in the next lines, where a program wraps its lines.
 
 use super::span::Found;
 
-/// Characters of the narrowest line that is broken.
+/// The narrowest line that counts as wrapped.
 const NARROWEST: usize = 60;
 
 /// The shortest part of a secret that a line ends with, and the shortest rest without a digit.
@@ -11,7 +11,7 @@ const SHORTEST: usize = 16;
 /// The most lines of one secret.
 const MOST: usize = 64;
 
-/// Hides the lines in which the secrets go on that were found.
+/// Hides the lines in which the found secrets continue.
 pub fn find(text: &str, found: &mut Found) {
     let mut more = Vec::new();
     let mut open = None;
@@ -20,7 +20,7 @@ pub fn find(text: &str, found: &mut Found) {
         if end - start < SHORTEST || text[start..end].contains('\n') {
             continue;
         }
-        // Of the secrets of a line one alone ends it.
+        // Only one secret can end a line, so the rest is done once per line.
         if line_end(&text[end..]).is_none() {
             continue;
         }
