@@ -29,10 +29,11 @@ pub fn find(text: &str, found: &mut Found) {
     let mut values = Values::new(text);
     for at in memmem::find_iter(bytes, b"%3") {
         let is_separator = matches!(bytes.get(at + 2), Some(b'd' | b'D' | b'a' | b'A'));
-        if is_separator && at >= values.until {
-            if let Some(name) = Name::before(text, at) {
-                values.hide_encoded(at + 3, &name, found);
-            }
+        if is_separator
+            && at >= values.until
+            && let Some(name) = Name::before(text, at)
+        {
+            values.hide_encoded(at + 3, &name, found);
         }
     }
 }
