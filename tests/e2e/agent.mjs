@@ -159,3 +159,8 @@ export async function asked(agent, given, project) {
     if (requests.length === 0) throw new Error(`no request arrived: ${said.slice(-300)}`);
     return requests;
 }
+
+/** Returns the largest request, which has what an agent loaded; others name the session, or ask for less. */
+export function largest(requests) {
+    return requests.map(({ body }) => body).sort((a, b) => b.length - a.length)[0];
+}

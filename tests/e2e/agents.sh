@@ -23,6 +23,8 @@ trap 'stop_server || true; rm -rf "$scratch"' EXIT
 export E2E_BINARY="$mcpkg" E2E_SCRATCH="$scratch" E2E_TRANSPORT=agents E2E_RECORD="$scratch/record"
 results="$scratch/results"
 : >"$results"
+export E2E_TABLE="$scratch/table"
+printf '%s\n' agent tools 'list' 'tools in a workspace' 'list' deploy 'token ends at' apply diff | paste -sd '\t' >"$E2E_TABLE"
 
 start_server "$scratch/model.log" node tests/e2e/stub_model.mjs "$E2E_RECORD"
 export E2E_MODEL="$address"
@@ -30,13 +32,15 @@ export E2E_MODEL="$address"
 [ $# -gt 0 ] || set -- claude codex copilot gemini opencode
 for name in "$@"; do
     agent "$name"
-    scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs"
+    scripts="agents_tools.mjs agents_forms.mjs agents_consent.mjs agents_answers.mjs"
     case $name in claude | opencode) scripts="agents.mjs $scripts" ;; esac
     for script in $scripts; do
         E2E_AGENT="$agent" node "tests/e2e/$script" "$name" | tee -a "$results"
     done
 done
 
+echo 'Bytes that reach the model: the tools of mcpkg in a plain folder and in a repository of a workspace, and answers about 39 files'
+column -t -s $'\t' "$E2E_TABLE"
 passed=$(grep -c '^ok ' "$results" || true)
 failed=$(grep -c '^FAILED ' "$results" || true)
 echo "$passed passed, $failed failed"

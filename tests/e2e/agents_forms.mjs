@@ -4,8 +4,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { asked, configure, words } from './agent.mjs';
-import { checks, same } from './report.mjs';
+import { asked, configure, largest, words } from './agent.mjs';
+import { checks, holds, same } from './report.mjs';
 
 const { E2E_BINARY: mcpkg, E2E_SCRATCH: scratch } = process.env;
 const agent = process.argv[2];
@@ -14,20 +14,15 @@ const home = join(scratch, `home-${agent}`);
 const check = checks(agent);
 const target = { claude: 'claude_code' }[agent] ?? agent;
 
-function holds(condition, what) {
-    if (!condition) throw new Error(what);
-}
-
 function shell(...given) {
     const env = { ...process.env, HOME: home };
     const database = join(scratch, `${agent}-forms.db`);
     return execFileSync(mcpkg, ['--db', database, '--quiet', ...given], { cwd: project, encoding: 'utf8', env });
 }
 
-/** Asks the agent in a folder; returns the largest request, which has what it loaded. */
+/** Asks the agent in a folder; returns the request that has what it loaded. */
 async function told(text, folder = project) {
-    const requests = await asked(agent, typeof text === 'string' ? words(agent, text) : text, folder);
-    return requests.map(({ body }) => body).sort((a, b) => b.length - a.length)[0];
+    return largest(await asked(agent, typeof text === 'string' ? words(agent, text) : text, folder));
 }
 
 const count = (body, mark) => body.split(mark).length - 1;

@@ -5,8 +5,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
-import { asked, configure, run, words } from './agent.mjs';
-import { checks } from './report.mjs';
+import { asked, configure, largest, run, words } from './agent.mjs';
+import { checks, holds } from './report.mjs';
 
 const { E2E_BINARY: mcpkg, E2E_SCRATCH: scratch } = process.env;
 const agent = process.argv[2];
@@ -17,10 +17,6 @@ const check = checks(agent);
 /** Bytes of the image, and characters of the text: what an agent met when the image was sent twice. */
 const IMAGE = 97_573;
 const TEXT = 8_278;
-
-function holds(condition, what) {
-    if (!condition) throw new Error(what);
-}
 
 function shell(...given) {
     return execFileSync(mcpkg, ['--db', database, '--quiet', ...given], { cwd: project, encoding: 'utf8' });
@@ -113,8 +109,7 @@ http.end();
 configure(agent, project);
 shell('deploy', '--apply', '--yes', '--root', '.', '--target', 'all');
 await check('a prompt with a dotted name is a skill or a command that the model is told of', async () => {
-    const requests = await asked(agent, words(agent, 'Hello'), project);
-    const [told] = requests.at(-1).body.match(/dotted[.-]name/) ?? [];
+    const [told] = largest(await asked(agent, words(agent, 'Hello'), project)).match(/dotted[.-]name/) ?? [];
     console.log(`     ${agent}: ${told}`);
     holds(told, 'its name is nowhere in the request');
 });

@@ -1,7 +1,9 @@
 // A model for agents that run offline, over the wires of Anthropic, OpenAI (chat completions and responses) and Gemini. It
 // answers each request with "ok". Where the user's last text says `CALL tool {arguments}` it first calls the tool whose name
-// ends so. What arrives is written to the file that is named, a line of JSON each: what the user said last (`texts`), the
-// names of the tools on offer (`tools`), what the agent made of the last call's result (`result`), and all of it (`body`).
+// ends so; with `THEN tool {arguments}` it calls another one after that, in which `%name%` becomes the text that stands under
+// that name in the result. What arrives is written to the file that is named, a line of JSON each: what the user said last
+// (`texts`), the names of the tools on offer (`tools`) with the bytes that each is described in (`bytes`), what the agent made
+// of the last call's result (`result`), and all of it (`body`).
 
 import { appendFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -25,18 +27,29 @@ const server = createServer(async (request, response) => {
         return;
     }
     const asked = JSON.parse(body);
-    const heard = wire.read(asked);
-    appendFileSync(record, `${JSON.stringify({ ...heard, body })}\n`);
-    const { kind, text } = wire.answer(asked, heard.result ? null : wanted(heard), path);
+    const { offered, ...heard } = wire.read(asked);
+    const tools = offered.map(({ name }) => name);
+    const bytes = offered.map((tool) => Buffer.byteLength(JSON.stringify(tool.described)));
+    appendFileSync(record, `${JSON.stringify({ ...heard, tools, bytes, body })}\n`);
+    const { kind, text } = wire.answer(asked, wanted(heard, tools), path);
     response.writeHead(200, { 'content-type': kind }).end(text);
 });
 
-/** Returns the call that the user's last text asks for, of a tool that is on offer. */
-function wanted({ texts, tools }) {
-    const [, name, json] = texts.join('\n').match(/CALL (\S+) (\{.*\})/) ?? [];
+/** The calls that follow the one that was made: agents run one at a time, and say only what came of the last. */
+let following = [];
+
+/** Returns the call that is to be made, of a tool that is on offer. */
+function wanted({ texts, result }, tools) {
+    const said = texts.join('\n').match(/CALL (.*\})/)?.[1];
+    // Agents ask for a title of the session too, and offer no tools then.
+    if (tools.length === 0 || (!result && !said)) return null;
+    if (!result) following = said.split(' THEN ');
+    const [, name, json] = following.shift()?.match(/(\S+) (\{.*\})/) ?? [];
     const tool = name && tools.find((tool) => tool.endsWith(name));
+    if (!tool) return null;
+    const filled = json.replaceAll(/%(\w+)%/g, (_, field) => result?.text.match(`"${field}\\\\*": ?\\\\*"([^"\\\\]+)`)?.[1]);
     // OpenCode quotes what stands on its command line.
-    return tool ? { tool, given: JSON.parse(json.replaceAll('\\"', '"')) } : null;
+    return { tool, given: JSON.parse(filled.replaceAll('\\"', '"')) };
 }
 
 server.listen(0, '127.0.0.1', () => console.error(`listening on http://127.0.0.1:${server.address().port}`));

@@ -1,6 +1,6 @@
 // Anthropic's messages.
 
-import { result, stream, whole } from './events.mjs';
+import { fresh, result, stream, whole } from './events.mjs';
 
 export const takes = (path) => path.endsWith('/messages');
 
@@ -12,14 +12,15 @@ export function read({ messages, tools }) {
     const images = results.filter(({ type }) => type === 'image').map(({ source }) => source.data);
     const of = results.filter(({ type }) => type === 'text').map(({ text }) => text);
     const answered = last.some(({ type }) => type === 'tool_result');
-    return { texts, tools: (tools ?? []).map(({ name }) => name), result: answered ? result(of, images) : null };
+    const offered = (tools ?? []).map((tool) => ({ name: tool.name, described: tool }));
+    return { texts, offered, result: answered ? result(of, images) : null };
 }
 
 export function answer({ model, stream: streams }, call) {
     const usage = { input_tokens: 1, output_tokens: 1 };
-    const message = { id: 'stub', type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage };
+    const message = { id: fresh('message'), type: 'message', role: 'assistant', model, content: [], stop_reason: null, usage };
     const content = call
-        ? { type: 'tool_use', id: 'call_1', name: call.tool, input: {} }
+        ? { type: 'tool_use', id: fresh('call'), name: call.tool, input: {} }
         : { type: 'text', text: '' };
     const delta = call
         ? { type: 'input_json_delta', partial_json: JSON.stringify(call.given) }

@@ -1,6 +1,6 @@
 // OpenAI's chat completions.
 
-import { result, stream, whole } from './events.mjs';
+import { fresh, result, stream, whole } from './events.mjs';
 
 export const takes = (path) => path.endsWith('/chat/completions');
 
@@ -13,14 +13,14 @@ export function read({ messages, tools }) {
     const answered = called >= 0 && called > messages.findLastIndex(({ tool_calls }) => tool_calls);
     const of = answered ? messages.slice(called).flatMap(({ content }) => parts(content)) : [];
     const images = of.filter(({ type }) => type === 'image_url').map(({ image_url }) => image_url.url);
-    const names = (tools ?? []).map((tool) => tool.function?.name ?? tool.name);
-    return { texts: texts(parts(messages[user].content)), tools: names, result: answered ? result(texts(of), images) : null };
+    const offered = (tools ?? []).map((tool) => ({ name: tool.function?.name ?? tool.name, described: tool }));
+    return { texts: texts(parts(messages[user].content)), offered, result: answered ? result(texts(of), images) : null };
 }
 
 export function answer({ stream: streams }, call) {
-    const id = { id: 'stub', created: 1, model: 'stub' };
+    const id = { id: fresh('message'), created: 1, model: 'stub' };
     const tool_calls = call && [
-        { index: 0, id: 'call_1', type: 'function', function: { name: call.tool, arguments: JSON.stringify(call.given) } },
+        { index: 0, id: fresh('call'), type: 'function', function: { name: call.tool, arguments: JSON.stringify(call.given) } },
     ];
     const message = { role: 'assistant', content: call ? null : 'ok', ...(call ? { tool_calls } : {}) };
     const finish_reason = call ? 'tool_calls' : 'stop';

@@ -1,5 +1,12 @@
 // What the wires share: server-sent events, and what a tool's result consists of.
 
+let made = 0;
+
+/** Returns an id that no other message or call has: agents take what has the same one as the same. */
+export function fresh(kind) {
+    return `${kind}_${++made}`;
+}
+
 /** Returns an answer of `events`, each a name or nothing and its data. */
 export function stream(events) {
     const line = ([name, data]) =>

@@ -13,8 +13,9 @@ export function read({ contents, tools }) {
     const beside = [...responses.flatMap(({ parts }) => parts ?? []), ...parts];
     const texts = parts.filter(({ text }) => text !== undefined).map(({ text }) => text);
     const images = beside.filter(({ inlineData }) => inlineData).map(({ inlineData }) => inlineData.data);
-    const names = (tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations ?? []).map(({ name }) => name);
-    return { texts: answered ? [] : texts, tools: names, result: answered ? result([...values, ...texts], images) : null };
+    const functions = (tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations ?? []);
+    const offered = functions.map((tool) => ({ name: tool.name, described: tool }));
+    return { texts: answered ? [] : texts, offered, result: answered ? result([...values, ...texts], images) : null };
 }
 
 export function answer(asked, call, path) {

@@ -1,6 +1,6 @@
 // OpenAI's responses.
 
-import { result, stream } from './events.mjs';
+import { fresh, result, stream } from './events.mjs';
 
 export const takes = (path) => path.endsWith('/responses');
 
@@ -13,11 +13,14 @@ export function read({ input, tools }) {
     const texts = parts.filter(({ type }) => type === 'input_text').map(({ text }) => text);
     const images = parts.filter(({ type }) => type === 'input_image').map(({ image_url }) => image_url);
     // The tools of a server stand in a namespace of their own.
-    const names = (tools ?? []).flatMap(({ type, name, tools }) =>
-        type === 'namespace' ? tools.map((tool) => `${name}${tool.name}`) : [name ?? type],
+    const named = (name, described) => ({ name, described });
+    const offered = (tools ?? []).flatMap((tool) =>
+        tool.type === 'namespace'
+            ? tool.tools.map((one) => named(`${tool.name}${one.name}`, one))
+            : [named(tool.name ?? tool.type, tool)],
     );
     const said = user?.content.filter(({ type }) => type === 'input_text').map(({ text }) => text) ?? [];
-    return { texts: said, tools: names, result: answered ? result(texts, images) : null };
+    return { texts: said, offered, result: answered ? result(texts, images) : null };
 }
 
 export function answer({ tools }, call) {
@@ -25,17 +28,17 @@ export function answer({ tools }, call) {
     const item = call
         ? {
               type: 'function_call',
-              id: 'item_1',
-              call_id: 'call_1',
+              id: fresh('item'),
+              call_id: fresh('call'),
               name: within ? call.tool.slice(within.name.length) : call.tool,
               ...(within ? { namespace: within.name } : {}),
               arguments: JSON.stringify(call.given),
           }
-        : { type: 'message', id: 'item_1', role: 'assistant', content: [{ type: 'output_text', text: 'ok' }] };
+        : { type: 'message', id: fresh('item'), role: 'assistant', content: [{ type: 'output_text', text: 'ok' }] };
     const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
-    const response = { id: 'stub', object: 'response', status: 'completed', output: [item], usage };
+    const response = { id: fresh('response'), object: 'response', status: 'completed', output: [item], usage };
     const events = [
-        { type: 'response.created', response: { id: 'stub' } },
+        { type: 'response.created', response: { id: response.id } },
         { type: 'response.output_item.done', output_index: 0, item },
         { type: 'response.completed', response },
     ];
