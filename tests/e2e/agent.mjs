@@ -25,7 +25,7 @@ const AGENTS = {
             ANTHROPIC_API_KEY: 'stub',
             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
             DISABLE_AUTOUPDATER: '1',
-            // Else tools are found by a search, and the model is not told of them.
+            // Where tools are found by a search, the model is given their names alone.
             ENABLE_TOOL_SEARCH: 'false',
         },
         words: (text, home) => [
@@ -138,9 +138,9 @@ export function words(agent, text) {
     return AGENTS[agent].words(text, home(agent));
 }
 
-/** Runs an agent; returns what it said. */
-export async function run(agent, given, project) {
-    const env = { PATH: process.env.PATH, HOME: home(agent), ...AGENTS[agent].env };
+/** Runs an agent, with more variables than its own where they are given; returns what it said. */
+export async function run(agent, given, project, more) {
+    const env = { PATH: process.env.PATH, HOME: home(agent), ...AGENTS[agent].env, ...more };
     const [command, ...first] = program.endsWith('.js') ? [process.execPath, program] : [program];
     const child = spawn(command, [...first, ...given], { cwd: project, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
@@ -152,9 +152,9 @@ export async function run(agent, given, project) {
 }
 
 /** Runs an agent; returns the requests that arrived at the model. */
-export async function asked(agent, given, project) {
+export async function asked(agent, given, project, more) {
     writeFileSync(record, '');
-    const said = await run(agent, given, project);
+    const said = await run(agent, given, project, more);
     const requests = readFileSync(record, 'utf8').trim().split('\n').filter(Boolean).map((line) => JSON.parse(line));
     if (requests.length === 0) throw new Error(`no request arrived: ${said.slice(-300)}`);
     return requests;

@@ -10,7 +10,8 @@ export function read({ messages, tools }) {
     const texts = last.filter(({ type }) => type === 'text').map(({ text }) => text);
     const results = last.filter(({ type }) => type === 'tool_result').flatMap(({ content }) => blocks(content));
     const images = results.filter(({ type }) => type === 'image').map(({ source }) => source.data);
-    const of = results.filter(({ type }) => type === 'text').map(({ text }) => text);
+    // What a search of tools finds are references to them.
+    const of = results.map(({ text, tool_name }) => text ?? tool_name).filter(Boolean);
     const answered = last.some(({ type }) => type === 'tool_result');
     const offered = (tools ?? []).map((tool) => ({ name: tool.name, described: tool }));
     return { texts, offered, result: answered ? result(of, images) : null };
