@@ -144,8 +144,9 @@ impl Operation for Restore {
         format!("Replace the content of the database by that of {}?", self.file.display())
     }
 
-    fn look(&self, _context: &Context) -> Result<()> {
-        std::fs::metadata(&self.file).map(drop).map_err(|error| Error::file("read", &self.file, error))
+    fn look(&self, context: &Context) -> Result<()> {
+        std::fs::metadata(&self.file).map_err(|error| Error::file("read", &self.file, error))?;
+        context.store.check_backup(&self.file)
     }
 
     fn run(self, context: &Context) -> Result<Reply> {

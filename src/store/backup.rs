@@ -43,6 +43,14 @@ impl Store {
         self.engine.restore(from, kept, carry, progress)
     }
 
+    /// Refuses a file that a restore cannot take: the database itself, or a file that is not a database of mcpkg.
+    ///
+    /// # Errors
+    /// `E_DB_CORRUPT`, `E_DB_FOREIGN`, `E_INVALID_ARGUMENT`.
+    pub fn check_backup(&self, from: &Path) -> Result<()> {
+        self.engine.check_backup(from)
+    }
+
     /// Returns where a restore keeps the database that it replaces: next to the file, with the time in its name.
     pub fn kept_beside(&self, timestamp: &str) -> PathBuf {
         self.engine.kept_beside(timestamp)

@@ -437,6 +437,15 @@ fn backups_are_dated_pruned_and_restored() {
     let refused = scratch.run(&["restore", &newest]);
     assert_eq!(refused.status, 1, "{refused}");
     assert!(refused.stderr.contains("hint: confirm with --yes"), "{refused}");
+    // What cannot be restored is refused before anybody is asked.
+    scratch.file("notes.txt", "no backup");
+    for (file, why) in [
+        ("notes.txt", "`notes.txt` is not an SQLite database\nhint: name a file that `mcpkg backup` wrote\n"),
+        (&scratch.db().display().to_string(), "is the database itself\nhint: name a backup of it\n"),
+    ] {
+        let refused = scratch.run(&["restore", file]);
+        assert!(refused.status != 0 && refused.stderr.contains(why), "{refused}");
+    }
     scratch.ok(&["restore", &newest, "--yes"]);
     assert_eq!(scratch.ok(&["prompt", "show", "kept"]), "x");
     let checked = scratch.ok(&["check", "--deep"]);

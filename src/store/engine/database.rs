@@ -230,6 +230,14 @@ impl Engine {
         }
     }
 
+    /// As [`crate::store::Store::check_backup`].
+    pub(in crate::store) fn check_backup(&self, from: &Path) -> Result<()> {
+        match self {
+            Self::Sqlite(database) => database.check_backup(from),
+            Self::Postgres(_) => sqlite::backup::check_backup(from),
+        }
+    }
+
     /// As [`crate::store::Store::kept_beside`].
     pub(in crate::store) fn kept_beside(&self, timestamp: &str) -> PathBuf {
         match self {

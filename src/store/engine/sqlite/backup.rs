@@ -46,16 +46,22 @@ impl Database {
         carry: impl FnOnce(&Db<'_>) -> Result<()>,
         progress: &Progress<'_>,
     ) -> Result<()> {
-        if from.canonicalize().is_ok_and(|from| from == self.path) {
-            return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
-                .hint("name a backup of it"));
-        }
+        self.check_backup(from)?;
         let staged = Staged::of(&self.path, from, carry, progress)?;
         let mut live = connect::connect(&self.path, Access::Writable, POOLED_CACHE, false)?;
         // No other process can write now, so the copy contains every commit before the restore.
         // It may be damaged, which is why it is replaced.
         let keep = || self.copy_to(kept, false, &progress.silent()).map(drop);
         copy_pages(&staged.connection, &mut live, keep, progress)
+    }
+
+    /// As [`crate::store::Store::check_backup`].
+    pub(in crate::store) fn check_backup(&self, from: &Path) -> Result<()> {
+        if from.canonicalize().is_ok_and(|from| from == self.path) {
+            return Err(Error::new(Code::InvalidArgument, format!("`{}` is the database itself", from.display()))
+                .hint("name a backup of it"));
+        }
+        check_backup(from)
     }
 
     /// As [`crate::store::Store::kept_beside`].
@@ -67,6 +73,11 @@ impl Database {
 /// Returns where a restore keeps the database that it replaces, next to `database`.
 pub(in crate::store::engine) fn kept_beside(database: &Path, timestamp: &str) -> PathBuf {
     beside(database, &format!(".before-restore-{timestamp}"))
+}
+
+/// Refuses a file that is no database of mcpkg.
+pub(in crate::store::engine) fn check_backup(from: &Path) -> Result<()> {
+    open::check_header(from).map_err(|error| of_backup(from, error))
 }
 
 /// Refuses to write a backup where something stands.
@@ -165,11 +176,15 @@ impl Staged {
     }
 }
 
-/// Returns the failure of a backup: damage that SQLite found in it is not the database's that it was to replace.
+/// Returns the failure of a backup: damage that SQLite found in it is not the database's that it was to replace, and what to do
+/// about it is not what to do about a database.
 fn of_backup(from: &Path, error: Error) -> Error {
     let file = from.display().to_string();
-    if error.code() != Code::NotDatabase || error.message().contains(&file) {
+    if !matches!(error.code(), Code::NotDatabase | Code::ForeignDatabase) {
         return error;
+    }
+    if error.message().contains(&file) {
+        return error.with_hints(|_| "name a file that `mcpkg backup` wrote".to_owned());
     }
     let what = format!("The backup `{file}` is damaged; nothing was changed");
     Error::new(Code::NotDatabase, what)
