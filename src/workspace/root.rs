@@ -73,6 +73,19 @@ impl Workspace {
         Ok(self.manifest.repos.iter().filter(is_chosen).collect())
     }
 
+    /// As [`Workspace::chosen`], for what needs a repository.
+    ///
+    /// # Errors
+    /// As [`Workspace::repo`]; `E_INVALID_ARGUMENT` where the workspace has none.
+    pub fn at_least_one(&self, names: &[String]) -> Result<Vec<&Repo>> {
+        let repos = self.chosen(names)?;
+        if repos.is_empty() {
+            let message = format!("The workspace '{}' has no repositories", self.manifest.name);
+            return Err(Error::new(Code::InvalidArgument, message).hint("`mcpkg workspace add URL` adds one"));
+        }
+        Ok(repos)
+    }
+
     /// Returns the folder of a repository, which may not be there.
     ///
     /// # Errors

@@ -392,3 +392,19 @@ fn x2_worktrees_are_made_or_nothing_is_left() {
         assert_eq!(shop.branch(repo), "main", "the checkouts stay");
     }
 }
+
+#[test]
+fn a_workspace_without_repositories_says_so() {
+    let shop = Shop::bare();
+    shop.ok(&["workspace", "init", "shop"]);
+    for line in [
+        &["worktree", "add", "x"][..],
+        &["worktree", "add", "x", "--dry-run"],
+        &["flow", "feature", "start", "x"],
+        &["flow", "feature", "finish", "x"],
+    ] {
+        let (error, _) = shop.refused(line);
+        assert_eq!(error["message"], "The workspace 'shop' has no repositories", "{error}");
+        assert_eq!(error["hints"], json!(["`mcpkg workspace add URL` adds one"]), "{error}");
+    }
+}

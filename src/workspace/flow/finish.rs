@@ -112,7 +112,7 @@ impl Finish<'_> {
 
     fn plan(&self, context: &Context, workspace: &Workspace, branch: &str) -> Result<(Plan, Vec<Row>, More)> {
         let flow = &workspace.manifest.flow;
-        let all: Vec<_> = workspace.manifest.repos.iter().collect();
+        let all = workspace.at_least_one(&[])?;
         let seen = parallel::all(&all, |repo| Seen::look(workspace, repo, &context.cancelled))?;
         let having: Vec<&Seen<'_>> = seen.iter().filter(|seen| seen.branch(branch).is_some()).collect();
         if having.is_empty() {

@@ -52,14 +52,7 @@ impl Start<'_> {
     }
 
     fn plan(&self, context: &Context, workspace: &Workspace, branch: &str) -> Result<(Plan, Vec<Row>, More)> {
-        let repos = workspace.chosen(self.repos)?;
-        if repos.is_empty() {
-            return Err(Error::new(
-                Code::InvalidArgument,
-                format!("The workspace '{}' has no repositories", workspace.manifest.name),
-            )
-            .hint("`mcpkg workspace add URL` adds one"));
-        }
+        let repos = workspace.at_least_one(self.repos)?;
         let seen = parallel::all(&repos, |repo| Seen::look(workspace, repo, &context.cancelled))?;
         let flow = &workspace.manifest.flow;
         if let (true, Ok(version)) = (self.kind.is_released(), version::read(self.name)) {

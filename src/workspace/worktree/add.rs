@@ -64,7 +64,7 @@ impl Operation for Add {
     fn run(self, context: &Context) -> Result<Reply> {
         names::name("worktree set", &self.name)?;
         let workspace = Workspace::open(context)?;
-        let repos = workspace.chosen(&self.repos)?;
+        let repos = workspace.at_least_one(&self.repos)?;
         let branch = match &self.branch {
             Some(branch) => branch.clone(),
             None => format!("{}{}", workspace.manifest.flow.feature_prefix, self.name),
