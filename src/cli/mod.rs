@@ -54,7 +54,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(matches) => matches,
         Err(mut error) => {
             point_to_option(&mut error, &arguments);
-            point_to_command(&mut error);
+            point_to_command(&mut error, &arguments);
             return usage(&error, &arguments);
         }
     };
@@ -236,14 +236,20 @@ fn point_to_option(error: &mut clap::Error, arguments: &[OsString]) {
 /// Commands that are named for a word that is the last one of them all.
 const NAMED: usize = 4;
 
-/// Adds to an error about a word such as `install`, which commands end with, which those are: what it is about comes first.
-fn point_to_command(error: &mut clap::Error) {
+/// Adds to an error about a word such as `install`, which commands end with, which those are: what it is about comes first. Where
+/// that was said, as in `gate list`, they are those of it; others are named only where one alone can be meant.
+fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     use clap::error::{ContextKind, ContextValue, ErrorKind};
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
-    let named: Vec<String> = tree::ending_with(word).map(|entry| format!("'mcpkg {}'", entry.cli.join(" "))).collect();
+    let group = tree::group_before(arguments, word);
+    let mut named: Vec<_> = tree::ending_with(word).collect();
+    if named.len() > 1 {
+        named.retain(|entry| group.iter().zip(entry.cli).all(|(given, known)| given == known));
+    }
     if error.kind() != ErrorKind::InvalidSubcommand || named.is_empty() {
         return;
     }
+    let named: Vec<String> = named.iter().map(|entry| format!("'mcpkg {}'", entry.cli.join(" "))).collect();
     let more = if named.len() > NAMED { format!(", and {} more", named.len() - NAMED) } else { String::new() };
     let tip = format!("what it is about comes first: {}{more}", named[..named.len().min(NAMED)].join(", ")).into();
     error.remove(ContextKind::SuggestedSubcommand);

@@ -86,6 +86,18 @@ pub(super) fn ending_with(word: &str) -> impl Iterator<Item = &'static Entry> {
     shell_operations().filter(ends)
 }
 
+/// Returns the words of commands, such as `gate`, that stand right before `word`.
+pub(super) fn group_before<'a>(arguments: &'a [OsString], word: &str) -> &'a [OsString] {
+    let Some(place) = arguments.iter().position(|given| given == word) else { return &[] };
+    let is_group = |words: &&[OsString]| {
+        let begins = |entry: &'static Entry| {
+            entry.cli.len() > words.len() && words.iter().zip(entry.cli).all(|(given, known)| given == known)
+        };
+        shell_operations().any(begins)
+    };
+    (1..place).map(|start| &arguments[start..place]).find(is_group).unwrap_or_default()
+}
+
 fn shell_operations() -> impl Iterator<Item = &'static Entry> {
     crate::operations().filter(|entry| entry.faces.shell())
 }

@@ -111,6 +111,16 @@ fn usage_errors_exit_2_and_suggest() {
         let refused = scratch.run(line).to_string();
         assert!(refused.contains(tip) && !refused.contains("similar"), "{refused}");
     }
+    // Where what it is about was said, it is named nowhere else.
+    let refused = scratch.run(&["gate", "list"]).to_string();
+    assert!(
+        refused.contains("tip: what it is about comes first: 'mcpkg gate models list', 'mcpkg gate routes list'\n"),
+        "{refused}"
+    );
+    for line in [&["tool", "create", "x"][..], &["workflow", "new", "x"], &["workflow", "check", "w.yaml"]] {
+        let refused = scratch.run(line).to_string();
+        assert!(refused.contains("unrecognized subcommand") && !refused.contains("comes first"), "{refused}");
+    }
     let refused = scratch.run(&["--json", "command", "run", "first", "region=eu"]).to_string();
     assert!(refused.contains(r#""write '--arg region=eu'""#), "{refused}");
     let refused = scratch.run(&["prompt", "list", "region=eu"]).to_string();
