@@ -1,4 +1,4 @@
-//! The user's own editor on a text: `$VISUAL`, else `$EDITOR`. And their pager: `$PAGER`, else `less`.
+//! The user's own editor on a text: `$VISUAL`, else `$EDITOR`. And their pager: `$MCPKG_PAGER`, else `$PAGER`, else `less`.
 
 use std::io::Write;
 use std::path::Path;
@@ -40,23 +40,51 @@ pub fn edit(name: &str, extension: &str, text: &str, otherwise: &str) -> Result<
     }
 }
 
-/// Shows a text in the user's pager, until they leave it.
-///
-/// # Errors
-/// `E_EDITOR_FAILED` where there is no pager, `E_DISK_FULL`, `E_FILE_FAILED`.
-pub fn page(text: &str) -> Result<()> {
-    let failed = |what: String| Error::new(Code::EditorFailed, what);
-    let set = std::env::var("PAGER").ok().filter(|pager| !pager.trim().is_empty());
-    let pager = set.as_deref().unwrap_or("less");
-    let mut scratch =
-        NamedTempFile::new().map_err(|error| failed(format!("Cannot create a temporary file: {error}")))?;
-    scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
-    let (program, args) = words(pager)
-        .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
-    let program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
-    match program.run_in_terminal() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(failed(format!("Cannot start the pager `{pager}`: {error}")).with_source(error)),
+/// The user's pager: what shows a text that is longer than the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Pager {
+    line: String,
+    /// Whether the user named it, who is told then that it cannot be started.
+    pub is_named: bool,
+}
+
+impl Pager {
+    /// Returns the one of this process's environment: none where a variable is empty, or says `cat`.
+    pub fn of_user() -> Option<Self> {
+        Self::named(["MCPKG_PAGER", "PAGER"].iter().find_map(|variable| std::env::var(variable).ok()).as_deref())
+    }
+
+    fn named(line: Option<&str>) -> Option<Self> {
+        match line.map(str::trim) {
+            Some("" | "cat") => None,
+            Some(line) => Some(Self { line: line.to_owned(), is_named: true }),
+            None => Some(Self { line: "less".to_owned(), is_named: false }),
+        }
+    }
+
+    /// Shows a text until the user leaves it. `less` shows colours, and gives the terminal back as it was.
+    ///
+    /// # Errors
+    /// `E_EDITOR_FAILED` where it cannot be started, `E_DISK_FULL`, `E_FILE_FAILED`.
+    pub fn show(&self, text: &str) -> Result<()> {
+        let failed = |what: String| Error::new(Code::EditorFailed, what);
+        let pager = &self.line;
+        let mut scratch =
+            NamedTempFile::new().map_err(|error| failed(format!("Cannot create a temporary file: {error}")))?;
+        scratch.write_all(text.as_bytes()).map_err(|error| Error::file("write", scratch.path(), error))?;
+        let (program, args) = words(pager)
+            .ok_or_else(|| failed(format!("Cannot split the pager `{pager}` into words: a quote is not closed")))?;
+        let mut program = Program::new(program).args(args).args([scratch.path()]).environment(Environment::Whole);
+        // As git has it: what the user sets themselves counts.
+        for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
+            if std::env::var_os(name).is_none() {
+                program = program.variable(name, value);
+            }
+        }
+        match program.run_in_terminal() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(failed(format!("Cannot start the pager `{pager}`: {error}")).with_source(error)),
+        }
     }
 }
 
@@ -95,5 +123,13 @@ mod tests {
         let code = ("code".to_owned(), vec!["--wait".to_owned(), "a b".to_owned()]);
         assert_eq!(words("code --wait 'a b'"), Some(code));
         assert_eq!(words("vim 'x"), None);
+    }
+
+    #[test]
+    fn an_empty_pager_and_cat_are_none() {
+        let pager = |line: &str, is_named| Some(Pager { line: line.to_owned(), is_named });
+        assert_eq!(Pager::named(None), pager("less", false));
+        assert_eq!(Pager::named(Some("more -s")), pager("more -s", true));
+        assert_eq!([Pager::named(Some(" ")), Pager::named(Some("cat"))], [None, None]);
     }
 }

@@ -4,6 +4,7 @@
 //! faces, the reference pages and the tests walk one table (`crate::operations`).
 
 mod audience;
+mod brief;
 mod caller;
 mod changes;
 mod context;
@@ -31,6 +32,7 @@ use crate::marks;
 use crate::store::projects::Selection;
 
 pub use audience::Audience;
+pub use brief::{first_clause, in_brief};
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say};

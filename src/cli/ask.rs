@@ -10,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::output::{Output, size};
 use super::shown::{CYAN, Lines, Shown};
-use crate::editor;
 use crate::error::{Code, Error, Result};
 use crate::op::{Ask, Body, Confirmation, Line};
 
@@ -58,18 +57,10 @@ impl Output {
                 "y" | "yes" => return Ok(()),
                 "v" if is_long => {
                     let question = Lines::of(Body::lines([question]), columns);
-                    self.page(lines.rows(columns, false).0.and(question.rows(columns, false).0));
+                    self.page(&lines.rows(columns, false).0.and(question.rows(columns, false).0));
                 }
                 _ => return Err(refused("Not confirmed; nothing was changed".to_owned())),
             }
-        }
-    }
-
-    /// Shows a text in the person's pager, or on the terminal if there is none.
-    fn page(&self, text: Shown) {
-        if let Err(error) = editor::page(&text.plainly()) {
-            self.warning(error.message());
-            self.note(&text);
         }
     }
 

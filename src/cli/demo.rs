@@ -35,12 +35,10 @@ const FILES: &[(&str, &str, &[u8])] = &[
 const COMMAND: Duration = Duration::from_secs(60);
 
 pub(super) fn command() -> Command {
-    Command::new("demo")
-        .about("Show the main job in a scratch folder: fill a database, serve it, read it over MCP, back it up")
-        .after_help(
-            "Your own database is not touched. The scratch folder is named at the start and left for you to look at.\n\n\
-             Examples:\n  mcpkg demo",
-        )
+    let about = "Show the main job in a scratch folder: fill a database, serve it, read it over MCP, back it up";
+    let notes =
+        "Your own database is not touched. The scratch folder is named at the start and left for you to look at.";
+    super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo"])
 }
 
 pub(super) fn run(_matches: &ArgMatches, output: &Output) -> Result<u8> {

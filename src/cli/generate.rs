@@ -9,6 +9,7 @@ use clap_complete::env::{EnvCompleter, Fish, Zsh};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
+use super::help;
 use super::output::Output;
 use crate::error::{Error, Result};
 
@@ -39,15 +40,24 @@ if [[ ${funcstack[1]} == _mcpkg ]]; then _clap_dynamic_completer_mcpkg "$@"; fi
 
 /// Returns the two commands for the tree.
 pub(super) fn commands() -> [Command; 2] {
+    let completions = Command::new("completions")
+        .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to complete for"));
+    let man = Command::new("man").arg(
+        Arg::new("folder")
+            .required(true)
+            .value_name("DIR")
+            .value_parser(value_parser!(PathBuf))
+            .help("Folder to write to"),
+    );
+    let notes = "In bash, zsh and fish the names of what the database holds are completed too.";
+    let of_shells = [
+        "mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg",
+        "mcpkg completions zsh > ~/.zfunc/_mcpkg",
+        "mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish",
+    ];
     [
-        Command::new("completions")
-            .about("Print the completions of a shell")
-            .after_help("In bash, zsh and fish the names of what the database holds are completed too.\n\nExamples:\n  mcpkg completions bash > ~/.local/share/bash-completion/completions/mcpkg\n  mcpkg completions zsh > ~/.zfunc/_mcpkg\n  mcpkg completions fish > ~/.config/fish/completions/mcpkg.fish")
-            .arg(Arg::new("shell").required(true).value_parser(value_parser!(Shell)).help("Shell to complete for")),
-        Command::new("man")
-            .about("Write the man pages into a folder")
-            .after_help("Examples:\n  mcpkg man ~/.local/share/man/man1")
-            .arg(Arg::new("folder").required(true).value_name("DIR").value_parser(value_parser!(PathBuf)).help("Folder to write to")),
+        help::finished(completions, "Print the completions of a shell", &["completions"], notes, &of_shells),
+        help::finished(man, "Write the man pages into a folder", &["man"], "", &["mcpkg man ~/.local/share/man/man1"]),
     ]
 }
 
@@ -91,8 +101,9 @@ fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()).cloned() {
         pages(below, folder)?;
     }
-    let more = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-    let (notes, examples) = more.split_once(EXAMPLES).unwrap_or((&more, ""));
+    let more = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
+    let more = more.split(help::GLOBALS).next().unwrap_or_default();
+    let (notes, examples) = more.split_once(EXAMPLES).unwrap_or((more, ""));
     let has_commands = command.has_subcommands();
     let has_version = command.get_version().is_some();
     let man = Man::new(command);

@@ -25,6 +25,7 @@ pub(super) struct Globals {
     pub(super) verbose: u8,
     pub(super) color: ColorChoice,
     pub(super) yes: bool,
+    pub(super) no_pager: bool,
     pub(super) no_execute: bool,
 }
 
@@ -64,6 +65,7 @@ impl Globals {
             verbose: innermost.get_count("verbose"),
             color: innermost.get_one::<ColorChoice>("color").copied().unwrap_or(ColorChoice::Auto),
             yes: innermost.get_flag("yes"),
+            no_pager: innermost.get_flag("no-pager"),
             no_execute: std::env::var_os("MCPKG_NO_EXECUTE").is_some_and(|said| !said.is_empty() && said != "0"),
         }
     }
@@ -129,11 +131,14 @@ fn working_directory() -> Option<String> {
     Selection::folder(&std::env::current_dir().ok()?.canonicalize().ok()?)
 }
 
-/// Returns the flags as clap takes them.
+/// Returns the flags as clap takes them. The help of each command names them in one line, which [`super::help`] writes.
 ///
 /// The environment is read by [`Globals::from`]: clap would show a variable that is set in the usage of every failure.
-pub(super) fn args() -> [Arg; 8] {
-    let global = |name: &'static str| Arg::new(name).long(name).global(true).help_heading("Global options");
+pub(super) fn args() -> [Arg; 9] {
+    let global = |name: &'static str| {
+        let flag = Arg::new(name).long(name).global(true).help_heading("Global options");
+        flag.hide_short_help(true).hide_long_help(true)
+    };
     [
         global("db")
             .value_name("PATH")
@@ -159,6 +164,9 @@ pub(super) fn args() -> [Arg; 8] {
             .value_parser(value_parser!(ColorChoice))
             .help("When to use colour [default: auto]")
             .hide_possible_values(false),
+        global("no-pager")
+            .action(ArgAction::SetTrue)
+            .help("Write long output to the terminal itself, not through $MCPKG_PAGER, $PAGER or less"),
         global("yes").action(ArgAction::SetTrue).help("Confirm what cannot be undone"),
     ]
 }

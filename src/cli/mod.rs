@@ -6,6 +6,8 @@ mod complete;
 mod demo;
 mod generate;
 mod globals;
+mod grouped;
+mod help;
 mod hints;
 mod log;
 mod output;
@@ -14,6 +16,7 @@ mod recover;
 mod serve;
 mod shown;
 mod tree;
+mod version;
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -27,6 +30,7 @@ use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
 use crate::present;
 use crate::store::Store;
 
+pub use help::{all as commands, options};
 pub use tree::command;
 
 use called::Called;
@@ -48,6 +52,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         return 0;
     }
     let arguments = called.spelled_out(arguments);
+    if arguments.len() <= 1 {
+        return unparsed(Output::of_unparsed(&arguments).styled(&help::screen()));
+    }
     // What is wrong with a line, and help, is said by the whole tree: it knows the flags of other commands too.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
     let matches = match matches.or_else(|_| command().try_get_matches_from(&arguments)) {
@@ -77,11 +84,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {
+    if let Some(words) = help::asked(matches) {
+        return help::run(&words, output);
+    }
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
         "serve" => return serve::run(inner, serve::identity(matches, called), globals, output),
         "demo" => return demo::run(inner, output),
+        "version" => return version::run(globals, output),
         "completions" => return generate::completions(inner, command(), output),
         "man" => return generate::man(inner, command(), output),
         _ => {}
@@ -256,6 +267,12 @@ fn point_to_command(error: &mut clap::Error, arguments: &[OsString]) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
 }
 
+/// The exit status of help that was shown; that it could not be is no failure, as with `mcpkg help | head -1`.
+fn unparsed(shown: Result<()>) -> u8 {
+    let _ = shown;
+    0
+}
+
 /// Usage errors, help and version. `--json` is looked for by hand: parsing has failed.
 fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
     use clap::error::ErrorKind;
@@ -263,11 +280,19 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
-    let color = globals::color_of(arguments);
+    let output = Output::of_unparsed(arguments);
     if shown {
         let missing = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
-        output::clap_text(error, color, missing);
-        return if missing { Code::InvalidArgument.exit() } else { 0 };
+        if missing {
+            output::clap_error(error, globals::color_of(arguments));
+            return Code::InvalidArgument.exit();
+        }
+        let is_of_root = error.kind() == ErrorKind::DisplayHelp && globals::first_word(arguments).is_none();
+        return unparsed(output.styled(&match is_of_root {
+            true if arguments.iter().any(|word| word == "--help") => help::all(output.width()),
+            true => help::screen(),
+            false => error.render().ansi().to_string(),
+        }));
     }
     if arguments.iter().take_while(|word| *word != "--").any(|word| word == "--json") {
         let error = usage_error(error);
@@ -277,7 +302,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
             None => output::json_error(&error),
         }
     } else {
-        output::clap_text(error, color, true);
+        output::clap_error(error, globals::color_of(arguments));
     }
     Code::InvalidArgument.exit()
 }

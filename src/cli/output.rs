@@ -4,12 +4,15 @@ use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::{Arc, Mutex};
 
 use anstream::{AutoStream, ColorChoice as Stream};
+use anstyle::Style;
 use clap::ColorChoice;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
-use super::globals::Globals;
-use super::shown::{BOLD, CYAN, RED, Shown, YELLOW};
+use super::globals::{Globals, color_of};
+use super::grouped::grouped;
+use super::shown::{BOLD, CYAN, RED, Shown, YELLOW, folded};
+use crate::editor::Pager;
 use crate::error::{Code, Error, Result};
 use crate::marks;
 use crate::op::{Body, Emit, LISTED_BY_VERBOSE, Progress, Reply, cell};
@@ -28,17 +31,39 @@ pub(super) struct Output {
     quiet: bool,
     verbose: bool,
     color: ColorChoice,
+    no_pager: bool,
 }
 
 impl Output {
     pub(super) fn new(globals: &Globals) -> Self {
-        Self { json: globals.json, quiet: globals.quiet, verbose: globals.verbose > 0, color: globals.color }
+        Self {
+            json: globals.json,
+            quiet: globals.quiet,
+            verbose: globals.verbose > 0,
+            color: globals.color,
+            no_pager: globals.no_pager,
+        }
+    }
+
+    /// Returns what writes help where the command line could not be parsed.
+    pub(super) fn of_unparsed(arguments: &[std::ffi::OsString]) -> Self {
+        let no_pager = arguments.iter().any(|word| word == "--no-pager");
+        Self { json: false, quiet: false, verbose: false, color: color_of(arguments), no_pager }
+    }
+
+    /// Returns how many columns standard output has.
+    pub(super) fn width(&self) -> u16 {
+        size(&std::io::stdout()).0
     }
 
     /// Writes a reply's body, and its hints to stderr.
     pub(super) fn reply(&self, reply: Reply) -> Result<()> {
-        self.body(reply.body)?;
-        for warning in &reply.warnings {
+        let warnings = if self.verbose { reply.warnings } else { grouped(reply.warnings) };
+        match std::io::stdout().is_terminal() {
+            true => self.long(&self.on_terminal(reply.body)?)?,
+            false => self.in_pipe(reply.body)?,
+        }
+        for warning in &warnings {
             self.warning(warning);
         }
         for line in reply.details.iter().filter(|_| self.verbose) {
@@ -51,14 +76,28 @@ impl Output {
         Ok(())
     }
 
-    fn body(&self, body: Body) -> Result<()> {
-        let terminal = std::io::stdout().is_terminal();
+    /// Writes what a pipe gets of a body: data as it is.
+    fn in_pipe(&self, body: Body) -> Result<()> {
         match body {
-            Body::Sentence(text) => self.print(&format!("{text}\n"))?,
-            // A prompt goes out byte for byte; on a terminal the shell's next line wants one of its own.
-            Body::Text(text) if !terminal => write_raw(text.as_bytes())?,
-            Body::Text(text) => self.print(&format!("{text}{}", if text.ends_with('\n') { "" } else { "\n" }))?,
-            Body::Media(media) if terminal => {
+            Body::Sentence(text) => self.print(&format!("{text}\n")),
+            // A prompt goes out byte for byte.
+            Body::Text(text) => write_raw(text.as_bytes()),
+            Body::Media(media) => write_raw(&media.bytes),
+            Body::Table(table) if table.rows.is_empty() => Ok(()),
+            Body::Table(table) => self.print(&present::separated(&table, false)),
+            Body::Diff(text) => self.write(&Shown::diff(&text)),
+            Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.in_pipe(body)),
+            Body::Below(_, body) => self.in_pipe(*body),
+        }
+    }
+
+    /// Returns what a terminal shows of a body. A table without rows says so on stderr.
+    fn on_terminal(&self, body: Body) -> Result<Shown> {
+        Ok(match body {
+            Body::Sentence(text) => Shown::plain(format!("{text}\n")),
+            // The shell's next line wants one of its own.
+            Body::Text(text) => Shown::plain(format!("{text}{}", if text.ends_with('\n') { "" } else { "\n" })),
+            Body::Media(media) => {
                 return Err(Error::new(
                     Code::InvalidArgument,
                     format!(
@@ -69,29 +108,33 @@ impl Output {
                 )
                 .hint("write them to a file with `-o FILE`, or pipe them on"));
             }
-            Body::Media(media) => write_raw(&media.bytes)?,
             Body::Table(table) if table.rows.is_empty() => {
-                if terminal && !self.quiet {
+                if !self.quiet {
                     self.note(&Shown::plain(format!("{}\n", table.empty)));
                 }
+                Shown::default()
             }
-            Body::Table(table) if terminal => {
-                let text = present::aligned(&table, Some(size(&std::io::stdout()).0));
+            Body::Table(table) => {
+                let text = present::aligned(&table, Some(self.width()));
                 let (heading, rows) = text.split_once('\n').unwrap_or((&text, ""));
-                self.write(&Shown::styled(BOLD, heading).then("\n").then(rows))?;
+                Shown::styled(BOLD, heading).then("\n").then(rows)
             }
-            Body::Table(table) => self.print(&present::separated(&table, false))?,
-            Body::Diff(text) => self.write(&Shown::diff(&text))?,
-            Body::Several(bodies) => bodies.into_iter().try_for_each(|body| self.body(body))?,
-            Body::Below(_, body) if !terminal => self.body(*body)?,
-            Body::Below(folder, body) => {
-                if !present::is_empty(&body) {
-                    self.print(&format!("Below {}:\n", cell(&folder)))?;
+            Body::Diff(text) => Shown::diff(&text),
+            Body::Several(bodies) => {
+                let mut all = Shown::default();
+                for body in bodies {
+                    all = all.and(self.on_terminal(body)?);
                 }
-                self.body(present::relative(*body, &folder))?;
+                all
             }
-        }
-        Ok(())
+            Body::Below(folder, body) => {
+                let heading = match present::is_empty(&body) {
+                    true => Shown::default(),
+                    false => Shown::plain(format!("Below {}:\n", cell(&folder))),
+                };
+                heading.and(self.on_terminal(present::relative(*body, &folder))?)
+            }
+        })
     }
 
     /// Writes a failure to stderr: as JSON under `--json`, where standard output is not for it.
@@ -102,7 +145,7 @@ impl Output {
         if self.json {
             return json_to_stderr(&present::error(error));
         }
-        let mut text = Shown::styled(RED, "error:").then(format!(" {}\n", error.message()));
+        let mut text = labelled(RED, "error:", error.message());
         if self.verbose {
             let mut source = std::error::Error::source(error);
             while let Some(cause) = source {
@@ -132,7 +175,7 @@ impl Output {
 
     /// Writes a warning to stderr.
     pub(super) fn warning(&self, warning: &str) {
-        self.note(&Shown::styled(YELLOW, "warning:").then(format!(" {warning}\n")));
+        self.note(&labelled(YELLOW, "warning:", warning));
     }
 
     fn hint(&self, hint: &str) {
@@ -175,7 +218,7 @@ impl Output {
         let output = *self;
         Arc::new(move |reply| {
             if !output.json {
-                return output.reply(reply);
+                return Self { no_pager: true, ..output }.reply(reply);
             }
             // A stream of JSON is a line each.
             let mut text = Vec::new();
@@ -194,16 +237,81 @@ impl Output {
         self.write(&Shown::plain(text))
     }
 
+    /// Writes text of mcpkg's own with the styles in it to stdout, in the user's pager where it is long.
+    pub(super) fn styled(&self, text: &str) -> Result<()> {
+        match self.pager(text) {
+            Some(pager) => self.paged(&pager, text, || self.raw(text)),
+            None => self.raw(text),
+        }
+    }
+
     /// Writes JSON to stdout.
     pub(super) fn json(&self, text: &str) -> Result<()> {
-        write_raw(json_shown(text, std::io::stdout().is_terminal()).as_bytes())
+        let text = json_shown(text, std::io::stdout().is_terminal());
+        match self.pager(&text) {
+            Some(pager) => self.paged(&pager, &text, || write_raw(text.as_bytes())),
+            None => write_raw(text.as_bytes()),
+        }
+    }
+
+    /// Writes the answer of a command to a terminal, in the user's pager where it is long.
+    fn long(&self, text: &Shown) -> Result<()> {
+        let written = text.written(true);
+        match self.pager(&written) {
+            Some(pager) => self.paged(&pager, &written, || self.write(text)),
+            None => self.write(text),
+        }
+    }
+
+    /// Shows a text in the user's pager as they ask to; at the terminal itself where there is none.
+    pub(super) fn page(&self, text: &Shown) {
+        match Pager::of_user().map(|pager| pager.show(&text.plainly())) {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                self.warning(error.message());
+                self.note(text);
+            }
+            None => self.note(text),
+        }
+    }
+
+    /// Returns the pager for a text that the terminal has no room for.
+    fn pager(&self, text: &str) -> Option<Pager> {
+        if self.no_pager
+            || !std::io::stdout().is_terminal()
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+        {
+            return None;
+        }
+        let (columns, rows) = size(&std::io::stdout());
+        (rows_of(text, columns) >= usize::from(rows)).then(Pager::of_user).flatten()
+    }
+
+    /// Shows a text in a pager, and writes it where that cannot be started: only a pager that the user named is worth a word.
+    fn paged(&self, pager: &Pager, text: &str, write: impl FnOnce() -> Result<()>) -> Result<()> {
+        let plain = matches!(AutoStream::choice(&std::io::stdout()), Stream::Never) || self.color == ColorChoice::Never;
+        let plain = plain && self.color != ColorChoice::Always;
+        let shown = if plain { anstream::adapter::strip_str(text).to_string() } else { text.to_owned() };
+        match pager.show(&shown) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                if pager.is_named {
+                    self.warning(error.message());
+                }
+                write()
+            }
+        }
+    }
+
+    fn raw(&self, text: &str) -> Result<()> {
+        let mut stdout = AutoStream::new(std::io::stdout().lock(), stream(self.color));
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_failed)
     }
 
     /// Writes styled text to stdout. Data in a pipe stays as it is; with the colors of a terminal it will come to one.
     fn write(&self, text: &Shown) -> Result<()> {
         let for_terminal = std::io::stdout().is_terminal() || matches!(self.color, ColorChoice::Always);
-        let mut stdout = AutoStream::new(std::io::stdout().lock(), stream(self.color));
-        stdout.write_all(text.written(for_terminal).as_bytes()).and_then(|()| stdout.flush()).map_err(stdout_failed)
+        self.raw(&text.written(for_terminal))
     }
 
     /// Writes styled text to stderr; there is nowhere to tell that this failed.
@@ -214,7 +322,29 @@ impl Output {
 }
 
 fn hint_line(hint: &str) -> Shown {
-    Shown::styled(CYAN, "hint:").then(format!(" {hint}\n"))
+    labelled(CYAN, "hint:", hint)
+}
+
+/// Returns a line for stderr behind its label. On a terminal it is wrapped between words, and goes on below its own beginning.
+fn labelled(style: Style, label: &str, text: &str) -> Shown {
+    let stderr = std::io::stderr();
+    let text = match stderr.is_terminal() {
+        true => {
+            let indent = " ".repeat(label.len() + 1);
+            let columns = usize::from(size(&stderr).0).saturating_sub(indent.len()).max(20);
+            let lines = text.lines().flat_map(|line| folded(&marks::line(line), columns));
+            lines.collect::<Vec<_>>().join(&format!("\n{indent}"))
+        }
+        false => text.to_owned(),
+    };
+    Shown::styled(style, label).then(format!(" {text}\n"))
+}
+
+/// Returns how many rows a text takes on a terminal of so many columns.
+fn rows_of(text: &str, columns: u16) -> usize {
+    let width =
+        |line: &str| unicode_width::UnicodeWidthStr::width(anstream::adapter::strip_str(line).to_string().as_str());
+    text.lines().map(|line| width(line).div_ceil(usize::from(columns).max(1)).max(1)).sum()
 }
 
 fn json_shown(text: &str, for_terminal: bool) -> std::borrow::Cow<'_, str> {
@@ -241,14 +371,10 @@ pub(super) fn json_to_stderr(object: &Value) {
     let _ = writeln!(std::io::stderr().lock(), "{}", marks::json(&format!("{object:#}")));
 }
 
-/// Writes what clap rendered: help to stdout, usage errors to stderr.
-pub(super) fn clap_text(error: &clap::Error, color: ColorChoice, to_stderr: bool) {
+/// Writes what clap says is wrong with a command line to stderr.
+pub(super) fn clap_error(error: &clap::Error, color: ColorChoice) {
     let text = error.render().ansi().to_string();
-    let _ = if to_stderr {
-        AutoStream::new(std::io::stderr().lock(), stream(color)).write_all(text.as_bytes())
-    } else {
-        AutoStream::new(std::io::stdout().lock(), stream(color)).write_all(text.as_bytes())
-    };
+    let _ = AutoStream::new(std::io::stderr().lock(), stream(color)).write_all(text.as_bytes());
 }
 
 fn write_raw(bytes: &[u8]) -> Result<()> {

@@ -14,7 +14,7 @@ use super::output::Output;
 use super::recover::recover;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
-use crate::op::{Context, MAX_ANSWER, Names, Served};
+use crate::op::{Context, MAX_ANSWER, Names, Served, in_brief};
 use crate::store::tools::toolsets;
 use crate::store::{Store, projects};
 
@@ -26,19 +26,47 @@ const DESTRUCTIVE: &str = "destructive";
 
 const GROUPS: Names = Names::Known(|| std::iter::once(ALL_GROUPS).chain(mcp::groups()).map(str::to_owned).collect());
 
+/// What `mcpkg serve --help` says besides.
+const NOTES: &str = "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is \
+    found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in, \
+    else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\
+    Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only \
+    this machine is served.";
+
+/// Options that the short help leaves out.
+const RARE: [&str; 13] = [
+    "stdio",
+    "require-key",
+    "rate-limit",
+    "tool-rate",
+    "timeout",
+    "read-timeout",
+    "toolset",
+    "install-scope",
+    "confirm",
+    "no-execute",
+    "allow-outside",
+    "max-answer",
+    "max-line",
+];
+
+const EXAMPLES: [&str; 4] = [
+    "mcpkg serve",
+    "mcpkg serve --project auth-module --groups content",
+    "mcpkg serve --http",
+    "mcpkg serve --http --sse --host 0.0.0.0 --port 8080 --allow-host mcp.example.com",
+];
+
 pub(super) fn command() -> Command {
+    let about = "Serve the database over MCP: to a client that started it, or over HTTP to many";
+    // What few need is left to the long help.
+    let rare = |arg: Arg| if RARE.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg };
+    super::help::finished(in_brief(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
+}
+
+fn arguments() -> Command {
     Command::new("serve")
         .visible_alias("start")
-        .about("Serve the database over MCP: to a client that started it, or over HTTP to many")
-        .after_help(
-            "Speaks MCP on standard input and output, or over HTTP; logs go to standard error. Which project is served is \
-             found for each request: --project, else MCPKG_PROJECT, else the one bound to the folder it was started in, \
-             else the selected one. Over HTTP /projects/NAME/mcp serves that one.\n\n\
-             Once there is an access key (mcpkg access create NAME), each request over HTTP needs one. Without a key only \
-             this machine is served.\n\n\
-             Examples:\n  mcpkg serve\n  mcpkg serve --project auth-module --groups content\n  \
-             mcpkg serve --http\n  mcpkg serve --http --sse --host 0.0.0.0 --port 8080 --allow-host mcp.example.com",
-        )
         .arg(Arg::new("stdio").long("stdio").action(ArgAction::SetTrue).help("Serve on standard input and output [the default]"))
         .arg(
             Arg::new("http")

@@ -220,6 +220,46 @@ fn is_one_sign(sign: &str, before: char, c: char) -> bool {
         || is_flag(before) && is_flag(c) && sign.chars().count() == 1
 }
 
+/// Returns a text as rows of so many columns that end between words. What stands between backticks stays in one row, since it is to be
+/// copied: where it is longer than a row, the terminal wraps it.
+pub(super) fn folded(text: &str, columns: usize) -> Vec<String> {
+    let mut rows = vec![String::new()];
+    let (mut room, mut rest) = (columns, text);
+    while !rest.is_empty() {
+        let (unit, behind) = rest.split_at(unit(rest));
+        rest = behind.trim_start_matches(' ');
+        let width = unit.chars().map(columns_of).sum::<usize>();
+        if let Some(row) = rows.last_mut().filter(|row| row.is_empty() || width < room) {
+            if !row.is_empty() {
+                row.push(' ');
+                room = room.saturating_sub(1);
+            }
+            row.push_str(unit);
+            room = room.saturating_sub(width);
+        } else {
+            rows.push(unit.to_owned());
+            room = columns.saturating_sub(width);
+        }
+    }
+    rows
+}
+
+/// Returns how many bytes of a text stay together: up to the next blank that stands outside of backticks.
+fn unit(text: &str) -> usize {
+    let (mut at, mut is_code) = (0, false);
+    while let Some(found) = text[at..].find([' ', '`']) {
+        let place = at + found;
+        let is_blank = text.as_bytes()[place] == b' ';
+        if is_blank && !is_code {
+            return place;
+        }
+        // A backtick that nothing closes is one of the text.
+        is_code = !is_blank && !is_code && text[place + 1..].contains('`') || is_blank;
+        at = place + 1;
+    }
+    text.len()
+}
+
 /// Returns the most columns that a character takes on any terminal, so that no terminal breaks a row by itself.
 fn columns_of(c: char) -> usize {
     match c {
@@ -242,6 +282,15 @@ mod tests {
         assert_eq!(shown.written(false), "\x1b[1ma\x1b[31m\x1b[0m\u{202e}b");
         let diff = Shown::diff("--- a\n+\x1b]52;c;eA==\x07\n x\n");
         assert_eq!(diff.written(true), "\x1b[1m--- a\x1b[0m\n\x1b[32m+^[]52;c;eA==^G\x1b[0m\n x\n");
+    }
+
+    #[test]
+    fn rows_end_between_words_and_commands_stay_whole() {
+        assert_eq!(folded("one two `three four` five", 12), ["one two", "`three four`", "five"]);
+        assert_eq!(folded("a `command that is longer` b", 10), ["a", "`command that is longer`", "b"]);
+        assert_eq!(folded("it's ` a b", 4), ["it's", "` a", "b"]);
+        assert_eq!(folded("日本 日本", 6), ["日本", "日本"]);
+        assert_eq!(folded("", 8), [""]);
     }
 
     #[test]

@@ -4,20 +4,11 @@ use std::ffi::OsString;
 
 use clap::{ArgMatches, Command};
 
-use super::{demo, generate, globals, serve};
+use super::{demo, generate, globals, help, serve, version};
 use crate::op::Entry;
 
-const HELP: &str = "Examples:
-  mcpkg init                                  make the database and see how to connect a client
-  mcpkg project create auth-module            make a project; the first one is selected
-  mcpkg import CLAUDE.md .claude/commands     bring in what is there already
-  mcpkg prompt create code-review @review.md  add a prompt from a file
-  mcpkg serve                                 serve it over MCP, as a client's child process
-
-Environment:
-  MCPKG_DB, MCPKG_PROJECT  as --db and --project
-  MCPKG_WORKSPACE          the workspace of `workspace`, `worktree`, `flow`, `spec`, `build` and `gate`
-  MCPKG_LOG                what to log to stderr, such as info";
+/// What mcpkg is.
+pub(super) const ABOUT: &str = "One SQLite file for what you give your coding agents, served to every MCP client";
 
 /// Returns the whole command line of `mcpkg`.
 pub fn command() -> Command {
@@ -34,14 +25,15 @@ pub(super) fn of_line(words: &[OsString]) -> Command {
 fn grown(named: &dyn Fn(&str) -> bool) -> Command {
     let root = Command::new("mcpkg")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("One SQLite file for what you give your coding agents, served to every MCP client")
-        .after_help(HELP)
+        .about(ABOUT)
         .subcommand_required(true)
-        .arg_required_else_help(true)
+        .disable_help_flag(true)
+        .disable_help_subcommand(true)
         .args_override_self(true)
-        .args(globals::args());
-    let others = [serve::command(), demo::command()].into_iter().chain(generate::commands());
-    branches(root, &[], named).subcommands(others)
+        .args(globals::args())
+        .arg(help::flag());
+    let others = [serve::command(), demo::command(), version::command(), help::command()];
+    branches(help::of_root(root), &[], named).subcommands(others.into_iter().chain(generate::commands()))
 }
 
 /// Adds what stands below the words `path`: first the words that have commands below them, then the commands.
@@ -52,7 +44,8 @@ fn branches(mut command: Command, path: &[&'static str], named: &dyn Fn(&str) ->
         if let (true, Some(name)) = (below(&words), words.last())
             && named(name)
         {
-            let branch = Command::new(*name).about(*about).subcommand_required(true).arg_required_else_help(true);
+            let branch = Command::new(*name).subcommand_required(true).arg_required_else_help(true);
+            let branch = help::of_branch(branch, about, &words).subcommand(help::command().hide(true));
             command = command.subcommand(branches(branch, &words, named));
         }
     }
@@ -106,11 +99,6 @@ fn shell_operations() -> impl Iterator<Item = &'static Entry> {
 pub(super) fn leaf(entry: &Entry) -> Command {
     let name = entry.cli.last().copied().unwrap_or_default();
     let command = entry.augment(Command::new(name));
-    let command = command.about(entry.about).long_about(None).visible_aliases(entry.aliases);
-    let mut help = entry.help.to_owned();
-    if !entry.examples.is_empty() {
-        let gap = if help.is_empty() { "" } else { "\n\n" };
-        help.push_str(&format!("{gap}{}  {}", generate::EXAMPLES, entry.examples.join("\n  ")));
-    }
-    if help.is_empty() { command } else { command.after_help(help) }
+    let command = command.visible_aliases(entry.aliases);
+    help::finished(command, entry.about, entry.cli, entry.help, entry.examples)
 }

@@ -27,7 +27,7 @@ pub const GROUP: &str = "database";
 pub const DOMAIN: Domain = Domain {
     name: "database",
     operations: &[OPS],
-    commands: &[("limit", "Say how much of the tables that grow stays")],
+    commands: &[("limit", "Set how long the tables that grow keep their rows")],
     resources: &[resource::RESOURCES],
     growing: &[events_table::GROWING, tasks::GROWING, holders::GROWING],
     health: health::health,

@@ -40,8 +40,8 @@ pub const DOMAIN: Domain = Domain {
         holds: |_| true,
     }],
     commands: &[
-        ("module", "Say what the project gives to a deploy: commands, skills, instructions"),
-        ("target", "Say which agents are deployed to"),
+        ("module", "Choose what a deploy takes from the project: commands, skills, instructions"),
+        ("target", "Choose the agents that a deploy writes for"),
         ("snapshot", "Look at stored deploys, pin and prune them"),
         ("evolve", "Take back into the project what was changed on disk"),
     ],

@@ -39,8 +39,8 @@ pub const DOMAIN: Domain = Domain {
         ("tool key", "Make keys that sign tools"),
         ("tool trust", "Decide whose signatures count"),
         ("tool env", "Say where the variables of tools come from"),
-        ("registry", "Folders and other hosts where tools are found and published"),
-        ("toolset", "Sets of installed tools, one of which may narrow what agents see"),
+        ("registry", "Manage registries: the folders and hosts where tools are found and published"),
+        ("toolset", "Manage named sets of installed tools; the active one narrows what agents see"),
     ],
     groups: &[Group {
         name: GROUP,

@@ -1,0 +1,22 @@
+//! The headings under which `mcpkg help` lists the commands.
+
+/// Each heading with its commands, in the order in which they are shown. A test compares them with the command line.
+pub(super) const HEADINGS: [(&str, &[&str]); 8] = [
+    ("Start", &["demo", "init", "help", "version", "completions", "man"]),
+    ("Content", &["project", "prompt", "resource", "skill", "mcp", "agent-file", "search"]),
+    (
+        "Agents: deploy, clients",
+        &[
+            "plan", "diff", "preview", "deploy", "status", "rollback", "explain", "doctor", "module", "target",
+            "snapshot", "evolve", "client",
+        ],
+    ),
+    ("Share: import, export, sync, source", &["import", "export", "sync", "source"]),
+    ("Tools", &["tool", "registry", "toolset"]),
+    ("Workspaces", &["workspace", "worktree", "flow", "spec", "build", "builds", "gate"]),
+    ("Workflows", &["command", "catalog", "plugin", "workflow", "template", "draft", "consent"]),
+    (
+        "Server and database",
+        &["serve", "access", "limit", "backup", "restore", "move", "check", "compact", "events", "prune"],
+    ),
+];

@@ -1,0 +1,131 @@
+//! A page of the documentation on a terminal: Markdown without what only a browser needs.
+
+use std::fmt::Write as _;
+
+use super::super::shown::folded;
+use super::{header, literal};
+
+/// How far code and the rest of a row are indented.
+const INDENT: &str = "    ";
+
+/// Returns a page of Markdown as rows of so many columns, with the styles of a terminal.
+pub(super) fn rendered(markdown: &str, width: u16) -> String {
+    let width = usize::from(width).max(20);
+    let (mut text, mut paragraph, mut is_code) = (String::new(), String::new(), false);
+    for line in markdown.lines() {
+        if line.trim_start().starts_with("```") {
+            flush(&mut text, &mut paragraph, width);
+            is_code = !is_code;
+        } else if is_code {
+            let _ = writeln!(text, "{}", format!("{INDENT}{line}").trim_end());
+        } else if let Some(title) = line.strip_prefix('#') {
+            flush(&mut text, &mut paragraph, width);
+            let (style, title) = (header(), plain(title.trim_start_matches('#').trim()));
+            let _ = writeln!(text, "{style}{title}{style:#}");
+        } else if line.starts_with('|') {
+            flush(&mut text, &mut paragraph, width);
+            row(&mut text, line, width);
+        } else if line.is_empty() || line.starts_with("- ") {
+            flush(&mut text, &mut paragraph, width);
+            paragraph.push_str(line);
+            if line.is_empty() && !text.ends_with("\n\n") && !text.is_empty() {
+                text.push('\n');
+            }
+        } else {
+            // A backslash ends a row.
+            let gap = match paragraph.strip_suffix('\\') {
+                Some(_) => "\n",
+                None if paragraph.is_empty() => "",
+                None => " ",
+            };
+            let _ = write!(paragraph, "{gap}{}", line.trim());
+        }
+    }
+    flush(&mut text, &mut paragraph, width);
+    text
+}
+
+/// Writes the paragraph, or the item of a list, that was read so far.
+fn flush(text: &mut String, paragraph: &mut String, width: usize) {
+    let (mark, rest) = match paragraph.strip_prefix("- ") {
+        Some(rest) => ("- ", rest),
+        None => ("", paragraph.as_str()),
+    };
+    let rest = plain(rest).replace("\\\n", "\n");
+    let rows = rest.lines().flat_map(|line| folded(line, width - mark.len())).filter(|row| !row.is_empty());
+    for (place, row) in rows.enumerate() {
+        let mark = if place == 0 { mark } else { &"  "[..mark.len()] };
+        let _ = writeln!(text, "{mark}{row}");
+    }
+    paragraph.clear();
+}
+
+/// Writes a row of a table: its first cell, and the others below it. What separates the headings is left out.
+fn row(text: &mut String, line: &str, width: usize) {
+    let mut cells: Vec<String> = vec![String::new()];
+    let (mut is_code, mut before) = (false, ' ');
+    for c in line.trim().trim_matches('|').chars() {
+        is_code ^= c == '`';
+        match cells.last_mut() {
+            Some(cell) if c != '|' || is_code || before == '\\' => cell.push(c),
+            _ => cells.push(String::new()),
+        }
+        before = c;
+    }
+    let cells: Vec<String> = cells.iter().map(|cell| plain(cell.trim()).replace("\\|", "|")).collect();
+    let is_rule = cells.iter().all(|cell| cell.bytes().all(|byte| matches!(byte, b'-' | b':')));
+    if is_rule {
+        return;
+    }
+    let (first, others) = cells.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
+    let (style, others) = (literal(), others.iter().filter(|cell| !cell.is_empty()).cloned().collect::<Vec<_>>());
+    let _ = writeln!(text, "{style}{first}{style:#}");
+    for row in folded(&others.join("; "), width - INDENT.len()).iter().filter(|row| !row.is_empty()) {
+        let _ = writeln!(text, "{INDENT}{row}");
+    }
+}
+
+/// Returns a line without the addresses of its links and the signs of emphasis. Code stays between backticks.
+fn plain(line: &str) -> String {
+    let (mut text, mut rest) = (String::new(), line);
+    while let Some(at) = rest.find(['[', '`', '*']) {
+        let (before, found) = rest.split_at(at);
+        text.push_str(before);
+        let (shown, taken) = if found.starts_with('`') {
+            let end = found[1..].find('`').map_or(found.len(), |end| end + 2);
+            (&found[..end], end)
+        } else if let Some((words, taken)) = link(found) {
+            (words, taken)
+        } else if found.starts_with("**") {
+            ("", 2)
+        } else {
+            (&found[..1], 1)
+        };
+        text.push_str(shown);
+        rest = &found[taken..];
+    }
+    text + rest
+}
+
+/// Returns the words of the link that a text begins with, and how many bytes it takes.
+fn link(text: &str) -> Option<(&str, usize)> {
+    let (words, behind) = text.strip_prefix('[')?.split_once("](")?;
+    let end = behind.find(')')?;
+    (!words.contains(['[', ']'])).then_some((words, words.len() + end + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_becomes_rows() {
+        let page = "# Words\n\nA [project](a.md) is **what** you `select [x](y)`,\nand more.\n\n- one\\\n  two\n- three\n\n\
+            | a | b |\n| --- | --- |\n| `x|y` | z |\n\n```sh\nmcpkg init\n```\n";
+        let text = anstream::adapter::strip_str(&rendered(page, 30)).to_string();
+        assert_eq!(
+            text,
+            "Words\n\nA project is what you\n`select [x](y)`, and more.\n\n- one\n  two\n- three\n\na\n    b\n`x|y`\n    z\n\n    mcpkg init\n"
+        );
+    }
+}

@@ -1,0 +1,72 @@
+//! The topics of `mcpkg help TOPIC`: pages of the documentation, as the terminal shows them.
+
+use super::page;
+
+/// A page about something that is not one command.
+pub(super) struct Topic {
+    /// Its name.
+    pub(super) name: &'static str,
+    /// What it is about.
+    pub(super) about: &'static str,
+    what: What,
+}
+
+/// Where the text comes from.
+enum What {
+    /// A page of the documentation, in Markdown.
+    Page(&'static str),
+    /// The options that every command takes.
+    Options,
+}
+
+/// Every topic, in the order in which they are listed.
+pub(super) const TOPICS: &[Topic] = &[
+    page(
+        "words",
+        "What the words mean: project, skill, target, source and others",
+        include_str!("../../../docs/words.md"),
+    ),
+    Topic { name: "options", about: "The options that every command takes", what: What::Options },
+    page("environment", "Variables, files and folders", include_str!("../../../docs/environment.md")),
+    page("exit-codes", "What the exit status says", include_str!("../../../docs/exit-codes.md")),
+    page("json", "What `--json` prints", include_str!("../../../docs/json.md")),
+    page("agents", "What each agent reads, and where", include_str!("../../../docs/agents.md")),
+    page("templates", "Prompts with arguments", include_str!("../../../docs/templates.md")),
+    page("arguments", "What a prompt's arguments become in each agent", include_str!("../../../docs/commands.md")),
+    page("catalogs", "APIs as commands", include_str!("../../../docs/catalogs.md")),
+    page("plugins", "Tools of MCP servers as commands", include_str!("../../../docs/plugins.md")),
+    page("workflows", "Commands in a row, written down", include_str!("../../../docs/workflows.md")),
+    page("running", "How commands and workflows are run, and consented to", include_str!("../../../docs/running.md")),
+    page("workspaces", "Several git repositories as one", include_str!("../../../docs/workspace.md")),
+    page("engines", "PostgreSQL instead of a file", include_str!("../../../docs/engines.md")),
+];
+
+const fn page(name: &'static str, about: &'static str, text: &'static str) -> Topic {
+    Topic { name, about, what: What::Page(text) }
+}
+
+impl Topic {
+    /// Returns what a terminal of so many columns shows, with its styles.
+    pub(super) fn text(&self, width: u16) -> String {
+        match self.what {
+            What::Page(text) => page::rendered(text, width.min(super::WIDEST)),
+            What::Options => {
+                format!(
+                    "Every command takes these options, before or after its own.\n\n{}",
+                    super::options(width).ansi()
+                )
+            }
+        }
+    }
+}
+
+/// Returns the names of all topics.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|topic| topic.name)
+}
+
+/// Returns the topic that these words name: `exit codes` is `exit-codes`, and `word` is `words`.
+pub(super) fn named(words: &[String]) -> Option<&'static Topic> {
+    let wanted = words.join("-").to_lowercase();
+    TOPICS.iter().find(|topic| topic.name == wanted || topic.name.strip_suffix('s') == Some(&wanted))
+}

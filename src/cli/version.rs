@@ -1,0 +1,67 @@
+//! `mcpkg version`: which build this is, and where its files are.
+
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use serde_json::json;
+
+use super::globals::Globals;
+use super::help;
+use super::output::Output;
+use crate::approved::Approved;
+use crate::error::Result;
+use crate::registry;
+use crate::store::SCHEMA_VERSION;
+
+/// The commit that a release was built from; `build.rs` finds it.
+const COMMIT: Option<&str> = option_env!("MCPKG_COMMIT");
+
+pub(super) fn command() -> Command {
+    let about = "Show the version, what this build can do, and where its files are";
+    help::finished(Command::new("version"), about, &["version"], "", &["mcpkg version", "mcpkg version --json"])
+}
+
+/// Shows it. No file is opened, so that it works whatever state the files are in.
+pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
+    let version = env!("CARGO_PKG_VERSION");
+    let features = features();
+    let database = globals.database().ok();
+    let state = Approved::of_user().folder().and_then(Path::parent).map(Path::to_owned);
+    let paths: [(&str, Option<PathBuf>); 4] = [
+        // An address may hold a password, which is shown to nobody.
+        ("database", database.map(|path| crate::redact::redact(&path.to_string_lossy()).into())),
+        ("approvals", state),
+        ("cache", registry::run::cache().ok().and_then(|folder| folder.parent().map(Path::to_owned))),
+        ("program", std::env::current_exe().ok()),
+    ];
+    if globals.json {
+        let paths: serde_json::Map<_, _> = paths
+            .iter()
+            .map(|(name, path)| ((*name).to_owned(), json!(path.as_ref().map(|path| path.to_string_lossy()))))
+            .collect();
+        let data = json!({
+            "version": version, "commit": COMMIT, "features": features, "schema": SCHEMA_VERSION, "paths": paths,
+        });
+        output.json(&format!("{data:#}\n"))?;
+        return Ok(0);
+    }
+    let commit = COMMIT.map_or(String::new(), |commit| format!(" ({})", &commit[..commit.len().min(12)]));
+    let listed = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
+    let mut text = format!("mcpkg {version}{commit}\nfeatures   {listed}\nschema     {SCHEMA_VERSION}\n");
+    for (name, path) in paths {
+        let path = path.map_or_else(|| "unknown, since HOME is not set".to_owned(), |path| path.display().to_string());
+        text.push_str(&format!("{name:<11}{path}\n"));
+    }
+    output.print(&text)?;
+    Ok(0)
+}
+
+/// Returns the optional parts that this build has.
+fn features() -> Vec<&'static str> {
+    let all = [
+        ("wasm", cfg!(feature = "wasm")),
+        ("sigstore", cfg!(feature = "sigstore")),
+        ("gate-onnx", cfg!(feature = "gate-onnx")),
+    ];
+    all.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| name).collect()
+}

@@ -1,0 +1,54 @@
+//! What the short help says of a command and of an option.
+
+use clap::Command;
+
+/// Returns a command whose short help has the first clause of each option's help, and whose long help has all of it.
+pub fn in_brief(command: Command) -> Command {
+    command.mut_args(|arg| match arg.get_help().filter(|_| arg.get_long_help().is_none()).map(ToString::to_string) {
+        Some(whole) => arg.help(brief(&whole)).long_help(whole),
+        None => arg,
+    })
+}
+
+/// Where the first clause of a command's text ends.
+const ENDS: [&str; 9] = ["; ", ". ", ": ", ", and ", ", also ", ", which ", ", whose ", ", without ", ", such as "];
+
+/// Returns what a list of commands says of one: the first clause of its text.
+pub fn first_clause(text: &str) -> String {
+    cut(text, &ENDS)
+}
+
+/// Returns the first clause of an option's help, without the values that it lists.
+fn brief(text: &str) -> String {
+    cut(text, &["; ", " [", ". "])
+}
+
+fn cut(text: &str, ends: &[&str]) -> String {
+    let end = ends.iter().filter_map(|end| text.find(end)).min().unwrap_or(text.len());
+    text[..end].trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_clause_is_enough() {
+        for (whole, first) in [
+            ("Port to listen at, 0 for any [default: 3000; 3100 for --sse alone]", "Port to listen at, 0 for any"),
+            ("Another folder; give it once for each", "Another folder"),
+            ("Print the data as JSON, errors too", "Print the data as JSON, errors too"),
+            ("At most this many.", "At most this many"),
+        ] {
+            assert_eq!(brief(whole), first);
+        }
+        for (whole, first) in [
+            ("Rename a prompt; its history stays with it", "Rename a prompt"),
+            ("Create, check, show and manage skills", "Create, check, show and manage skills"),
+            ("Show the trail: every change", "Show the trail"),
+            ("Install a tool globally. After installation, call it.", "Install a tool globally"),
+        ] {
+            assert_eq!(first_clause(whole), first);
+        }
+    }
+}
