@@ -4,13 +4,13 @@
 //! faces, the reference pages and the tests walk one table (`crate::operations`).
 
 mod audience;
-mod brief;
 mod caller;
 mod changes;
 mod context;
 mod domain;
 mod entry;
 mod finding;
+mod for_shell;
 mod limit;
 mod names;
 mod namespace;
@@ -32,13 +32,13 @@ use crate::marks;
 use crate::store::projects::Selection;
 
 pub use audience::Audience;
-pub use brief::{first_clause, in_brief};
 pub use caller::{Caller, Client, Connection, Grant, Identity, InstallScope, Rights};
 pub use changes::{Changes, Reach};
 pub use context::{Ask, Confirmation, Context, Elicit, Emit, Line, MAX_ANSWER, PAGE, Progress, Say};
 pub use domain::{Domain, Group, Listed, Original};
 pub use entry::{Call, Entry};
 pub use finding::{Finding, Health};
+pub use for_shell::{first_clause, for_shell};
 pub use limit::limit;
 pub use names::{Name, Names, Typed};
 pub use namespace::Namespace;

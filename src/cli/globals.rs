@@ -169,6 +169,14 @@ pub(super) fn args() -> [Arg; 9] {
             .help("Write long output to the terminal itself, not through $MCPKG_PAGER, $PAGER or less"),
         global("yes").action(ArgAction::SetTrue).help("Confirm what cannot be undone"),
     ]
+    .map(|flag| match flag.get_action() {
+        ArgAction::Count => flag,
+        // The last one counts, so that an alias may name what a line names again.
+        _ => {
+            let id = flag.get_id().clone();
+            flag.overrides_with(id)
+        }
+    })
 }
 
 /// Returns the place of the first word of a command line that is no flag and no value of one.

@@ -14,7 +14,7 @@ use super::output::Output;
 use super::recover::recover;
 use crate::error::{Code, Error, Result};
 use crate::mcp;
-use crate::op::{Context, MAX_ANSWER, Names, Served, in_brief};
+use crate::op::{Context, MAX_ANSWER, Names, Served, for_shell};
 use crate::store::tools::toolsets;
 use crate::store::{Store, projects};
 
@@ -61,7 +61,7 @@ pub(super) fn command() -> Command {
     let about = "Serve the database over MCP: to a client that started it, or over HTTP to many";
     // What few need is left to the long help.
     let rare = |arg: Arg| if RARE.contains(&arg.get_id().as_str()) { arg.hide_short_help(true) } else { arg };
-    super::help::finished(in_brief(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
+    super::help::finished(for_shell(arguments()).mut_args(rare), about, &["serve"], NOTES, &EXAMPLES)
 }
 
 fn arguments() -> Command {

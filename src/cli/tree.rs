@@ -29,7 +29,6 @@ fn grown(named: &dyn Fn(&str) -> bool) -> Command {
         .subcommand_required(true)
         .disable_help_flag(true)
         .disable_help_subcommand(true)
-        .args_override_self(true)
         .args(globals::args())
         .arg(help::flag());
     let others = [serve::command(), demo::command(), version::command(), help::command()];

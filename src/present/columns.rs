@@ -77,6 +77,11 @@ impl Column {
         self.rank == Rank::Whole
     }
 
+    /// Whether it tells which row this is: its cells are never cut, but go on below.
+    pub(super) fn is_name(&self) -> bool {
+        self.rank == Rank::Name
+    }
+
     /// Whether nothing stands in it.
     pub(super) fn is_empty(&self) -> bool {
         self.rank == Rank::Empty

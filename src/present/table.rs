@@ -14,8 +14,9 @@ const CUT: char = '…';
 /// How far what stands below its row is indented.
 const INDENT: &str = "    ";
 
-/// Returns the table aligned under its headings, at most `width` columns wide where a width is known. What does not fit
-/// is cut, and ends or begins with `…`; a heading `…` stands for columns that were left out.
+/// Returns the table aligned under its headings, at most `width` columns wide where a width is known. What names a row is
+/// whole, and goes on below where it does not fit. What else does not fit is cut, and ends or begins with `…`; a heading `…`
+/// stands for columns that were left out.
 pub fn aligned(table: &Table, width: Option<u16>) -> String {
     let width = width.map_or(usize::MAX, usize::from);
     let rows: Vec<Vec<Cow<'_, str>>> =
@@ -36,9 +37,23 @@ pub fn aligned(table: &Table, width: Option<u16>) -> String {
     let is_lost = left_out.iter().any(|column| !column.is_whole() && !column.is_empty());
     // The sign for what was left out takes room too.
     let shown = if is_lost { fit(shown, width.saturating_sub(GAP + 1)) } else { shown };
-    let mut text = line(&shown, |column| table.columns.get(column.index).copied().unwrap_or_default(), is_lost);
+    let heading = |column: &Column| table.columns.get(column.index).copied().unwrap_or_default();
+    let mut text = line(&shown, |column| cut(heading(column), column.width, Kept::Start), is_lost);
     for row in &rows {
-        text.push_str(&line(&shown, |column| row.get(column.index).map_or("", |text| text), false));
+        let cell = |column: &Column| row.get(column.index).map_or("", |text| text);
+        let names: Vec<Vec<&str>> = shown.iter().map(|column| name_in_pieces(column, cell(column))).collect();
+        let height = names.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        for below in 0..height {
+            text.push_str(&line(
+                &shown,
+                |column| match shown.iter().position(|shown| shown.index == column.index).and_then(|at| names.get(at)) {
+                    Some(pieces) if column.is_name() => pieces.get(below).copied().unwrap_or_default().into(),
+                    _ if below == 0 => cut(cell(column), column.width, column.kept),
+                    _ => "".into(),
+                },
+                false,
+            ));
+        }
         if let Some(whole) = below.and_then(|index| row.get(index)) {
             wrap(&mut text, whole, width);
         }
@@ -55,11 +70,11 @@ fn shown(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns a line with a cell for each column, each padded but the last.
-fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> &'t str, more: bool) -> String {
+fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> Cow<'t, str>, more: bool) -> String {
     let mut line = String::new();
     let mut padding = 0;
     for column in columns {
-        let shown = cut(text(column), column.width, column.kept);
+        let shown = text(column);
         line.extend(std::iter::repeat_n(' ', padding));
         line.push_str(&shown);
         padding = column.width.saturating_sub(shown.width()) + GAP;
@@ -71,6 +86,30 @@ fn line<'t>(columns: &[Column], text: impl Fn(&Column) -> &'t str, more: bool) -
     line.truncate(line.trim_end().len());
     line.push('\n');
     line
+}
+
+/// Returns what names a row as the pieces that stand below each other in its column: nothing for any other column.
+fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
+    let (mut pieces, mut rest) = (Vec::new(), text);
+    while column.is_name() && rest.width() > column.width {
+        let mut end = 0;
+        for (at, c) in rest.char_indices() {
+            let behind = at + c.len_utf8();
+            if rest[..behind].width() > column.width && end > 0 {
+                break;
+            }
+            end = behind;
+        }
+        // Names are read in parts, which a sign ends: unless the piece would lose more than half.
+        let sign = rest[..end].rfind(['/', '-', '_', '.', ' ']).map(|at| at + 1).filter(|at| *at > end / 2);
+        let (piece, behind) = rest.split_at(sign.unwrap_or(end));
+        pieces.push(piece);
+        rest = behind;
+    }
+    if column.is_name() {
+        pieces.push(rest);
+    }
+    pieces
 }
 
 /// Returns a text that is at most `width` columns wide: its beginning or its end, and the sign that it was cut.
@@ -195,7 +234,10 @@ mod tests {
         for width in 24..=120_u16 {
             let text = aligned(&plan(), Some(width));
             assert!(text.lines().all(|line| line.width() <= usize::from(width)), "{width}\n{text}");
-            assert_eq!(text.lines().count(), 3, "a row is a line: {width}\n{text}");
+            assert!(width < 60 || text.lines().count() == 3, "a row is a line: {width}\n{text}");
+            let path = text.lines().skip(1).filter_map(|line| line.get(8..)).map(|line| line.split(' ').next());
+            let path: String = path.flatten().collect();
+            assert!(width > 52 || path.contains(".agents/skills/code-review/SKILL.md"), "{width}\n{text}");
             assert!(text.contains("AGENTS.md"), "{width}\n{text}");
         }
         insta::assert_snapshot!(aligned(&plan(), Some(90)), @r#"
@@ -210,7 +252,8 @@ mod tests {
         "#);
         insta::assert_snapshot!(aligned(&plan(), Some(40)), @r#"
         op      path                           …
-        create  …/skills/code-review/SKILL.md
+        create  .agents/skills/code-review/
+                SKILL.md
         create  AGENTS.md
         "#);
     }

@@ -184,13 +184,13 @@ fn a_folder_that_cannot_be_read_is_left_out_by_name() {
             "{ran}"
         );
     }
-    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; it was let be"), "{named}");
+    assert!(named.stderr.contains("warning: `closed/` cannot be read by this user; it was left out"), "{named}");
     for ran in [&all, &only] {
         assert!(ran.stdout.contains("create\tinstructions"), "{ran}");
         assert!(ran.stderr.contains("closed/: left out: cannot be read by this user"), "{ran}");
         assert!(ran.stderr.contains("link.md: left out: cannot be read by this user"), "{ran}");
     }
-    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; it was let be"), "{all}");
+    assert!(all.stderr.contains("warning: `closed/` cannot be read by this user; it was left out"), "{all}");
     assert!(!only.stderr.contains("warning"), "{only}");
 }
 
@@ -207,4 +207,87 @@ fn patterns_that_name_no_file_are_refused() {
     hint: patterns are those of .gitignore, for paths such as `mcpkg import PATH --dry-run -v` lists them
     ");
     scratch.ok(&["import", "repo", "--only", "AGENTS.md"]);
+}
+
+#[test]
+fn an_import_says_what_the_user_thinks_in() {
+    let scratch = Scratch::with_project();
+    scratch.file("tree/CLAUDE.md", "Be nice.\n");
+    scratch.file("tree/.cursor/rules/rust.mdc", "---\nglobs: \"*.rs\"\nalwaysApply: false\n---\nUse rustfmt.\n");
+    scratch.file("tree/.claude/agents/tester.md", "---\nname: tester\ndescription: Tests\n---\nTest\n");
+    for command in ["one", "two"] {
+        scratch.file(&format!("tree/.claude/commands/{command}.md"), format!("Do {command}\n"));
+    }
+    for skill in ["pdf", "xls", "doc"] {
+        let front = format!("---\nname: {skill}\ndescription: Files\n---\nRead them\n");
+        scratch.file(&format!("tree/.claude/skills/{skill}/SKILL.md"), front);
+        scratch.file(&format!("tree/.claude/skills/{skill}/more.md"), format!("More about {skill}\n"));
+    }
+    scratch.file("tree/docs/api.md", "The API\n");
+    let kinds = "3 skills, 2 commands, 2 rules, 1 subagent, 1 other file";
+    let looked = scratch.run(&["import", "tree", "--dry-run"]);
+    assert!(looked.stderr.contains(&format!("hint: that is {kinds}\n")), "{looked}");
+    assert_eq!(scratch.ok(&["import", "tree"]), format!("Imported {kinds} into project 'p'\n"));
+    assert_eq!(scratch.ok(&["import", "tree"]), "Imported nothing into project 'p' (11 unchanged)\n");
+    scratch.file("tree/.claude/skills/pdf/more.md", "Even more\n");
+    let updated = scratch.ok(&["import", "tree", "--update"]);
+    assert_eq!(updated, "Imported 1 skill into project 'p' (1 updated, 10 unchanged)\n");
+}
+
+#[test]
+fn an_import_looks_for_its_project_first_and_can_make_it() {
+    let scratch = Scratch::new();
+    scratch.ok(&["init"]);
+    scratch.file("tree/CLAUDE.md", "Be nice.\n");
+    // Nothing is read, not even to say that it is not there.
+    insta::assert_snapshot!(scratch.run(&["import", "nowhere"]), @r"
+    status: 1
+    --- stdout
+    --- stderr
+    error: No project is selected; select one with `mcpkg project select NAME`
+    hint: `mcpkg project create NAME` makes one; the first one is selected at once
+    hint: `mcpkg import PATH --create-project NAME` makes one and imports into it
+    ");
+    insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"
+    status: 0
+    --- stdout
+    Imported 1 rule into project 'app'
+    --- stderr
+    ");
+    assert!(scratch.ok(&["resource", "list"]).contains("CLAUDE"));
+    let second = scratch.run(&["import", "tree", "--create-project", "other"]);
+    assert!(
+        second.status == 0 && second.stderr.contains("hint: `mcpkg project select other` selects the new"),
+        "{second}"
+    );
+    insta::assert_snapshot!(scratch.run(&["import", "tree", "--create-project", "app"]), @r"
+    status: 1
+    --- stdout
+    --- stderr
+    error: Project 'app' already exists
+    hint: `mcpkg --project app import ...` imports into it
+    ");
+    // All or nothing: a failed import leaves no project behind.
+    for failed in
+        [&["import", "nowhere", "--create-project", "third"][..], &["import", "tree", "--create-project", "a b"]]
+    {
+        assert_ne!(scratch.run(failed).status, 0);
+    }
+    let projects = scratch.json(&["project", "list"]);
+    assert_eq!(projects["projects"].as_array().map(Vec::len), Some(2), "{projects}");
+}
+
+#[test]
+fn a_person_is_asked_for_the_name_of_the_first_project() {
+    use crate::support::typed_after;
+    for (typed, made) in [("\n", "tree"), ("mine\n", "mine")] {
+        let scratch = Scratch::new();
+        scratch.file("tree/CLAUDE.md", "Be nice.\n");
+        let mut import = scratch.command();
+        import.args(["import", "tree"]);
+        let Some((shown, status)) = typed_after(&import, "Name of the new project [tree]:", typed) else {
+            return crate::support::skipped(super::terminal::NO_SCRIPT);
+        };
+        assert!(status == 0 && shown.contains(&format!("Imported 1 rule into project '{made}'")), "{shown}");
+    }
 }

@@ -101,21 +101,31 @@ fn docs_of_the_tools_are_current() {
 
 #[test]
 fn docs_of_the_commands_are_current() {
-    let mut page = String::from("# Commands\n\nWhat `--help` says.\n");
+    let lines = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+    let mut page = format!(
+        "# Commands\n\nWhat `mcpkg help` and `--help` say. The options that every command takes stand here once.\n\n\
+         ## Global options\n\n```text\n{}\n```\n\n## mcpkg\n\n```text\n{}\n```\n",
+        lines(&mcpkg::cli::options(100).to_string()).trim_end(),
+        lines(&anstream::adapter::strip_str(&mcpkg::cli::commands(100)).to_string()).trim_end(),
+    );
     let mut root = mcpkg::cli::command().term_width(100);
     root.build();
     describe(&mut root, "mcpkg", &mut page);
     check("cli.md", &page);
 }
 
+/// Adds the help of the commands below one, without the options that every command takes.
 fn describe(command: &mut clap::Command, path: &str, page: &mut String) {
-    let help = command.render_long_help().to_string();
-    let help = help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
-    writeln!(page, "\n## {path}\n\n```text\n{}\n```", help.trim_end()).expect("text");
-    let names: Vec<String> = command.get_subcommands().map(|inner| inner.get_name().to_owned()).collect();
-    for name in names.iter().filter(|name| *name != "help") {
-        let inner = command.find_subcommand_mut(name).expect("a subcommand");
-        describe(inner, &format!("{path} {name}"), page);
+    let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
+    let names: Vec<String> = shown.map(|inner| inner.get_name().to_owned()).collect();
+    for name in names {
+        let inner = command.find_subcommand_mut(&name).expect("a subcommand");
+        let path = format!("{path} {name}");
+        let help = inner.render_long_help().to_string();
+        let help = help.split("\nGlobal options: ").next().expect("help");
+        let help = help.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
+        writeln!(page, "\n## {path}\n\n```text\n{}\n```", help.trim_end()).expect("text");
+        describe(inner, &path, page);
     }
 }
 

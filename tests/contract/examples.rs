@@ -22,7 +22,7 @@ fn leaves(command: &Command, path: &[String], each: &mut dyn FnMut(&Command, &[S
     if command.get_subcommands().next().is_none() {
         return each(command, path);
     }
-    for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         leaves(below, &[path, &[below.get_name().to_owned()]].concat(), each);
     }
 }
@@ -33,7 +33,7 @@ fn every_command_has_examples_that_it_takes() {
     tree.build();
     let (mut checked, mut wrong) = (0, Vec::new());
     leaves(&tree, &[], &mut |command, path| {
-        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let help = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
         let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples).split("\n\n").next();
         let examples: Vec<&str> = examples.unwrap_or_default().lines().map(str::trim).collect();
         let mut of_its_own = 0;

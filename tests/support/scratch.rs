@@ -213,6 +213,8 @@ impl Scratch {
             .env("HOME", self.path())
             .env("MCPKG_DB", self.db())
             .env("XDG_STATE_HOME", self.state())
+            // At a terminal a pager would wait for the person: tests of it name one.
+            .env("PAGER", "cat")
             .current_dir(self.path())
             .stdin(Stdio::null());
         command

@@ -29,6 +29,7 @@ pub mod skill_folder;
 mod again;
 mod base;
 mod deployed;
+mod destination;
 mod folders;
 pub(super) mod links;
 mod note;
@@ -36,6 +37,7 @@ mod only;
 mod second_places;
 mod skills;
 mod strange;
+mod summary;
 mod twins;
 pub(in crate::content) mod walk;
 mod write;
@@ -55,9 +57,9 @@ use super::skills::MAIN;
 use crate::error::{Code, Error, Result};
 use crate::mcp_servers::secrets::Secrets;
 use crate::op::{Body, Context, Effect, Faces, LISTED_BY_VERBOSE, NoOutput, Operation, Reply, Table};
-use crate::plural;
 use crate::store::projects;
 use account::Account;
+use destination::Destination;
 use item::Item;
 use kept::KeptFiles;
 use merge::Action;
@@ -97,6 +99,10 @@ pub struct Import {
     #[arg(long, value_name = "NAME")]
     #[serde(default)]
     keep_env: Vec<String>,
+    /// Make a project of this name, and import into it
+    #[arg(long, value_name = "NAME", conflicts_with = "dry_run")]
+    #[serde(default)]
+    create_project: Option<String>,
 }
 
 impl Operation for Import {
@@ -122,6 +128,7 @@ impl Operation for Import {
     const EXAMPLES: &'static [&'static str] = &[
         "mcpkg import CLAUDE.md .claude/commands",
         "mcpkg import . --dry-run",
+        "mcpkg import . --create-project app",
         "mcpkg import docs --update",
         "mcpkg import . --only 'plugins/git/**'",
         "mcpkg import tools --only '*.md' --as prompt",
@@ -137,7 +144,9 @@ impl Operation for Import {
     }
 
     fn run(self, context: &Context) -> Result<Reply> {
-        let held = context.read(|db, project| projects::summary(db, project.clone()));
+        let mut destination = Destination::find(context, self.create_project.as_deref(), !self.dry_run, &self.paths)?;
+        // A new project holds nothing yet.
+        let held = destination.context().read(|db, project| projects::summary(db, project.clone()));
         let resources = held.map_or(0, |held| usize::try_from(held.resources).unwrap_or_default());
         let choice = scan::Choice { only: &self.only, kind: self.kind, all: self.all, resources };
         let scan::Scanned { files, same, mut links, left_out, servers, notes, .. } =
@@ -183,17 +192,22 @@ impl Operation for Import {
             reply.details = items.iter().zip(&actions).map(|(item, action)| line(item, action)).collect();
             reply.details.extend(servers.iter().zip(&of_servers).map(|(found, action)| servers::line(found, action)));
             reply.hints = account.grouped_notes();
+            let kinds = summary::kinds(items.iter());
+            if !kinds.is_empty() {
+                reply.hints.push(format!("that is {}", kinds.join(", ")));
+            }
             reply.hints.push(format!("the files were only looked at{LISTED_BY_VERBOSE}"));
             reply
         } else {
             if context.is_cancelled() {
                 return Err(scan::cancelled());
             }
-            let Plan { actions, of_servers, project, .. } = content.write(context, &self.subject())?;
+            let written = content.write(destination.made()?, &self.subject());
+            let Plan { actions, of_servers, project, .. } = written.map_err(|error| destination.taken_back(error))?;
             let data = data(&project.name, &actions, &of_servers);
-            let of_servers = servers::sentence(&of_servers);
-            let mut reply = Reply::sentence(sentence(&project.name, &items, &actions, of_servers), data);
+            let mut reply = Reply::sentence(summary::sentence(&project.name, &items, &actions, &of_servers), data);
             reply.hints = account.hints();
+            reply.hints.extend(destination.hint());
             reply
         };
         let why = |left: &reason::LeftOut| match left.reason {
@@ -202,9 +216,8 @@ impl Operation for Import {
             _ => None,
         };
         let let_be = account.left_out.iter().filter_map(|left| Some((&left.path, why(left)?)));
-        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; it was let be")));
+        reply.warnings.extend(let_be.map(|(path, why)| format!("`{path}` {why}; it was left out")));
         reply.failed |= !self.dry_run && !reply.warnings.is_empty();
-        reply.hints.extend(among(&items));
         reply.details.extend(account.lines());
         if items.is_empty() {
             reply.hints.push("no file was found to import".to_owned());
@@ -246,23 +259,6 @@ fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
         .hint(format!("write a {MAIN} that says what the skill is for; `--as resource` takes the files for documents")))
 }
 
-/// Returns what agents take the resources for, where that is more than documents.
-fn among(items: &[Item]) -> Option<String> {
-    let skills = items.iter().filter(|item| is_main(item));
-    let of = |word: &str| items.iter().filter(|item| item.word() == word).count();
-    let counts =
-        [(skills.count(), "skill"), (of("instructions"), "file of instructions"), (of("subagent"), "subagent")];
-    let told: Vec<_> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, noun)| match noun {
-            "file of instructions" => format!("{} of instructions", plural::count(count, "file")),
-            noun => plural::count(count, noun),
-        })
-        .collect();
-    (!told.is_empty()).then(|| format!("among the resources: {}", told.join(", ")))
-}
-
 /// Returns how many files there are, by what would become of them: what they are, or why they are no item.
 fn counted(items: &[Item], actions: &[Action], of_servers: &[servers::Action], account: &Account) -> Table {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -280,26 +276,6 @@ fn counted(items: &[Item], actions: &[Action], of_servers: &[servers::Action], a
 fn line(item: &Item, action: &Action) -> String {
     let uri = item.entry.what.uri().map_or(String::new(), |uri| format!(" ({uri})"));
     format!("{}: {} {} {}{uri}", item.path, action.word(), item.word(), item.entry.name)
-}
-
-fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: Option<String>) -> String {
-    let written = |word: &str| {
-        let pairs = items.iter().zip(actions).filter(|(item, _)| item.entry.what.word() == word);
-        pairs.filter(|(_, action)| matches!(action, Action::Create | Action::Update(_))).count()
-    };
-    let kept = Some(written("agent_file")).filter(|n| *n > 0).map(|n| plural::count(n, "agent's file"));
-    let mut kinds = vec![plural::count(written("prompt"), "prompt"), plural::count(written("resource"), "resource")];
-    kinds.extend(of_servers.into_iter().chain(kept.map(|kept| kept.replace("agent's files", "agents' files"))));
-    let last = kinds.pop().unwrap_or_default();
-    let kinds = format!("{} and {last}", kinds.join(", "));
-    let of = |wanted: fn(&Action) -> bool, word: &str| {
-        Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
-    };
-    let updated = of(|action| matches!(action, Action::Update(_)), "updated");
-    let unchanged = of(|action| matches!(action, Action::Unchanged | Action::Moved(_)), "unchanged");
-    let notes: Vec<_> = updated.into_iter().chain(unchanged).collect();
-    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
-    format!("Imported {kinds} into project '{project}'{notes}")
 }
 
 fn data(project: &str, items: &[Item], actions: &[Action], account: &Account) -> Value {

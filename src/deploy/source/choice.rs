@@ -29,10 +29,11 @@ pub struct Choice {
     /// Profile of the config repo [default: default]
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// Target: all, which means those that are switched on, or a name such as codex [default: all]
-    #[arg(long, value_name = "NAME")]
-    #[arg(add = ANY_TARGET)]
-    pub target: Option<String>,
+    /// Target: all, which means those that are switched on, or names such as codex,cursor; may be repeated [default: all]
+    #[arg(long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
+    #[serde(rename = "target", deserialize_with = "one_target")]
+    #[schemars(with = "Option<String>")]
+    pub targets: Vec<String>,
     /// Machine, for the overlays of a config repo [default: this one]
     #[arg(long, value_name = "ID")]
     pub machine: Option<String>,
@@ -56,6 +57,11 @@ pub struct Choice {
     #[arg(skip)]
     #[serde(skip)]
     pub may_be_gone: bool,
+}
+
+/// Reads the one target that an agent names: the contract's tools take no list.
+fn one_target<'de, D: serde::Deserializer<'de>>(value: D) -> Result<Vec<String>, D::Error> {
+    Ok(Option::<String>::deserialize(value)?.into_iter().collect())
 }
 
 /// The profile that is meant where none is named.

@@ -33,7 +33,7 @@ pub struct Site {
     pub bases: Bases,
     /// The profile.
     pub profile: String,
-    /// The choice of targets, as it was made: `all` or a name.
+    /// The choice of targets, as it was made: `all`, or names with commas between.
     pub filter: String,
     /// The targets that were chosen.
     pub selected: Vec<Target>,
@@ -104,14 +104,14 @@ impl Site {
                 let place = PlaceKey { source, origin: String::new(), machine, root: root_text(&root) };
                 let mut targets = context.store.read(|db| chosen::of(db, project))?;
                 // In the shell each target can be named, switched on or not.
-                let named = choice.target.as_deref().and_then(Target::named);
-                targets.extend(named.filter(|named| context.is_shell() && !targets.contains(named)));
+                let named = choice.targets.iter().filter_map(|name| Target::named(name));
+                targets.extend(named.filter(|_| context.is_shell()));
                 targets.sort_unstable();
+                targets.dedup();
                 (place, project_configs(&targets, scope, choice.prompt_files))
             }
         };
-        let filter = choice.target.clone().unwrap_or_else(|| ALL.to_owned());
-        let selected = select(&filter, &configs, &source, context.is_shell())?;
+        let (filter, selected) = select(&choice.targets, &configs, &source, context.is_shell())?;
         let profile = choice.profile.clone().unwrap_or_else(|| DEFAULT_PROFILE.to_owned());
         if profile != DEFAULT_PROFILE && matches!(source, Source::Project(_)) {
             return Err(Error::new(Code::ConfigInvalid, format!("A project has no profile '{profile}'"))
@@ -297,10 +297,27 @@ fn project_configs(targets: &[Target], scope: Scope, prompt_files: bool) -> Vec<
     targets.iter().copied().map(config).collect()
 }
 
-fn select(filter: &str, configs: &[TargetConfig], source: &Source, is_shell: bool) -> Result<Vec<Target>> {
-    if filter == ALL {
-        return Ok(configs.iter().map(|config| config.target).collect());
+/// Returns the targets that were chosen, and the choice as one word.
+fn select(
+    names: &[String],
+    configs: &[TargetConfig],
+    source: &Source,
+    is_shell: bool,
+) -> Result<(String, Vec<Target>)> {
+    let mut selected = Vec::new();
+    for name in names.iter().filter(|name| *name != ALL) {
+        selected.push(named_target(name, configs, source, is_shell)?);
     }
+    if selected.is_empty() || names.iter().any(|name| name == ALL) {
+        return Ok((ALL.to_owned(), configs.iter().map(|config| config.target).collect()));
+    }
+    selected.sort_unstable();
+    selected.dedup();
+    let filter = selected.iter().map(|target| target.name()).collect::<Vec<_>>().join(",");
+    Ok((filter, selected))
+}
+
+fn named_target(filter: &str, configs: &[TargetConfig], source: &Source, is_shell: bool) -> Result<Target> {
     let is_configured = |target: &Target| configs.iter().any(|config| config.target == *target);
     let is_known = |target: &Target| is_shell || target.facts().in_contract || is_configured(target);
     let Some(target) = Target::named(filter).filter(is_known) else {
@@ -311,7 +328,7 @@ fn select(filter: &str, configs: &[TargetConfig], source: &Source, is_shell: boo
         return Err(error.suggest(filter, allowed.iter().copied(), format!("the targets are {}", allowed.join(", "))));
     };
     if is_configured(&target) {
-        return Ok(vec![target]);
+        return Ok(target);
     }
     let configured = configs.iter().map(|config| config.target.name()).collect::<Vec<_>>().join(", ");
     let how = match source {

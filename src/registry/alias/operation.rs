@@ -33,7 +33,7 @@ impl Operation for Alias {
     const TOOL: &'static str = "tool_alias";
     const CLI: &'static [&'static str] = &["tool", "alias"];
     const TITLE: &'static str = "Show, make or remove a short name of a tool";
-    const ABOUT: &'static str = "Show, make or remove short names that the shell takes in the place of a tool's";
+    const ABOUT: &'static str = "Show, make or remove short names for tools in the shell";
     const HELP: &'static str = "A short name may stand wherever a command takes a tool's name. Agents do not see it.";
     const EXAMPLES: &'static [&'static str] =
         &["mcpkg tool alias", "mcpkg tool alias weather alice/utils/weather", "mcpkg tool alias weather --remove"];

@@ -24,7 +24,7 @@ impl Operation for Doctor {
     const CLI: &'static [&'static str] = &["tool", "doctor"];
     const TITLE: &'static str = "Check that tools can be found and run";
     const ABOUT: &'static str =
-        "Check what runs tools, registries, trust, stored archives, installs and the cache, and say what to do";
+        "Check all that tools need: what runs them, registries, trust, stored archives, installs and the cache";
     const HELP: &'static str = "Each registry on another host is asked, for a few seconds at most, and every stored archive is \
         compared with its digest. `mcpkg doctor` says in short what is wrong, and asks no other host.";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool doctor", "mcpkg tool doctor --check"];

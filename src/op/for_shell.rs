@@ -1,17 +1,23 @@
-//! What the short help says of a command and of an option.
+//! What holds of every option in the shell: how often it is given, and what the short help says of it and of its command.
 
-use clap::Command;
+use clap::{ArgAction, Command};
 
-/// Returns a command whose short help has the first clause of each option's help, and whose long help has all of it.
-pub fn in_brief(command: Command) -> Command {
-    command.mut_args(|arg| match arg.get_help().filter(|_| arg.get_long_help().is_none()).map(ToString::to_string) {
-        Some(whole) => arg.help(brief(&whole)).long_help(whole),
-        None => arg,
+/// Returns a command whose short help has the first clause of each option's help, and whose long help has all of it. A flag may be
+/// repeated. An option that takes one value may not: the last one would count, and nobody would be told.
+pub fn for_shell(command: Command) -> Command {
+    command.mut_args(|arg| {
+        let id = arg.get_id().clone();
+        let arg = if matches!(arg.get_action(), ArgAction::SetTrue) { arg.overrides_with(id) } else { arg };
+        match arg.get_help().filter(|_| arg.get_long_help().is_none()).map(ToString::to_string) {
+            Some(whole) => arg.help(brief(&whole)).long_help(whole),
+            None => arg,
+        }
     })
 }
 
 /// Where the first clause of a command's text ends.
-const ENDS: [&str; 9] = ["; ", ". ", ": ", ", and ", ", also ", ", which ", ", whose ", ", without ", ", such as "];
+const ENDS: [&str; 11] =
+    ["; ", ". ", ": ", ", and ", ", also ", ", from ", ", where ", ", which ", ", whose ", ", without ", ", such as "];
 
 /// Returns what a list of commands says of one: the first clause of its text.
 pub fn first_clause(text: &str) -> String {

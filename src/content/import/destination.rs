@@ -1,0 +1,107 @@
+//! The project that an import goes into: the one that applies, or a new one.
+
+use std::path::{Path, PathBuf};
+
+use crate::content::names;
+use crate::error::{Code, Error, Result};
+use crate::op::{Body, Context};
+use crate::store::projects::{self, Project};
+
+/// Where an import goes.
+pub(super) struct Destination {
+    context: Context,
+    /// The project that has to be made first.
+    new: Option<String>,
+    /// The one that was made, and whether it is selected.
+    made: Option<(Project, bool)>,
+}
+
+impl Destination {
+    /// Finds it, before anything is read: a person at a terminal is asked for the name of a first project.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS`, `E_INVALID_ARGUMENT` for the new one's name; `E_NO_PROJECT`, `E_NOT_FOUND` where none applies.
+    pub(super) fn find(context: &Context, create: Option<&str>, asks: bool, paths: &[PathBuf]) -> Result<Self> {
+        let name = match create {
+            Some(name) => Some(name.to_owned()),
+            None => match context.read(|_, _| Ok(())) {
+                Ok(()) => None,
+                Err(error) if error.code() == Code::NoProject => Some(named(context, error, asks, paths)?),
+                Err(error) => return Err(error),
+            },
+        };
+        let mut context = context.clone();
+        if let Some(name) = &name {
+            names::check("Project", name)?;
+            if context.store.read(|db| projects::get(db, name)).is_ok() {
+                return Err(Error::new(Code::AlreadyExists, format!("Project '{name}' already exists"))
+                    .hint(format!("`mcpkg --project {name} import ...` imports into it")));
+            }
+            context.selection.named = Some(name.clone());
+            context.selection.named_by = "--create-project";
+        }
+        Ok(Self { context, new: name, made: None })
+    }
+
+    /// What the import runs in; the new project is made by [`Destination::made`].
+    pub(super) fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// Makes the new project, and returns what the import runs in.
+    ///
+    /// # Errors
+    /// `E_ALREADY_EXISTS`, `E_DB_BUSY`, `E_DISK_FULL`, `E_STORAGE`.
+    pub(super) fn made(&mut self) -> Result<&Context> {
+        if let Some(name) = &self.new {
+            let (uuid, now) = (self.context.clock.uuid(), self.context.clock.now());
+            let made =
+                self.context.write_project("project.create", name, |db| projects::insert(db, uuid, name, now))?;
+            self.made = Some(made);
+        }
+        Ok(&self.context)
+    }
+
+    /// Takes the new project back where the import failed, and returns why it did.
+    pub(super) fn taken_back(&self, error: Error) -> Error {
+        let Some((made, _)) = &self.made else { return error };
+        match self.context.write_project("project.delete", &made.name, |db| projects::delete(db, &made.name).map(drop))
+        {
+            Ok(()) => error,
+            Err(_) => error.hint(format!("`mcpkg project delete {}` takes the new project back", made.name)),
+        }
+    }
+
+    /// Says that the new project has to be selected, where it is not.
+    pub(super) fn hint(&self) -> Option<String> {
+        let (made, is_selected) = self.made.as_ref()?;
+        (!is_selected).then(|| format!("`mcpkg project select {}` selects the new project", made.name))
+    }
+}
+
+/// Asks for the name of the first project. Where nobody answers, or it is not the time to ask, the failure says how it is made.
+fn named(context: &Context, none: Error, asks: bool, paths: &[PathBuf]) -> Result<String> {
+    let none = none.hint("`mcpkg import PATH --create-project NAME` makes one and imports into it");
+    if !asks || context.shows_data {
+        return Err(none);
+    }
+    let usual = usual(paths);
+    let note = Body::lines(["No project is selected. What you import belongs to a project, which can be made now."]);
+    match (context.line)(note, &format!("Name of the new project [{usual}]:")) {
+        Ok(name) if name.trim().is_empty() => Ok(usual),
+        Ok(name) => Ok(name.trim().to_owned()),
+        Err(error) if error.code() == Code::TerminalRequired => Err(none),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the name of the folder that is imported, or `main` where a project cannot be called so.
+fn usual(paths: &[PathBuf]) -> String {
+    let of_folder = |path: &Path| {
+        let path = path.canonicalize().ok()?;
+        let folder = if path.is_dir() { path.as_path() } else { path.parent()? };
+        folder.file_name()?.to_str().map(str::to_owned)
+    };
+    let name = paths.first().and_then(|path| of_folder(path)).filter(|name| !name.starts_with('.'));
+    name.filter(|name| names::check("Project", name).is_ok()).unwrap_or_else(|| "main".to_owned())
+}

@@ -1,0 +1,60 @@
+//! What an import says of itself, in the words of those who wrote the files.
+
+use std::collections::BTreeSet;
+
+use super::item::Item;
+use super::merge::Action;
+use super::servers;
+use crate::plural;
+
+/// Returns the sentence about what was written.
+pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: &[servers::Action]) -> String {
+    let is_written = |action: &Action| matches!(action, Action::Create | Action::Update(_));
+    let written = items.iter().zip(actions).filter(|(_, action)| is_written(action)).map(|(item, _)| item);
+    let mut kinds = kinds(written);
+    kinds.extend(servers::sentence(of_servers));
+    let of = |wanted: fn(&Action) -> bool, word: &str| {
+        Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
+    };
+    let updated = of(|action| matches!(action, Action::Update(_)), "updated");
+    let unchanged = of(|action| matches!(action, Action::Unchanged | Action::Moved(_)), "unchanged");
+    let notes: Vec<_> = updated.into_iter().chain(unchanged).collect();
+    let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+    let kinds = if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") };
+    format!("Imported {kinds} into project '{project}'{notes}")
+}
+
+/// Returns what the items are to those who wrote them, such as `3 skills` and `1 rule`: the files of a skill are one skill.
+pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
+    let (mut skills, mut counts) = (BTreeSet::new(), [0_usize; 5]);
+    for item in items {
+        let place = match item.word() {
+            "skill" => {
+                skills.insert(skill_of(item));
+                continue;
+            }
+            "prompt" => 0,
+            "instructions" => 1,
+            "subagent" => 2,
+            "resource" => 3,
+            _ => 4,
+        };
+        counts[place] += 1;
+    }
+    let [commands, rules, subagents, others, kept] = counts;
+    let kept = (kept, if kept == 1 { "agent's file" } else { "agents' file" });
+    let counts = [
+        (skills.len(), "skill"),
+        (commands, "command"),
+        (rules, "rule"),
+        (subagents, "subagent"),
+        (others, "other file"),
+        kept,
+    ];
+    counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural::count(count, noun)).collect()
+}
+
+/// Returns the name of the skill that an item is a file of.
+fn skill_of(item: &Item) -> Option<&str> {
+    item.entry.what.uri()?.strip_prefix("skill://")?.split('/').next()
+}
