@@ -13,9 +13,6 @@ use super::help;
 use super::output::Output;
 use crate::error::{Error, Result};
 
-/// What the examples at the end of a help text begin with.
-pub(super) const EXAMPLES: &str = "Examples:\n";
-
 /// Names the shell that asks for what completes a line.
 pub(super) const VARIABLE: &str = "MCPKG_COMPLETE";
 
@@ -103,7 +100,7 @@ fn pages(command: Command, folder: &Path) -> std::io::Result<()> {
     }
     let more = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string).unwrap_or_default();
     let more = more.split(help::GLOBALS).next().unwrap_or_default();
-    let (notes, examples) = more.split_once(EXAMPLES).unwrap_or((more, ""));
+    let (notes, examples) = more.split_once(help::EXAMPLES).unwrap_or((more, ""));
     let has_commands = command.has_subcommands();
     let has_version = command.get_version().is_some();
     let man = Man::new(command);

@@ -4,6 +4,7 @@ mod ask;
 mod called;
 mod complete;
 mod demo;
+mod explain;
 mod generate;
 mod globals;
 mod grouped;
@@ -30,7 +31,8 @@ use crate::op::{Body, Context, Effect, MissingDatabase, Reply, Shape};
 use crate::present;
 use crate::store::Store;
 
-pub use help::{all as commands, options};
+pub use explain::all as commands;
+pub use help::options;
 pub use tree::command;
 
 use called::Called;
@@ -53,7 +55,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     }
     let arguments = called.spelled_out(arguments);
     if arguments.len() <= 1 {
-        return unparsed(Output::of_unparsed(&arguments).styled(&help::screen()));
+        return unparsed(Output::of_unparsed(&arguments).styled(&explain::screen()));
     }
     // What is wrong with a line, and help, is said by the whole tree: it knows the flags of other commands too.
     let matches = tree::of_line(&arguments).try_get_matches_from(&arguments);
@@ -84,8 +86,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Called) -> Result<u8> {
-    if let Some(words) = help::asked(matches) {
-        return help::run(&words, output);
+    if let Some(words) = explain::asked(matches) {
+        return explain::run(&words, output);
     }
     let (name, inner) =
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
@@ -289,8 +291,8 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> u8 {
         }
         let is_of_root = error.kind() == ErrorKind::DisplayHelp && globals::first_word(arguments).is_none();
         return unparsed(output.styled(&match is_of_root {
-            true if arguments.iter().any(|word| word == "--help") => help::all(output.width()),
-            true => help::screen(),
+            true if arguments.iter().any(|word| word == "--help") => explain::all(output.width()),
+            true => explain::screen(),
             false => error.render().ansi().to_string(),
         }));
     }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Command;
+use etcetera::BaseStrategy;
 use serde_json::json;
 
 use super::globals::Globals;
@@ -10,7 +11,6 @@ use super::help;
 use super::output::Output;
 use crate::approved::Approved;
 use crate::error::Result;
-use crate::registry;
 use crate::store::SCHEMA_VERSION;
 
 /// The commit that a release was built from; `build.rs` finds it.
@@ -31,7 +31,7 @@ pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
         // An address may hold a password, which is shown to nobody.
         ("database", database.map(|path| crate::redact::redact(&path.to_string_lossy()).into())),
         ("approvals", state),
-        ("cache", registry::run::cache().ok().and_then(|folder| folder.parent().map(Path::to_owned))),
+        ("cache", cache()),
         ("program", std::env::current_exe().ok()),
     ];
     if globals.json {
@@ -54,6 +54,10 @@ pub(super) fn run(globals: &Globals, output: &Output) -> Result<u8> {
     }
     output.print(&text)?;
     Ok(0)
+}
+
+fn cache() -> Option<PathBuf> {
+    etcetera::base_strategy::choose_native_strategy().ok().map(|strategy| strategy.cache_dir().join("mcpkg"))
 }
 
 /// Returns the optional parts that this build has.

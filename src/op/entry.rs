@@ -149,7 +149,9 @@ impl Entry {
             content: O::CONTENT,
             schema: O::SCHEMA,
             added: O::ADDED,
-            arguments: |command| super::for_shell(O::augment_args(command).about(O::ABOUT).long_about(None)),
+            arguments: |command| {
+                super::for_shell(O::augment_args(command)).about(super::first_clause(O::ABOUT)).long_about(O::ABOUT)
+            },
             input: crate::schema::generate::<O>,
             output: crate::schema::generate::<O::Output>,
             from_shell: |matches| O::from_arg_matches(matches).map(|operation| Call::new(Self::of::<O>(), operation)),

@@ -101,7 +101,7 @@ fn name_in_pieces<'t>(column: &Column, text: &'t str) -> Vec<&'t str> {
             end = behind;
         }
         // Names are read in parts, which a sign ends: unless the piece would lose more than half.
-        let sign = rest[..end].rfind(['/', '-', '_', '.', ' ']).map(|at| at + 1).filter(|at| *at > end / 2);
+        let sign = rest[..end].rfind(['/', '-', '_', ' ']).map(|at| at + 1).filter(|at| *at > end / 2);
         let (piece, behind) = rest.split_at(sign.unwrap_or(end));
         pieces.push(piece);
         rest = behind;

@@ -624,9 +624,8 @@ fn an_option_of_one_value_is_not_given_twice_and_a_list_takes_all() {
                         .get_possible_values()
                         .first()
                         .map_or("1".to_owned(), |value| value.get_name().to_owned());
-                    let words = std::iter::once("mcpkg".to_owned()).chain(path.clone());
-                    let words = words.chain([name.clone(), value.clone(), name.clone(), value]);
-                    let refused = mcpkg::cli::command().try_get_matches_from(words).expect_err("twice");
+                    let words = ["x", &name, &value, &name, &value];
+                    let refused = built.clone().try_get_matches_from(words).expect_err("twice");
                     let is_refused = matches!(
                         refused.kind(),
                         clap::error::ErrorKind::ArgumentConflict | clap::error::ErrorKind::ValueValidation

@@ -41,8 +41,8 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     1	left out	node_modules
     --- stderr
     hint: `.cursor/rules/py.mdc:2` has `globs` as a list in brackets, which matches nothing in Cursor: it reads `globs: a,b`
+    hint: that is 1 skill, 1 command, 3 rules, 1 subagent, 1 other file, 1 agent's file
     hint: the files were only looked at; `-v` lists them
-    hint: among the resources: 1 skill, 3 files of instructions, 1 subagent
     "#);
     let verbose = scratch.run(&["-v", "import", "repo", "--dry-run"]).stderr;
     for line in [
@@ -56,7 +56,7 @@ fn a_repository_is_shown_whole_before_it_comes_in() {
     assert_snapshot!(scratch.run(&["-v", "import", "repo", "--only", "plugins/hub"]), @r#"
     status: 0
     --- stdout
-    Imported 1 prompt and 0 resources into project 'p'
+    Imported 1 command into project 'p'
     --- stderr
     .cursor/rules/py.mdc: left out: not named by --only
     .env: left out: not named by --only
@@ -228,10 +228,10 @@ fn an_import_says_what_the_user_thinks_in() {
     let looked = scratch.run(&["import", "tree", "--dry-run"]);
     assert!(looked.stderr.contains(&format!("hint: that is {kinds}\n")), "{looked}");
     assert_eq!(scratch.ok(&["import", "tree"]), format!("Imported {kinds} into project 'p'\n"));
-    assert_eq!(scratch.ok(&["import", "tree"]), "Imported nothing into project 'p' (11 unchanged)\n");
+    assert_eq!(scratch.ok(&["import", "tree"]), "Imported nothing into project 'p' (12 unchanged)\n");
     scratch.file("tree/.claude/skills/pdf/more.md", "Even more\n");
     let updated = scratch.ok(&["import", "tree", "--update"]);
-    assert_eq!(updated, "Imported 1 skill into project 'p' (1 updated, 10 unchanged)\n");
+    assert_eq!(updated, "Imported 1 skill into project 'p' (1 updated, 11 unchanged)\n");
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn skills_are_taken_counted_and_given_back_as_wholes() {
     assert!(ran.stderr.contains("became the skill 'claude-x'"), "{ran}");
     let count = scratch.json(&["skill", "list"])["skills"].as_array().map(Vec::len);
     assert_eq!(count, Some(2));
-    assert!(ran.stderr.contains("among the resources: 2 skills"), "{ran}");
+    assert_eq!(ran.stdout, "Imported 2 skills, 1 other file into project 'p'\n");
     scratch.ok(&["export", "out"]);
     let folder = |name: &str| scratch.path().join("out/.claude/skills").join(name);
     assert!(folder("claude-x").join("notes.md").is_file() && folder("claude-x").join("SKILL.md").is_file());

@@ -81,7 +81,8 @@ fn prompts_keep_their_names() {
     assert_snapshot!(shown, @r#"
     --- 40
     NAME                            BYTES  …
-    release.write-the-notes-of-a-…  16
+    release.write-the-notes-of-a-   16
+    release
     review                          7
     --- 80
     NAME                                  BYTES  REVISION  UPDATED      DESCRIPTION
@@ -109,14 +110,21 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     --- 40
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      path                           …
-    create  …te-the-notes-of-a-release.md
+    create  .claude/commands/release/
+            write-the-notes-of-a-release.
+            md
     create  .claude/commands/review.md
     create  .claude/skills/pdf/SKILL.md
     create  AGENTS.md
     create  .agents/skills/pdf/SKILL.md
-    create  …-notes-of-a-release/SKILL.md
-    create  …gents/skills/review/SKILL.md
-    create  …te-the-notes-of-a-release.md
+    create  .agents/skills/release-write-
+            the-notes-of-a-release/
+            SKILL.md
+    create  .agents/skills/review/
+            SKILL.md
+    create  .cursor/commands/release/
+            write-the-notes-of-a-release.
+            md
     create  .cursor/commands/review.md
     9 to create, 0 to update, 0 to delete
     Loaded in each session:
@@ -132,7 +140,8 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     create  claude_code  .claude/skills/pdf/SKILL.md
     create  claude_cod…  AGENTS.md
     create  codex,curs…  .agents/skills/pdf/SKILL.md
-    create  codex,vsco…  …ts/skills/release-write-the-notes-of-a-release/SKILL.md
+    create  codex,vsco…  .agents/skills/release-write-the-notes-of-a-release/
+                         SKILL.md
     create  codex,vsco…  .agents/skills/review/SKILL.md
     create  cursor       .cursor/commands/release/write-the-notes-of-a-release.md
     create  cursor       .cursor/commands/review.md

@@ -12,7 +12,7 @@ fn import_serve_edit_and_take_back() {
     scratch.file("app/.claude/skills/release/SKILL.md", "---\nname: release\ndescription: Cut a release\n---\nSteps\n");
     scratch.file("app/.claude/settings.json", "{\"env\":{\"TOKEN\":\"x\"}}");
     let said = scratch.ok(&["import", "app/CLAUDE.md", "app/.claude"]);
-    assert_eq!(said, "Imported 1 prompt, 2 resources and 1 agent's file into project 'p'\n");
+    assert_eq!(said, "Imported 1 skill, 1 command, 1 rule, 1 agent's file into project 'p'\n");
 
     let mut client = Client::legacy(&scratch, "2025-06-18");
     let got = client.result("prompts/get", json!({ "name": "fix", "arguments": { "arguments": "42" } }));

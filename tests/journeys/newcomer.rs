@@ -30,7 +30,7 @@ fn imported_deployed_edited_evolved_and_rolled_back_to_every_original_byte() {
     by_hand(&ground);
     let first = ground.tree();
     let said = ground.ok(&["import", "CLAUDE.md", ".claude"]);
-    assert!(said.starts_with("Imported 2 prompts, 3 resources and 1 agent's file"), "{said}");
+    assert!(said.starts_with("Imported 1 skill, 2 commands, 1 rule, 1 agent's file"), "{said}");
     ground.tree().assert_is(&first, "an import writes nothing");
 
     let planned = ground.data(&["plan"]);

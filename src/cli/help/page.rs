@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::shown::folded;
-use super::{header, literal};
+use super::style::{header, literal};
 
 /// How far code and the rest of a row are indented.
 const INDENT: &str = "    ";
@@ -79,7 +79,9 @@ fn row(text: &mut String, line: &str, width: usize) {
     }
     let (first, others) = cells.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
     let (style, others) = (literal(), others.iter().filter(|cell| !cell.is_empty()).cloned().collect::<Vec<_>>());
-    let _ = writeln!(text, "{style}{first}{style:#}");
+    for row in folded(first, width) {
+        let _ = writeln!(text, "{style}{row}{style:#}");
+    }
     for row in folded(&others.join("; "), width - INDENT.len()).iter().filter(|row| !row.is_empty()) {
         let _ = writeln!(text, "{INDENT}{row}");
     }

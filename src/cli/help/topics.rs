@@ -1,13 +1,15 @@
 //! The topics of `mcpkg help TOPIC`: pages of the documentation, as the terminal shows them.
 
-use super::page;
+use super::options::options;
+use super::page::rendered;
+use super::style::WIDEST;
 
 /// A page about something that is not one command.
-pub(super) struct Topic {
+pub(in crate::cli) struct Topic {
     /// Its name.
-    pub(super) name: &'static str,
+    pub(in crate::cli) name: &'static str,
     /// What it is about.
-    pub(super) about: &'static str,
+    pub(in crate::cli) about: &'static str,
     what: What,
 }
 
@@ -20,7 +22,7 @@ enum What {
 }
 
 /// Every topic, in the order in which they are listed.
-pub(super) const TOPICS: &[Topic] = &[
+pub(in crate::cli) const TOPICS: &[Topic] = &[
     page(
         "words",
         "What the words mean: project, skill, target, source and others",
@@ -47,26 +49,23 @@ const fn page(name: &'static str, about: &'static str, text: &'static str) -> To
 
 impl Topic {
     /// Returns what a terminal of so many columns shows, with its styles.
-    pub(super) fn text(&self, width: u16) -> String {
+    pub(in crate::cli) fn text(&self, width: u16) -> String {
         match self.what {
-            What::Page(text) => page::rendered(text, width.min(super::WIDEST)),
+            What::Page(text) => rendered(text, width.min(WIDEST)),
             What::Options => {
-                format!(
-                    "Every command takes these options, before or after its own.\n\n{}",
-                    super::options(width).ansi()
-                )
+                format!("Every command takes these options, before or after its own.\n\n{}", options(width).ansi())
             }
         }
     }
 }
 
 /// Returns the names of all topics.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(in crate::cli) fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|topic| topic.name)
 }
 
 /// Returns the topic that these words name: `exit codes` is `exit-codes`, and `word` is `words`.
-pub(super) fn named(words: &[String]) -> Option<&'static Topic> {
+pub(in crate::cli) fn named(words: &[String]) -> Option<&'static Topic> {
     let wanted = words.join("-").to_lowercase();
     TOPICS.iter().find(|topic| topic.name == wanted || topic.name.strip_suffix('s') == Some(&wanted))
 }

@@ -192,7 +192,7 @@ impl Operation for Import {
             reply.details = items.iter().zip(&actions).map(|(item, action)| line(item, action)).collect();
             reply.details.extend(servers.iter().zip(&of_servers).map(|(found, action)| servers::line(found, action)));
             reply.hints = account.grouped_notes();
-            let kinds = summary::kinds(items.iter());
+            let kinds = summary::kinds(items.iter(), &items);
             if !kinds.is_empty() {
                 reply.hints.push(format!("that is {}", kinds.join(", ")));
             }
@@ -242,15 +242,9 @@ impl Import {
     }
 }
 
-/// Whether an item is the file that makes its folder a skill.
-fn is_main(item: &Item) -> bool {
-    let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
-    inside.is_some_and(|(_, path)| path == MAIN)
-}
-
 /// Refuses files that the user says are a skill, where none makes them one: no agent would find them.
 fn refuse_no_skill(paths: &[PathBuf], items: &[Item]) -> Result<()> {
-    if items.is_empty() || items.iter().any(is_main) {
+    if items.is_empty() || items.iter().any(summary::is_main) {
         return Ok(());
     }
     let folders: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use super::item::Item;
 use super::merge::Action;
 use super::servers;
+use crate::content::skills::MAIN;
 use crate::plural;
 
 /// Returns the sentence about what was written.
 pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_servers: &[servers::Action]) -> String {
     let is_written = |action: &Action| matches!(action, Action::Create | Action::Update(_));
     let written = items.iter().zip(actions).filter(|(_, action)| is_written(action)).map(|(item, _)| item);
-    let mut kinds = kinds(written);
+    let mut kinds = kinds(written, items);
     kinds.extend(servers::sentence(of_servers));
     let of = |wanted: fn(&Action) -> bool, word: &str| {
         Some(actions.iter().filter(|action| wanted(action)).count()).filter(|n| *n > 0).map(|n| format!("{n} {word}"))
@@ -24,15 +25,18 @@ pub(super) fn sentence(project: &str, items: &[Item], actions: &[Action], of_ser
     format!("Imported {kinds} into project '{project}'{notes}")
 }
 
-/// Returns what the items are to those who wrote them, such as `3 skills` and `1 rule`: the files of a skill are one skill.
-pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
+/// Returns what some of the items are to those who wrote them, such as `3 skills` and `1 rule`: the files of a skill are one
+/// skill, where `all` have its main file.
+pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>, all: &'i [Item]) -> Vec<String> {
+    let known: BTreeSet<_> = all.iter().filter(|item| is_main(item)).map(skill_of).collect();
     let (mut skills, mut counts) = (BTreeSet::new(), [0_usize; 5]);
     for item in items {
         let place = match item.word() {
-            "skill" => {
+            "skill" if known.contains(&skill_of(item)) => {
                 skills.insert(skill_of(item));
                 continue;
             }
+            "skill" => 3,
             "prompt" => 0,
             "instructions" => 1,
             "subagent" => 2,
@@ -52,6 +56,12 @@ pub(super) fn kinds<'i>(items: impl Iterator<Item = &'i Item>) -> Vec<String> {
         kept,
     ];
     counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural::count(count, noun)).collect()
+}
+
+/// Whether an item is the file that makes a skill of those beside it.
+pub(super) fn is_main(item: &Item) -> bool {
+    let inside = item.entry.what.uri().and_then(|uri| uri.strip_prefix("skill://")?.split_once('/'));
+    inside.is_some_and(|(_, path)| path == MAIN)
 }
 
 /// Returns the name of the skill that an item is a file of.

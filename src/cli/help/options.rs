@@ -1,0 +1,56 @@
+//! The options that every command takes, as help shows them.
+
+use clap::builder::StyledStr;
+use clap::{Arg, ArgAction, Command};
+
+use super::super::globals;
+use super::style::header;
+
+/// Begins the part about the options that every command takes.
+pub(in crate::cli) const GLOBALS: &str = "Global options:";
+
+/// Columns of the lines that name the global options: a narrow terminal has room for them.
+const ROOM: usize = 74;
+
+/// Returns the flag that asks for help.
+pub(in crate::cli) fn flag() -> Arg {
+    Arg::new("help")
+        .short('h')
+        .long("help")
+        .action(ArgAction::Help)
+        .global(true)
+        .help_heading("Global options")
+        .hide_short_help(true)
+        .hide_long_help(true)
+        .help("Print help: -h in short, --help all of it")
+}
+
+/// Returns the global options by their names alone, a few to a line.
+pub(super) fn in_short() -> String {
+    let style = header();
+    let options = globals::args().into_iter().chain([flag()]).map(|option| {
+        let short = option.get_short().map_or(String::new(), |short| format!("-{short}, "));
+        let value = option.get_value_names().map_or(String::new(), |names| format!(" <{}>", names.join(" ")));
+        format!("{short}--{}{value}", option.get_long().unwrap_or_default())
+    });
+    let mut lines = vec![String::new()];
+    for option in options {
+        match lines.last_mut().filter(|line| line.is_empty() || line.len() + option.len() < ROOM) {
+            Some(line) => line.extend(["  ", &option]),
+            None => lines.push(format!("  {option}")),
+        }
+    }
+    format!("{style}{GLOBALS}{style:#} (`mcpkg help options` explains them)\n{}", lines.join("\n"))
+}
+
+/// Returns the global options, a line each.
+pub fn options(width: u16) -> StyledStr {
+    let shown = |option: Arg| option.global(false).hide_short_help(false).hide_long_help(false);
+    let options = globals::args().into_iter().chain([flag()]).map(shown);
+    Command::new("mcpkg")
+        .disable_help_flag(true)
+        .args(options)
+        .help_template("{all-args}")
+        .term_width(width.into())
+        .render_help()
+}

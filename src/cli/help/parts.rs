@@ -1,0 +1,90 @@
+//! What stands below the options in the help of each command.
+
+use clap::{Arg, Command};
+
+use super::HEADINGS;
+use super::options::in_short;
+use super::style::header;
+use super::topics;
+use crate::op::{Names, first_clause};
+
+/// What the examples at the end of a help text begin with.
+pub(in crate::cli) const EXAMPLES: &str = "Examples:\n";
+
+/// The command lines to begin with, and what each is for.
+pub(in crate::cli) const BEGIN: [(&str, &str); 5] = [
+    ("mcpkg demo", "see it at work, in a scratch folder"),
+    ("mcpkg init", "make your database"),
+    ("mcpkg import . --create-project app", "bring in the rules and skills of a folder"),
+    ("mcpkg client add claude-code", "let an agent read them over MCP"),
+    ("mcpkg deploy", "show what a deploy would write to disk"),
+];
+
+/// The variables that count most, for `mcpkg --help` and its man page.
+pub(in crate::cli) const ENVIRONMENT: &str = "Environment:
+  MCPKG_DB, MCPKG_PROJECT  as --db and --project
+  MCPKG_WORKSPACE          as --workspace
+  MCPKG_LOG                what to log to stderr, such as info
+  MCPKG_PAGER, PAGER       what shows long output; empty for none [default: less]";
+
+/// Examples that the short help shows.
+const FEW: usize = 2;
+
+/// Returns the command `help`, which stands below every command that has others.
+pub(in crate::cli) fn command() -> Command {
+    let command = Command::new("help").arg(
+        Arg::new("words")
+            .value_name("COMMAND|TOPIC")
+            .num_args(0..)
+            .add(Names::Known(names))
+            .help("Words of a command, or the name of a topic"),
+    );
+    let examples = ["mcpkg help", "mcpkg help prompt create", "mcpkg help words", "mcpkg help options"];
+    finished(command, "Show the help of a command or a topic", &["help"], "", &examples)
+}
+
+fn names() -> Vec<String> {
+    HEADINGS.iter().flat_map(|(_, names)| *names).copied().chain(topics::names()).map(str::to_owned).collect()
+}
+
+/// Returns the root's command with what its man page says besides the options.
+pub(in crate::cli) fn of_root(root: Command) -> Command {
+    let examples: Vec<String> = BEGIN.iter().map(|(line, about)| format!("{line:<38}{about}")).collect();
+    root.after_help(format!("{EXAMPLES}  {}\n\n{ENVIRONMENT}", examples.join("\n  ")))
+}
+
+/// Returns a command with what it does, its notes and examples, and where its global options are explained. The short help has the first
+/// clause of it, and a few examples.
+pub(in crate::cli) fn finished(
+    command: Command,
+    about: &str,
+    path: &[&str],
+    notes: &str,
+    examples: &[&str],
+) -> Command {
+    let (style, path) = (header(), path.join(" "));
+    let shown = |examples: &[&str]| match examples {
+        [] => String::new(),
+        examples => format!("{style}{}{style:#}\n  {}", EXAMPLES.trim_end(), examples.join("\n  ")),
+    };
+    let few = &examples[..examples.len().min(FEW)];
+    let more = format!("All about it: `mcpkg {path} --help`\nGlobal options: `mcpkg help options`");
+    let short = paragraphs([shown(few), more]);
+    let long = paragraphs([notes.to_owned(), shown(examples), in_short()]);
+    with_about(command, about).after_help(short).after_long_help(long)
+}
+
+/// Returns a command that has others below it, with where more is said.
+pub(in crate::cli) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
+    let path = path.join(" ");
+    let more = format!("One of them: `mcpkg help {path} COMMAND`\nGlobal options: `mcpkg help options`");
+    with_about(command, about).after_help(more.clone()).after_long_help(paragraphs([more, in_short()]))
+}
+
+fn with_about(command: Command, about: &str) -> Command {
+    command.about(first_clause(about)).long_about(about.to_owned())
+}
+
+fn paragraphs(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+}
