@@ -109,7 +109,7 @@ fn refusal(source: &str, span: Span, why: &str) -> Error {
     let line = 1 + before.filter(|byte| **byte == b'\n').count();
     Error::new(Code::TemplateFailed, format!("The prompt template is not taken: {why} (line {line})"))
         .with_details(serde_json::json!({ "line": line }))
-        .hint("docs/reference/templates.md says what a template may use; `{% raw %}` keeps braces as they are")
+        .hint("`mcpkg help templates` says what a template may use; `{% raw %}` keeps braces as they are")
 }
 
 struct Walk<'s> {
