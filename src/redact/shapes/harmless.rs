@@ -132,7 +132,7 @@ fn is_variable(value: &str) -> bool {
 
 /// Whether a text after a secret's name begins with a type or a call, as in source code. Its end may be far away.
 pub fn is_code(text: &str, has_blank: bool) -> bool {
-    let count = |is: fn(&u8) -> bool| text.bytes().take(LONGEST).take_while(|byte| is(byte)).count();
+    let count = |is: fn(&u8) -> bool| text.bytes().take(LONGEST).take_while(is).count();
     let name = count(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b':'));
     let letters = count(u8::is_ascii_alphabetic);
     let is_type = text.starts_with(|c: char| c.is_ascii_uppercase());
