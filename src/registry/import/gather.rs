@@ -6,8 +6,8 @@ use std::str::FromStr;
 use super::config_file::{self, ConfigFile};
 use super::home::{Home, Text};
 use super::packages::{self, Named};
-use super::plan::{LeftOut, Plan};
-use super::tools_file::ToolsFile;
+use super::plan::{EVERY, LeftOut, Plan};
+use super::tools_file::{File, ToolsFile};
 use super::{toolsets, trust, variables};
 use crate::error::{Code, Error, Result};
 use crate::op::Context;
@@ -25,9 +25,6 @@ use crate::store::tools::registries::{self, Kind, Place};
 
 /// The registry that the original asks.
 const REGISTRY: &str = "enact";
-
-/// The pattern of every tool.
-pub(super) const EVERY: &str = "*";
 
 /// A project of the original's, and the scope of its tools.
 pub struct Project {
@@ -113,9 +110,6 @@ fn settings(home: &Home, left: &mut Vec<LeftOut>) -> Result<Option<(ConfigFile, 
     let text = home.own_text("config.yaml")?;
     text.map(|text| Ok((ConfigFile::read(&text, left)?, text))).transpose()
 }
-
-/// A file of tools, with its name.
-pub(super) type File = (ToolsFile, String);
 
 fn read(text: Option<Text>, left: &mut Vec<LeftOut>) -> Result<Option<File>> {
     text.map(|text| Ok((ToolsFile::read(&text, left)?, text.name))).transpose()

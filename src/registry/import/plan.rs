@@ -14,6 +14,9 @@ use crate::store::tools::installs::Scope;
 use crate::store::tools::registries::Place;
 use crate::store::tools::trust::TrustedRow;
 
+/// The pattern of every tool.
+pub const EVERY: &str = "*";
+
 /// Something that is not taken, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {

@@ -25,6 +25,9 @@ pub struct ToolsFile {
     other: Map<String, Value>,
 }
 
+/// A file of tools, with its name.
+pub type File = (ToolsFile, String);
+
 impl ToolsFile {
     /// Reads such a file, and reports unknown keys.
     ///

@@ -1,7 +1,7 @@
 //! The toolsets of `mcp.json`, and the one that narrows what agents see.
 
-use super::gather::File;
 use super::plan::{Follow, LeftOut, Plan};
+use super::tools_file::File;
 use crate::error::Result;
 use crate::op::Context;
 use crate::registry::installed::toolsets::check_name;

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::config_file::Trust;
-use super::gather::EVERY;
 use super::home::Text;
-use super::plan::{LeftOut, Plan};
+use super::plan::{EVERY, LeftOut, Plan};
 use crate::error::{Code, Result};
 use crate::op::Context;
 use crate::registry::trust::identity::Identity;
