@@ -221,7 +221,7 @@ fn each_word_of_the_glossary_has_two_lines_and_an_example() {
 
 #[test]
 fn the_exit_codes_of_the_page_are_those_of_the_table() {
-    let page = include_str!("../../docs/exit-codes.md");
+    let page = include_str!("../../docs/reference/exit-codes.md");
     for code in mcpkg::error::Code::ALL {
         assert!(page.contains(&format!("| {} |", code.exit())), "{} exits with {}", code.name(), code.exit());
     }
