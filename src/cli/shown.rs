@@ -254,7 +254,7 @@ fn unit(text: &str) -> usize {
             return place;
         }
         // A backtick that nothing closes is one of the text.
-        is_code = !is_blank && !is_code && text[place + 1..].contains('`') || is_blank;
+        is_code = is_blank || !is_code && text[place + 1..].contains('`');
         at = place + 1;
     }
     text.len()

@@ -93,8 +93,8 @@ fn plain(line: &str) -> String {
     while let Some(at) = rest.find(['[', '`', '*']) {
         let (before, found) = rest.split_at(at);
         text.push_str(before);
-        let (shown, taken) = if found.starts_with('`') {
-            let end = found[1..].find('`').map_or(found.len(), |end| end + 2);
+        let (shown, taken) = if let Some(code) = found.strip_prefix('`') {
+            let end = code.find('`').map_or(found.len(), |end| end + 2);
             (&found[..end], end)
         } else if let Some((words, taken)) = link(found) {
             (words, taken)

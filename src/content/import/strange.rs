@@ -238,9 +238,9 @@ mod tests {
             r#"{ "mcpServers": { "m": { "command": "x", "args": ["--api-key", "tok-SECRET-123"] } } }"#.to_owned(),
             r#"{ "mcpServers": { "m": { "url": "https://u:tok-SECRET-123@x.example/" } } }"#.to_owned(),
             // Next to a server, below it, and beside all of them.
-            format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x" }}, "m": {{ "env": {{ "A": "tok-SECRET-123" }} }} }} }}"#),
+            r#"{ "mcpServers": { "a": { "command": "x" }, "m": { "env": { "A": "tok-SECRET-123" } } } }"#.to_owned(),
             format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x", "more": {{ "mcpServers": {{ "m": {env} }} }} }} }} }}"#),
-            format!(r#"{{ "mcpServers": {{ "a": {{ "command": "x" }} }}, "apiKey": "tok-SECRET-123" }}"#),
+            r#"{ "mcpServers": { "a": { "command": "x" } }, "apiKey": "tok-SECRET-123" }"#.to_owned(),
             format!("{}{{ \"mcpServers\": {{ \"m\": {env} }} }}{}", r#"{ "a":"#.repeat(40), "}".repeat(40)),
             format!("\u{feff}{{ \"mcpServers\": {{ \"m\": {env} }} }}"),
             format!(r#"{{ "m": {env} }}"#),

@@ -65,7 +65,8 @@ fn linked(kept: &Kept, depth: usize, limits: &Limits<'_>, found: &mut Vec<Kept>)
 /// Returns the paths of the submodules that an index names. It reads an index again only after a change.
 fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
     type Stamp = (u64, Option<std::time::SystemTime>);
-    static SEEN: Mutex<Option<HashMap<PathBuf, (Stamp, Vec<PathBuf>)>>> = Mutex::new(None);
+    type Seen = HashMap<PathBuf, (Stamp, Vec<PathBuf>)>;
+    static SEEN: Mutex<Option<Seen>> = Mutex::new(None);
     let Ok(metadata) = std::fs::metadata(index) else { return Ok(Vec::new()) };
     let stamp = (metadata.len(), metadata.modified().ok());
     let known = SEEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|seen| seen.get(index).cloned());
