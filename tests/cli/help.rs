@@ -43,7 +43,7 @@ fn mcpkg_alone_is_one_screen() {
     Begin with:
       mcpkg demo                            see it at work, in a scratch folder
       mcpkg init                            make your database
-      mcpkg import . --create-project app   bring in the rules and skills of a folder
+      mcpkg import . --create-project app   bring in a folder's rules and skills
       mcpkg client add claude-code          let an agent read them over MCP
       mcpkg deploy                          show what a deploy would write to disk
 

@@ -15,7 +15,7 @@ pub(in crate::cli) const EXAMPLES: &str = "Examples:\n";
 pub(in crate::cli) const BEGIN: [(&str, &str); 5] = [
     ("mcpkg demo", "see it at work, in a scratch folder"),
     ("mcpkg init", "make your database"),
-    ("mcpkg import . --create-project app", "bring in the rules and skills of a folder"),
+    ("mcpkg import . --create-project app", "bring in a folder's rules and skills"),
     ("mcpkg client add claude-code", "let an agent read them over MCP"),
     ("mcpkg deploy", "show what a deploy would write to disk"),
 ];
