@@ -122,8 +122,8 @@ fn docs_for_agents_are_current() {
         };
         let path = path.trim_end_matches(')');
         let text = prose(&read(&format!("docs/{path}")));
-        let paragraphs = text.split("\n\n").map(str::trim);
-        let first = paragraphs.clone().find(|part| part.starts_with(|c: char| c.is_alphanumeric() || c == '`'));
+        let mut paragraphs = text.split("\n\n").map(str::trim);
+        let first = paragraphs.find(|part| part.starts_with(|c: char| c.is_alphanumeric() || c == '`'));
         let first = first.unwrap_or_default().replace('\n', " ");
         let sentence = first.split_once(". ").map_or(first.as_str(), |(sentence, _)| sentence).trim_end_matches('.');
         if titled.is_empty() {
