@@ -7,13 +7,13 @@ use super::super::globals;
 use super::style::header;
 
 /// Begins the part about the options that every command takes.
-pub(in crate::cli) const GLOBALS: &str = "Global options:";
+pub(crate) const GLOBALS: &str = "Global options:";
 
 /// Columns of the lines that name the global options: a narrow terminal has room for them.
 const ROOM: usize = 74;
 
 /// Returns the flag that asks for help.
-pub(in crate::cli) fn flag() -> Arg {
+pub(crate) fn flag() -> Arg {
     Arg::new("help")
         .short('h')
         .long("help")

@@ -9,10 +9,10 @@ use super::topics;
 use crate::op::{Names, first_clause};
 
 /// What the examples at the end of a help text begin with.
-pub(in crate::cli) const EXAMPLES: &str = "Examples:\n";
+pub(crate) const EXAMPLES: &str = "Examples:\n";
 
 /// The command lines to begin with, and what each is for.
-pub(in crate::cli) const BEGIN: [(&str, &str); 5] = [
+pub(crate) const BEGIN: [(&str, &str); 5] = [
     ("mcpkg demo", "see it at work, in a scratch folder"),
     ("mcpkg init", "make your database"),
     ("mcpkg import . --create-project app", "bring in a folder's rules and skills"),
@@ -21,7 +21,7 @@ pub(in crate::cli) const BEGIN: [(&str, &str); 5] = [
 ];
 
 /// The variables that count most, for `mcpkg --help` and its man page.
-pub(in crate::cli) const ENVIRONMENT: &str = "Environment:
+pub(crate) const ENVIRONMENT: &str = "Environment:
   MCPKG_DB, MCPKG_PROJECT  as --db and --project
   MCPKG_WORKSPACE          as --workspace
   MCPKG_LOG                what to log to stderr, such as info
@@ -31,7 +31,7 @@ pub(in crate::cli) const ENVIRONMENT: &str = "Environment:
 const FEW: usize = 2;
 
 /// Returns the command `help`, which stands below every command that has others.
-pub(in crate::cli) fn command() -> Command {
+pub(crate) fn command() -> Command {
     let command = Command::new("help").arg(
         Arg::new("words")
             .value_name("COMMAND|TOPIC")
@@ -48,20 +48,14 @@ fn names() -> Vec<String> {
 }
 
 /// Returns the root's command with what its man page says besides the options.
-pub(in crate::cli) fn of_root(root: Command) -> Command {
+pub(crate) fn of_root(root: Command) -> Command {
     let examples: Vec<String> = BEGIN.iter().map(|(line, about)| format!("{line:<38}{about}")).collect();
     root.after_help(format!("{EXAMPLES}  {}\n\n{ENVIRONMENT}", examples.join("\n  ")))
 }
 
 /// Returns a command with what it does, its notes and examples, and where its global options are explained. The short help has the first
 /// clause of it, and a few examples.
-pub(in crate::cli) fn finished(
-    command: Command,
-    about: &str,
-    path: &[&str],
-    notes: &str,
-    examples: &[&str],
-) -> Command {
+pub(crate) fn finished(command: Command, about: &str, path: &[&str], notes: &str, examples: &[&str]) -> Command {
     let (style, path) = (header(), path.join(" "));
     let shown = |examples: &[&str]| match examples {
         [] => String::new(),
@@ -75,7 +69,7 @@ pub(in crate::cli) fn finished(
 }
 
 /// Returns a command that has others below it, with where more is said.
-pub(in crate::cli) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
+pub(crate) fn of_branch(command: Command, about: &str, path: &[&str]) -> Command {
     let path = path.join(" ");
     let more = format!("One of them: `mcpkg help {path} COMMAND`\nGlobal options: `mcpkg help options`");
     with_about(command, about).after_help(more.clone()).after_long_help(paragraphs([more, in_short()]))

@@ -5,11 +5,11 @@ use super::page::rendered;
 use super::style::WIDEST;
 
 /// A page about something that is not one command.
-pub(in crate::cli) struct Topic {
+pub(crate) struct Topic {
     /// Its name.
-    pub(in crate::cli) name: &'static str,
+    pub(crate) name: &'static str,
     /// What it is about.
-    pub(in crate::cli) about: &'static str,
+    pub(crate) about: &'static str,
     what: What,
 }
 
@@ -22,7 +22,7 @@ enum What {
 }
 
 /// Every topic, in the order in which they are listed.
-pub(in crate::cli) const TOPICS: &[Topic] = &[
+pub(crate) const TOPICS: &[Topic] = &[
     page(
         "words",
         "What the words mean: project, skill, target, source and others",
@@ -57,7 +57,7 @@ const fn page(name: &'static str, about: &'static str, text: &'static str) -> To
 
 impl Topic {
     /// Returns what a terminal of so many columns shows, with its styles.
-    pub(in crate::cli) fn text(&self, width: u16) -> String {
+    pub(crate) fn text(&self, width: u16) -> String {
         match self.what {
             What::Page(text) => rendered(text, width.min(WIDEST)),
             What::Options => {
@@ -68,12 +68,12 @@ impl Topic {
 }
 
 /// Returns the names of all topics.
-pub(in crate::cli) fn names() -> impl Iterator<Item = &'static str> {
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     TOPICS.iter().map(|topic| topic.name)
 }
 
 /// Returns the topic that these words name: `exit codes` is `exit-codes`, and `word` is `words`.
-pub(in crate::cli) fn named(words: &[String]) -> Option<&'static Topic> {
+pub(crate) fn named(words: &[String]) -> Option<&'static Topic> {
     let wanted = words.join("-").to_lowercase();
     TOPICS.iter().find(|topic| topic.name == wanted || topic.name.strip_suffix('s') == Some(&wanted))
 }

@@ -30,7 +30,7 @@ pub struct Choice {
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// Target: all, which means those that are switched on, or names such as codex,cursor; may be repeated [default: all]
-    #[arg(long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
+    #[arg(id = "target", long = "target", value_name = "NAME,...", value_delimiter = ',', add = ANY_TARGET)]
     #[serde(rename = "target", deserialize_with = "one_target")]
     #[schemars(with = "Option<String>")]
     pub targets: Vec<String>,
