@@ -1,5 +1,6 @@
 //! Secrets in texts: the one function that hides them in logs, events, plans and errors, and the one that finds them.
 
+mod access_key;
 mod escapes;
 mod names;
 mod pieces;
@@ -14,13 +15,11 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use access_key::{KEY, KEY_ID};
+
 pub use names::is_secret_name;
 pub use pieces::Pieces;
 pub use resolved::{HIDDEN, SHORTEST as SHORTEST_HIDDEN, Secrets, learn};
-
-/// The beginning of an access key, before its id of 12 hex digits, `_`, and its secret.
-const KEY: &str = "mcpkg_";
-const KEY_ID: usize = 12;
 
 /// Returns a text without secrets: the passwords and tokens that its URLs hold, the secrets of access keys, the values of secrets that
 /// this process resolved, and secrets with a known shape, such as a private key or the value after `password:`.

@@ -1,7 +1,7 @@
-//! `mcpkg demo`: the main job, from an empty folder to a verified backup, through the real binary.
+//! `mcpkg demo`: the main job as people live it, from an empty folder to a verified backup, through the real binary.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout};
 use std::time::{Duration, Instant};
 
@@ -9,52 +9,61 @@ use clap::{ArgMatches, Command};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::globals::Globals;
 use super::output::Output;
 use crate::error::{Code, Error, Result};
+use crate::file;
 use crate::process::{Environment, Failure, Limits, Program, Running};
 
-const PROMPTS: &[(&str, &str, &str, &[&str])] = &[
-    ("code-review", "Review a change before it is committed", include_str!("../../assets/demo/code-review.md"), &[]),
-    ("commit-message", "Write the message of a commit", include_str!("../../assets/demo/commit-message.md"), &[]),
+/// What a user has before: files for one agent.
+const KIT: [(&str, &str); 3] = [
+    ("CLAUDE.md", "# House rules\n\nUse British spelling. Run `make test` before you commit.\n"),
     (
-        "explain",
-        "Explain a part of the code",
-        include_str!("../../assets/demo/explain.md"),
-        &["topic=What to explain", "audience?=Who reads it"],
+        ".claude/commands/review.md",
+        "---\ndescription: Review a change before it is committed\nargument-hint: [what]\n---\nReview $ARGUMENTS for races first.\n",
     ),
+    (SKILL, "---\nname: release\ndescription: Cut a release. Use when asked to publish a version.\n---\n1. Tag.\n"),
 ];
 
-const FILES: &[(&str, &str, &[u8])] = &[
-    ("README.md", "What mcpkg is and how to start", include_bytes!("../../README.md")),
-    ("docs/architecture.md", "How mcpkg is built", include_bytes!("../../docs/architecture.md")),
-    ("docs/contributing.md", "How to change mcpkg", include_bytes!("../../docs/contributing.md")),
-    ("docs/picture.png", "A picture", include_bytes!("../../assets/demo/picture.png")),
-];
+/// Where Claude Code reads the skill, in the kit and after a deploy.
+const SKILL: &str = ".claude/skills/release/SKILL.md";
+
+/// Where Codex, Cursor and VS Code read it after a deploy.
+const SKILL_OF_OTHERS: &str = ".agents/skills/release/SKILL.md";
+
+/// What is added to the skill in Claude Code's folder.
+const EDIT: &str = "2. Announce it.\n";
 
 /// How long one command of the demo may take.
 const COMMAND: Duration = Duration::from_secs(60);
 
+/// The columns of a command in the list of steps.
+const COLUMNS: usize = 35;
+
 pub(super) fn command() -> Command {
-    let about = "Show the main job in a scratch folder: fill a database, serve it, read it over MCP, back it up";
-    let notes =
-        "Your own database is not touched. The scratch folder is named at the start and left for you to look at.";
-    super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo"])
+    let about = "Show the main job in a scratch folder: import, serve, deploy, take an edit back, roll back, back up";
+    let notes = "Your own database and files are not touched. The scratch folder is named at the start and left for you to look \
+                 at. -v shows what each command prints.";
+    super::help::finished(Command::new("demo"), about, &["demo"], notes, &["mcpkg demo", "mcpkg demo -v"])
 }
 
-pub(super) fn run(_matches: &ArgMatches, output: &Output) -> Result<u8> {
+pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> Result<u8> {
     let folder = tempfile::Builder::new()
         .prefix("mcpkg-demo-")
         .tempdir()
         .map_err(|error| Error::new(Code::FileFailed, format!("Cannot make a scratch folder: {error}")))?
         .keep();
-    let demo = Demo { output, database: folder.join("mcpkg.db") };
-    demo.say(&format!("The demo's database is {}\n", demo.database.display()))?;
-    demo.fill(&folder)?;
-    demo.talk()?;
-    demo.back_up(&folder)?;
+    let demo = Demo { output, verbose: globals.verbose > 0, code: folder.join("code"), folder };
+    demo.say(&format!("The demo works in {}. Nothing of yours is touched.\n\n", demo.folder.display()))?;
+    demo.import()?;
+    demo.serve()?;
+    demo.deploy()?;
+    demo.evolve()?;
+    demo.roll_back()?;
+    demo.back_up()?;
     demo.say(
-        "\nNow with your own:\n  mcpkg init                      make your database, and see how to connect a client\n  \
-         mcpkg project create NAME       make a project; the first one is selected\n  \
+        "\nNow with your own files:\n  mcpkg init                      create your database, and see how to connect an agent\n  \
+         mcpkg project create NAME       create a project; the first one is selected\n  \
          mcpkg import CLAUDE.md .claude  bring in what you have\n",
     )?;
     Ok(0)
@@ -62,7 +71,12 @@ pub(super) fn run(_matches: &ArgMatches, output: &Output) -> Result<u8> {
 
 struct Demo<'a> {
     output: &'a Output,
-    database: std::path::PathBuf,
+    /// Whether what each command prints is shown.
+    verbose: bool,
+    /// The scratch folder; it stands for the user's home too.
+    folder: PathBuf,
+    /// The folder that is deployed to.
+    code: PathBuf,
 }
 
 impl Demo<'_> {
@@ -70,123 +84,142 @@ impl Demo<'_> {
         self.output.print(text)
     }
 
+    /// Shows one step.
+    fn step(&self, command: &str, says: &str) -> Result<()> {
+        self.say(&format!("{command:<COLUMNS$} {says}\n"))
+    }
+
     /// This very binary on the demo's database, apart from what the user's environment says.
     fn mcpkg(&self) -> Result<Program> {
         let binary = std::env::current_exe()
             .map_err(|error| Error::internal("the path of this program is not known").with_source(error))?;
-        let program = Program::new(binary).environment(Environment::Inherited);
-        Ok(program.args(["--db".as_ref(), self.database.as_os_str()]))
+        let mut program = Program::new(binary).environment(Environment::Inherited).folder(&self.code);
+        for name in ["HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"] {
+            program = program.variable(name, &self.folder);
+        }
+        Ok(program.variable("MCPKG_DB", self.folder.join("mcpkg.db")))
     }
 
-    /// Runs a command as a user would, and shows it with what it printed.
-    fn shell(&self, arguments: &[&str]) -> Result<()> {
-        let shown: Vec<String> = arguments
-            .iter()
-            .map(|word| if word.contains([' ', '=']) { format!("'{word}'") } else { (*word).to_owned() })
-            .collect();
+    /// Runs a command as a user would, and returns what it printed.
+    fn shell(&self, words: &[&str]) -> Result<String> {
         let never = CancellationToken::new();
-        let answer = self.mcpkg()?.args(arguments).run(&[], &Limits::new(COMMAND, &never)).map_err(lost)?;
-        let text = if answer.status.success() { answer.stdout.text() } else { answer.stderr.text() };
-        self.say(&format!("$ mcpkg {}\n  {}\n", shown.join(" "), text.trim_end()))?;
+        let answer = self.mcpkg()?.args(words).run(&[], &Limits::new(COMMAND, &never)).map_err(lost)?;
+        let shown = format!("mcpkg {}", words.join(" "));
         if answer.status.success() {
-            Ok(())
-        } else {
-            Err(Error::internal(format!("`mcpkg {}` failed", shown.join(" "))))
+            return Ok(answer.stdout.text());
+        }
+        self.say(&format!("$ {shown}\n{}\n", answer.stderr.text().trim_end()))?;
+        Err(Error::internal(format!("`{shown}` failed")))
+    }
+
+    /// Runs a command and shows it as a step.
+    fn run(&self, words: &[&str], says: &str) -> Result<()> {
+        let printed = self.shell(words)?;
+        self.step(&format!("mcpkg {}", words.join(" ")), says)?;
+        self.detail(&printed)
+    }
+
+    /// Shows what a step printed, where the user asked for it.
+    fn detail(&self, printed: &str) -> Result<()> {
+        match self.verbose {
+            true => printed.lines().try_for_each(|line| self.say(&format!("    {line}\n"))),
+            false => Ok(()),
         }
     }
 
-    fn fill(&self, folder: &Path) -> Result<()> {
-        self.shell(&["project", "create", "demo"])?;
-        self.shell(&["project", "select", "demo"])?;
-        let write = |name: &str, bytes: &[u8]| {
-            let path = folder.join("content").join(name);
-            path.parent()
-                .map_or(Ok(()), std::fs::create_dir_all)
-                .and_then(|()| std::fs::write(&path, bytes))
-                .map_err(|error| Error::file("write", &path, error))?;
-            Ok::<_, Error>(format!("@{}", path.display()))
-        };
-        for (name, description, text, arguments) in PROMPTS {
-            let content = write(&format!("{name}.md"), text.as_bytes())?;
-            let mut words = vec!["prompt", "create", name, &content, "--description", description];
-            for argument in *arguments {
-                words.extend(["--argument", argument]);
-            }
-            self.shell(&words)?;
-        }
-        for (path, description, bytes) in FILES {
-            let content = write(path, bytes)?;
-            let (name, uri) = (path.replace('/', "."), format!("file:///{path}"));
-            self.shell(&["resource", "create", &name, &uri, &content, "--description", description])?;
-        }
-        Ok(())
+    fn write(&self, path: &Path, text: &str) -> Result<()> {
+        let folder = path.parent().unwrap_or(path);
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
+        written.map_err(|error| Error::file("write", path, error))
     }
 
-    fn talk(&self) -> Result<()> {
+    fn read(&self, path: &str) -> Result<String> {
+        let path = self.code.join(path);
+        file::read_text(&path, file::TEXT).map_err(|error| Error::file("read", &path, error))
+    }
+
+    fn import(&self) -> Result<()> {
+        std::fs::create_dir_all(&self.code).map_err(|error| Error::file("make", &self.code, error))?;
+        for (path, text) in KIT {
+            self.write(&self.folder.join("kit").join(path), text)?;
+        }
+        self.run(&["project", "create", "shop"], "a project holds what your agents get")?;
+        self.run(&["import", "../kit"], "CLAUDE.md, a command and a skill come in")?;
+        self.run(&["project", "select", "shop", "--here"], "commands in this folder use it")
+    }
+
+    /// An agent lists and reads over MCP.
+    fn serve(&self) -> Result<()> {
         let mut client = Client::start(self.mcpkg()?.args(["serve"]))?;
-        self.say("\n$ mcpkg serve, spoken to over its standard input and output\n")?;
         let hello = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
             "clientInfo": { "name": "mcpkg-demo", "version": env!("CARGO_PKG_VERSION") },
         });
-        self.exchange(&mut client, "initialize", hello, |result| {
-            format!("{} speaks {}", result["serverInfo"]["name"], result["protocolVersion"])
-        })?;
+        let hello = client.request("initialize", hello)?;
         client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        self.exchange(&mut client, "prompts/list", json!({}), |result| names(&result["prompts"]))?;
-        let explain = json!({ "name": "explain", "arguments": { "topic": "the front", "audience": "a beginner" } });
-        self.exchange(&mut client, "prompts/get", explain, |result| text(&result["messages"][0]["content"]["text"]))?;
-        self.exchange(&mut client, "resources/list", json!({}), |result| names(&result["resources"]))?;
-        let readme = json!({ "uri": "file:///README.md" });
-        self.exchange(&mut client, "resources/read", readme, |result| text(&result["contents"][0]["text"]))?;
-        let picture = json!({ "uri": "file:///docs/picture.png" });
-        self.exchange(&mut client, "resources/read", picture, |result| {
-            let content = &result["contents"][0];
-            let blob = content["blob"].as_str().unwrap_or_default();
-            format!("{} in {} characters of base64", content["mimeType"], blob.len())
-        })?;
-        let create = json!({
-            "name": "create_prompt",
-            "arguments": { "name": "from-an-agent", "content": "Kept by an agent over MCP", "description": "An agent's own" },
-        });
-        self.exchange(&mut client, "tools/call", create, |result| text(&result["content"][0]["text"]))?;
-        self.exchange(&mut client, "prompts/list", json!({}), |result| names(&result["prompts"]))?;
-        client.finish()
+        let prompts = client.request("prompts/list", json!({}))?;
+        let review = json!({ "name": "review", "arguments": { "arguments": "the last commit" } });
+        let review = client.request("prompts/get", review)?;
+        let resources = client.request("resources/list", json!({}))?;
+        let skill = client.request("resources/read", json!({ "uri": "skill://release/SKILL.md" }))?;
+        client.finish()?;
+        let listed = names(&prompts["prompts"]).len() + names(&resources["resources"]).len();
+        self.step("mcpkg serve", &format!("an agent lists {listed} items over MCP and reads them"))?;
+        self.detail(&format!(
+            "{} speaks {}\nprompts: {}\nprompts/get review: {}\nresources: {}\nresources/read: {}\n",
+            hello["serverInfo"]["name"],
+            hello["protocolVersion"],
+            names(&prompts["prompts"]).join(", "),
+            last_line(&review["messages"][0]["content"]["text"]),
+            names(&resources["resources"]).join(", "),
+            last_line(&skill["contents"][0]["text"]),
+        ))
     }
 
-    fn exchange(
-        &self,
-        client: &mut Client,
-        method: &str,
-        params: Value,
-        show: impl FnOnce(&Value) -> String,
-    ) -> Result<()> {
-        let (answer, time) = client.request(method, params)?;
-        let Some(result) = answer.get("result") else {
-            return Err(Error::internal(format!("{method} was answered {answer}")));
-        };
-        self.say(&format!("  {method:<16} {:>7.2} ms   {}\n", time.as_secs_f64() * 1e3, show(result)))
+    fn deploy(&self) -> Result<()> {
+        self.run(&["plan"], "what each of four agents would get")?;
+        self.run(&["deploy", "--apply", "--yes"], "the files are written, all or none")?;
+        self.read("AGENTS.md").map(drop)
     }
 
-    fn back_up(&self, folder: &Path) -> Result<()> {
-        let backup = folder.join("backup.db").display().to_string();
-        self.say("\n")?;
-        self.shell(&["backup", &backup])?;
-        self.shell(&["--db", &backup, "check", "--deep"])
+    /// An edit in the folder of one agent reaches the others.
+    fn evolve(&self) -> Result<()> {
+        let edited = self.read(SKILL)? + EDIT;
+        self.write(&self.code.join(SKILL), &edited)?;
+        self.step("(you edit a skill of Claude Code)", &format!("{SKILL} is yours"))?;
+        self.run(&["evolve", "propose"], "mcpkg sees the change")?;
+        self.run(&["evolve", "accept", "1"], "the project takes it")?;
+        self.run(&["deploy", "--apply", "--yes"], "Codex, Cursor and VS Code get it too")?;
+        match self.read(SKILL_OF_OTHERS)?.ends_with(EDIT) {
+            true => Ok(()),
+            false => Err(Error::internal("the edit did not reach the other agents")),
+        }
+    }
+
+    fn roll_back(&self) -> Result<()> {
+        let printed = self.shell(&["rollback", "--to", "pristine", "--yes"])?;
+        let left = std::fs::read_dir(&self.code).map_err(|error| Error::file("read", &self.code, error))?.count();
+        if left > 0 {
+            return Err(Error::internal("the rollback left files behind"));
+        }
+        self.step("mcpkg rollback --to pristine --yes", "the folder is empty again")?;
+        self.detail(&printed)
+    }
+
+    fn back_up(&self) -> Result<()> {
+        self.run(&["backup", "../backup.db"], "everything in one file, verified")?;
+        self.run(&["--db", "../backup.db", "check", "--deep"], "its contents match their SHA-256")
     }
 }
 
-/// The first line of a text, and how long the whole is.
-fn text(value: &Value) -> String {
-    let text = value.as_str().unwrap_or_default();
-    let first: String = text.lines().next().unwrap_or_default().chars().take(60).collect();
-    if text.lines().count() > 1 { format!("{first} … ({} bytes)", text.len()) } else { first }
+/// Returns the last line of a text, which is what a template filled in.
+fn last_line(value: &Value) -> &str {
+    value.as_str().unwrap_or_default().trim_end().lines().last().unwrap_or_default()
 }
 
-fn names(list: &Value) -> String {
-    let names: Vec<&str> = list.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str()).collect();
-    names.join(", ")
+fn names(list: &Value) -> Vec<&str> {
+    list.as_array().into_iter().flatten().filter_map(|item| item["name"].as_str()).collect()
 }
 
 /// A client of a child process, a line each way.
@@ -214,25 +247,26 @@ impl Client {
             .map_err(|error| Error::internal("the server took no request").with_source(error))
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Result<(Value, Duration)> {
+    /// Sends a request, and returns the result of its answer.
+    fn request(&mut self, method: &str, params: Value) -> Result<Value> {
         let id = self.next;
         self.next += 1;
-        let started = Instant::now();
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;
         loop {
             let mut line = String::new();
-            let read = self.answers.read_line(&mut line);
-            let time = started.elapsed();
-            match read {
+            match self.answers.read_line(&mut line) {
                 Ok(0) => return Err(Error::internal(format!("the server ended before it answered {method}"))),
                 Ok(_) => {}
                 Err(error) => return Err(Error::internal("the server's answer could not be read").with_source(error)),
             }
-            let answer: Value = serde_json::from_str(&line)
+            let mut answer: Value = serde_json::from_str(&line)
                 .map_err(|error| Error::internal("the server wrote no JSON").with_source(error))?;
             // A notification may come between.
             if answer["id"] == id {
-                return Ok((answer, time));
+                return match answer.get_mut("result") {
+                    Some(result) => Ok(result.take()),
+                    None => Err(Error::internal(format!("{method} was answered {answer}"))),
+                };
             }
         }
     }

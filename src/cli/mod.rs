@@ -93,7 +93,7 @@ fn dispatch(matches: &ArgMatches, globals: &Globals, output: &Output, called: Ca
         matches.subcommand().ok_or_else(|| Error::internal("clap let an empty command line through"))?;
     match name {
         "serve" => return serve::run(inner, serve::identity(matches, called), globals, output),
-        "demo" => return demo::run(inner, output),
+        "demo" => return demo::run(inner, globals, output),
         "version" => return version::run(globals, output),
         "completions" => return generate::completions(inner, command(), output),
         "man" => return generate::man(inner, command(), output),

@@ -8,14 +8,11 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{ended, failed, is_locked, locked, printed, shown};
+use super::failure::{ended, failed, is_locked, locked, printed};
+use super::plain::plain;
 use super::programs;
 use crate::error::{Error, Result};
-use crate::process::{Capture, Environment, Failure, Limits, Output, Program, Tell};
-
-/// Variables that would make git work on another repository than that of its folder. Git sets them inside a hook.
-const MISLEADING: [&str; 6] =
-    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
+use crate::process::{Failure, Limits, Output, Program, Tell};
 
 /// How long git may run if it talks to no other host.
 pub const LOCAL: Duration = Duration::from_secs(60);
@@ -25,19 +22,6 @@ const LOCKED: Duration = Duration::from_secs(1);
 
 /// The pause between two tries to get what another git has locked.
 const RETRY: Duration = Duration::from_millis(50);
-
-/// Options for every git: no file monitor, no command line as a transport, no maintenance in the background.
-const QUIET: [&str; 8] =
-    ["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
-
-/// Options for every git that must not run hooks.
-const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
-
-/// Options where nothing may be signed, whatever the user's configuration says.
-const UNSIGNED: [&str; 2] = ["-c", "commit.gpgsign=false"];
-
-/// How much git may print about a whole repository.
-const WHOLE: Capture = Capture { head: 64 << 20, tail: 64 << 10 };
 
 /// git in one folder. The caller puts `--` before text from users, or makes full ref names of it.
 #[derive(Clone, Debug)]
@@ -205,16 +189,6 @@ impl<'a> Git<'a> {
         self.succeeded(args, self.output(self.program(args)?.tell(tell), args, &[])?)
     }
 
-    /// Runs a command that only reads the index, before it is known which programs the repository names.
-    ///
-    /// # Errors
-    /// As [`Git::run`].
-    pub(super) fn listed<A: AsRef<OsStr>>(&self, args: &[A]) -> Result<Vec<u8>> {
-        // Such a program would fetch a missing object.
-        let program = self.plain(args).variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
-        self.succeeded(args, self.output(program, args, &[])?)
-    }
-
     /// Returns the program, for a caller that talks to it while it runs.
     ///
     /// # Errors
@@ -226,29 +200,8 @@ impl<'a> Git<'a> {
     }
 
     fn plain<A: AsRef<OsStr>>(&self, args: &[A]) -> Program {
-        let mut git = Program::new("git").folder(self.folder).environment(Environment::Inherited).args(QUIET);
-        if !self.runs_hooks {
-            git = git.args(NO_HOOKS);
-        }
-        git = if self.is_repository { git.capture(WHOLE) } else { git.args(UNSIGNED) };
-        git = git.args(args);
-        git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
-        // Nobody sits at a terminal of git's: an editor or a pager would wait for ever.
-        git = git.variable("GIT_EDITOR", ":").variable("GIT_SEQUENCE_EDITOR", ":").variable("GIT_PAGER", "cat");
-        // ssh runs in its own process group, and would be stopped if it asked at the terminal.
-        git = git.variable("SSH_ASKPASS_REQUIRE", "force");
-        for variable in MISLEADING {
-            git = git.without(variable);
-        }
-        if let (true, Some(parent)) = (self.is_repository, self.folder.parent()) {
-            git = git.variable("GIT_CEILING_DIRECTORIES", parent);
-        }
-        for (name, value) in &self.variables {
-            git = git.variable(name, value);
-        }
-        tracing::debug!(folder = %self.folder.display(), args = %shown(args), "git");
-        // The credential cache and ssh's shared connection outlive the git that started them.
-        git.leaves_children()
+        let git = plain(self.folder, self.is_repository, self.runs_hooks, args);
+        self.variables.iter().fold(git, |git, (name, value)| git.variable(name, value))
     }
 
     fn output<A: AsRef<OsStr>>(&self, program: Program, args: &[A], input: &[u8]) -> Result<Output> {

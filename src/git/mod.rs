@@ -9,6 +9,7 @@ mod failure;
 mod folder;
 pub mod hooks;
 mod paths;
+mod plain;
 pub mod programs;
 pub mod refs;
 pub mod remote;

@@ -5,6 +5,7 @@
 
 mod harmless;
 mod known;
+mod name;
 mod named;
 mod options;
 mod prefixes;

@@ -151,3 +151,22 @@ fn docs_show_a_consent() {
     client.finish();
     terminal.draw("consent");
 }
+
+#[test]
+fn docs_show_the_demo() {
+    let mut terminal = Terminal::new("code");
+    if !terminal.show(&["demo"], "", "") {
+        return skipped(NO_SCRIPT);
+    }
+    terminal.draw("demo");
+}
+
+#[test]
+fn docs_show_a_check_of_an_agent() {
+    let mut terminal = shop();
+    terminal.quietly(&["client", "add", "claude-code"]);
+    if !terminal.show(&["client", "check", "claude-code"], "", "") {
+        return skipped(NO_SCRIPT);
+    }
+    terminal.draw("client-check");
+}

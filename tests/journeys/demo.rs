@@ -3,22 +3,28 @@
 use crate::support::Scratch;
 
 #[test]
-fn the_demo_shows_the_main_job_and_leaves_the_users_database_alone() {
+fn the_demo_shows_the_main_job_and_leaves_what_is_the_users_alone() {
     let scratch = Scratch::new();
     let shown = scratch.finish(scratch.command().env("TMPDIR", scratch.path()).arg("demo"));
     assert_eq!(shown.status, 0, "{shown}");
     for part in [
-        "The demo's database is <SCRATCH>/mcpkg-demo-",
-        "initialize",
-        "prompts/list",
-        "prompts/get",
-        "resources/list",
-        "image/png",
-        "Created prompt 'from-an-agent' in project 'demo'",
-        "contents match their SHA-256",
+        "The demo works in <SCRATCH>/mcpkg-demo-",
+        "mcpkg import ../kit",
+        "an agent lists 3 items over MCP",
+        "Codex, Cursor and VS Code get it too",
+        "the folder is empty again",
+        "its contents match their SHA-256",
         "mcpkg import CLAUDE.md .claude",
     ] {
         assert!(shown.stdout.contains(part), "{part}\n{shown}");
+    }
+    // Each step is one row of a usual terminal.
+    let first = shown.stdout.lines().next().expect("the folder").to_owned();
+    let wide: Vec<&str> = shown.stdout.lines().filter(|line| **line != first && line.chars().count() > 80).collect();
+    assert!(wide.is_empty(), "{wide:#?}");
+    let long = scratch.finish(scratch.command().env("TMPDIR", scratch.path()).args(["demo", "-v"]));
+    for part in ["Review the last commit for races first.", "6 created", "verified"] {
+        assert!(long.stdout.contains(part), "{part}\n{long}");
     }
     assert!(!scratch.db().exists());
 }

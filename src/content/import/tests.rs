@@ -137,7 +137,10 @@ fn a_project_comes_in_whole() {
         .file(".git/config", "c");
     set_executable(&world.path(".claude/skills/x/scripts/run.sh"));
     let reply = world.import(&[], &[""]).unwrap();
-    assert_eq!(sentence_of(&reply), "Imported 3 prompts, 7 resources and 1 agent's file into project 'p'");
+    assert_eq!(
+        sentence_of(&reply),
+        "Imported 1 skill, 3 commands, 3 rules, 2 other files, 1 agent's file into project 'p'"
+    );
     let left_out = "left out 7 files: in an agent's folder, as \
         no command, skill, rule or subagent: 1; hidden: 3; named by .gitignore: 2; version control: 1; `-v` lists them";
     assert_eq!(reply.hints, [left_out, "among the resources: 1 skill, 3 files of instructions"]);
@@ -173,7 +176,7 @@ fn a_project_comes_in_whole() {
     assert_eq!(uris, expected);
 
     let again = world.import(&[], &["", ".claude", "CLAUDE.md"]).unwrap();
-    assert_eq!(sentence_of(&again), "Imported 0 prompts and 0 resources into project 'p' (11 unchanged)");
+    assert_eq!(sentence_of(&again), "Imported nothing into project 'p' (11 unchanged)");
 }
 
 #[test]
@@ -209,10 +212,7 @@ fn names_that_clash_say_where_they_came_from() {
     assert!(names.iter().all(|name| names::check("Prompt", name).is_ok()), "{names:?}");
     assert_eq!(world.prompt("a-b").1, "1");
     assert_eq!((world.prompt("claude-a-b").1, world.prompt("cursor-a-b").1), ("2".to_owned(), "3".to_owned()));
-    assert_eq!(
-        sentence_of(&world.import(&[], &[""]).unwrap()),
-        "Imported 0 prompts and 0 resources into project 'p' (4 unchanged)"
-    );
+    assert_eq!(sentence_of(&world.import(&[], &[""]).unwrap()), "Imported nothing into project 'p' (4 unchanged)");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn skills_kept_twice_are_one_unless_they_differ() {
     let world = World::new();
     world.file(".claude/skills/x/SKILL.md", "x").file(".agents/skills/x/SKILL.md", "x");
     let reply = world.import(&[], &[""]).unwrap();
-    assert_eq!(sentence_of(&reply), "Imported 0 prompts and 1 resource into project 'p'");
+    assert_eq!(sentence_of(&reply), "Imported 1 skill into project 'p'");
     assert!(reply.hints[0].contains("`.claude/skills/x/SKILL.md` is the same as `.agents/skills/x/SKILL.md`"));
     world.file(".agents/skills/x/SKILL.md", "y");
     world.import(&["--update"], &[""]).unwrap();
@@ -307,7 +307,7 @@ fn conflicts_are_all_listed_and_nothing_is_half_imported() {
     assert_eq!(world.items(), before);
 
     let updated = world.import(&["--update"], &[""]).unwrap();
-    assert_eq!(sentence_of(&updated), "Imported 0 prompts and 3 resources into project 'p' (2 updated)");
+    assert_eq!(sentence_of(&updated), "Imported 3 other files into project 'p' (2 updated)");
     assert_eq!(world.resource("file:///a.md").1, b"A");
     let history = world.context.read(|db, p| revisions::history(db, p.id, revisions::Kind::Resource, "a.md")).unwrap();
     assert_eq!(history.len(), 2);

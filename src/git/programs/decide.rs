@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{HOOK, HOOK_OF_SUBMODULE, Named, PUSH, Runs, Setting};
+use super::named::Named;
+use super::setting::{HOOK, HOOK_OF_SUBMODULE, PUSH, Runs, Setting};
 use crate::approved::Approved;
 use crate::error::{Code, Error, Result};
 use crate::git::failure::words;

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
-use super::Setting;
+use super::setting::Setting;
 use crate::error::{Code, Error, Result};
 use crate::file;
 use crate::git::failure::{ended, failed};
@@ -45,7 +45,7 @@ const WORDS: &[&str] = &[
 /// Adds the settings of a repository that name programs.
 ///
 /// # Errors
-/// As [`super::Named::of`].
+/// As [`super::named::Named::of`].
 pub(super) fn settings(kept: &Kept, limits: &Limits<'_>, found: &mut BTreeSet<Setting>) -> Result<()> {
     let mut all = Vec::new();
     for path in [kept.shared.join("config"), kept.own.join("config.worktree")] {

@@ -8,9 +8,10 @@ use memchr::memmem;
 
 use crate::error::Result;
 use crate::file;
-use crate::git::command::Git;
+use crate::git::failure::{ended, failed, printed};
 use crate::git::folder::Kept;
 use crate::git::paths::{parts, path};
+use crate::git::plain::plain;
 use crate::process::Limits;
 
 /// The largest index that is looked through.
@@ -28,7 +29,7 @@ const LINK: &[u8] = b"link";
 /// Returns the folders that git keeps the submodules of a repository in, and theirs.
 ///
 /// # Errors
-/// As [`Git::run`].
+/// As git fails: `E_GIT_FAILED`, `E_GIT_NOT_FOUND`, `E_CANCELLED`.
 pub(super) fn of(kept: &Kept, limits: &Limits<'_>) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     for modules in [kept.own.join("modules"), kept.shared.join("modules")] {
@@ -88,7 +89,14 @@ fn names(top: &Path, index: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> 
 
 /// Returns the paths of the submodules, as git lists them. For that git reads only the index, and runs nothing.
 fn listed(top: &Path, limits: &Limits<'_>) -> Result<Vec<PathBuf>> {
-    let printed = Git::new(top, *limits).listed(&["ls-files", "--stage", "-z", "--full-name", "--", ":/"])?;
+    let args = ["ls-files", "--stage", "-z", "--full-name", "--", ":/"];
+    // A program that fetches a missing object would be one.
+    let git = plain(top, false, false, &args).variable("GIT_NO_LAZY_FETCH", "1").variable("GIT_ALLOW_PROTOCOL", "none");
+    let output = git.run(&[], limits).map_err(|failure| ended(top, &args, limits, failure))?;
+    if !output.status.success() {
+        return Err(failed(top, &args, &output.status, &output.stderr));
+    }
+    let printed = printed(&args, output)?;
     let name = |line: &[u8]| {
         let at = line.iter().position(|byte| *byte == b'\t').filter(|_| line.starts_with(b"160000 "))?;
         Some(path(&line[at + 1..]))

@@ -1,6 +1,7 @@
 //! Texts after the name of a secret that are not its value: a reference, a variable, a type, a word of prose, or what is hidden already.
 
-use crate::redact::{HIDDEN, KEY, KEY_ID};
+use crate::redact::access_key::{KEY, KEY_ID};
+use crate::redact::resolved::HIDDEN;
 
 /// The beginnings of mcpkg's references to secrets.
 const REFERENCES: [&str; 3] = ["env:", "file:", "command:"];

@@ -4,7 +4,7 @@ use memchr::{memchr, memmem};
 
 use super::harmless::{ends_value, is_code, is_harmless, is_harmless_beginning, is_harmless_in_list};
 use super::known::is_name_and_password;
-use super::named::{Name, after_blanks};
+use super::name::{Name, after_blanks};
 use super::quotes::Quote;
 use super::span::{Found, Span};
 

@@ -79,10 +79,7 @@ fn one_server_in_the_files_of_several_agents_is_one() {
         .file(".cursor/mcp.json", r#"{"mcpServers":{"x":{"command":"a","env":{"K":"${env:K}"},"timeout":3}}}"#)
         .file("web/.mcp.json", r#"{"mcpServers":{"deep":{"command":"d"}}}"#);
     let reply = world.import(&[], &[""]).unwrap();
-    assert_eq!(
-        sentence_of(&reply),
-        "Imported 0 prompts, 0 resources, 3 MCP servers and 4 agents' files into project 'p'"
-    );
+    assert_eq!(sentence_of(&reply), "Imported 4 agents' files, 3 MCP servers into project 'p'");
     let found = all(&world);
     // Cursor's says the most of it.
     let x = found.iter().find(|server| server.name == "x").unwrap();

@@ -1,0 +1,49 @@
+//! git with the options and variables that every git gets, whatever its repository names.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use super::failure::shown;
+use crate::process::{Capture, Environment, Program};
+
+/// Variables that would make git work on another repository than that of its folder. Git sets them inside a hook.
+const MISLEADING: [&str; 6] =
+    ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"];
+
+/// Options for every git: no file monitor, no command line as a transport, no maintenance in the background.
+const QUIET: [&str; 8] =
+    ["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "maintenance.auto=false"];
+
+/// Options for every git that must not run hooks.
+const NO_HOOKS: [&str; 2] = ["-c", "core.hooksPath=/dev/null"];
+
+/// Options where nothing may be signed, whatever the user's configuration says.
+const UNSIGNED: [&str; 2] = ["-c", "commit.gpgsign=false"];
+
+/// How much git may print about a whole repository.
+const WHOLE: Capture = Capture { head: 64 << 20, tail: 64 << 10 };
+
+/// Returns git in a folder. In the top folder of a repository (`is_repository`) it never uses a repository around that one, and signs
+/// if the configuration says so.
+pub(super) fn plain<A: AsRef<OsStr>>(folder: &Path, is_repository: bool, runs_hooks: bool, args: &[A]) -> Program {
+    let mut git = Program::new("git").folder(folder).environment(Environment::Inherited).args(QUIET);
+    if !runs_hooks {
+        git = git.args(NO_HOOKS);
+    }
+    git = if is_repository { git.capture(WHOLE) } else { git.args(UNSIGNED) };
+    git = git.args(args);
+    git = git.variable("GIT_TERMINAL_PROMPT", "0").variable("GIT_OPTIONAL_LOCKS", "0").variable("LC_ALL", "C");
+    // Nobody sits at a terminal of git's: an editor or a pager would wait for ever.
+    git = git.variable("GIT_EDITOR", ":").variable("GIT_SEQUENCE_EDITOR", ":").variable("GIT_PAGER", "cat");
+    // ssh runs in its own process group, and would be stopped if it asked at the terminal.
+    git = git.variable("SSH_ASKPASS_REQUIRE", "force");
+    for variable in MISLEADING {
+        git = git.without(variable);
+    }
+    if let (true, Some(parent)) = (is_repository, folder.parent()) {
+        git = git.variable("GIT_CEILING_DIRECTORIES", parent);
+    }
+    tracing::debug!(folder = %folder.display(), args = %shown(args), "git");
+    // The credential cache and ssh's shared connection outlive the git that started them.
+    git.leaves_children()
+}
