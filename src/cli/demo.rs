@@ -62,7 +62,7 @@ pub(super) fn run(_matches: &ArgMatches, globals: &Globals, output: &Output) -> 
     demo.roll_back()?;
     demo.back_up()?;
     demo.say(
-        "\nNow with your own files:\n  mcpkg init                      create your database, and see how to connect an agent\n  \
+        "\nNow with your own files:\n  mcpkg init                      create your database, see what is next\n  \
          mcpkg project create NAME       create a project; the first one is selected\n  \
          mcpkg import CLAUDE.md .claude  bring in what you have\n",
     )?;
@@ -165,7 +165,7 @@ impl Demo<'_> {
         let skill = client.request("resources/read", json!({ "uri": "skill://release/SKILL.md" }))?;
         client.finish()?;
         let listed = names(&prompts["prompts"]).len() + names(&resources["resources"]).len();
-        self.step("mcpkg serve", &format!("an agent lists {listed} items over MCP and reads them"))?;
+        self.step("mcpkg serve", &format!("an agent lists and reads {listed} items"))?;
         self.detail(&format!(
             "{} speaks {}\nprompts: {}\nprompts/get review: {}\nresources: {}\nresources/read: {}\n",
             hello["serverInfo"]["name"],

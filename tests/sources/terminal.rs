@@ -31,7 +31,8 @@ fn the_list_fits_each_terminal() {
     assert_snapshot!(all, @"
     --- 40
     NAME                      FOLLOWS      …
-    a-source-with-a-rather-…  branch main
+    a-source-with-a-rather-   branch main
+    long-name
     kit                       branch main
     --- 80
     NAME                              FOLLOWS      COMMIT        WHERE         …

@@ -161,9 +161,7 @@ fn every_error_of_a_manifest_is_told_with_its_place() {
     warning: enact.yaml:3:1: `descripton`: nobody reads this field; did you mean `description`?
     warning: enact.yaml:1:1: `version`: there is no `version`: to pack and publish one is needed
     warning: enact.yaml:4:15: `scripts.a`: `|` is an argument here, since no shell runs this; `command` has one
-    warning: enact.yaml:1:1: `outputSchema`: there is no `outputSchema`
-    warning: enact.yaml:1:1: `timeout`: there is no `timeout`
-    warning: enact.yaml:1:1: `license`: there is no `license`
+    warning: 3 times: enact.yaml:1:1: `outputSchema`: there is no `outputSchema`; the same for `timeout`, `license`; `-v` lists them
     "##);
     assert_snapshot!(scratch.run(&["tool", "pack", "lax"]), @r##"
     status: 1

@@ -186,6 +186,7 @@ fn whose_a_tool_is_stays_known_when_it_is_gone() {
         return skipped("there is no script");
     };
     let back = ["tool", "install", "alice/weather@1.0.0", "--accept-publisher"];
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(done && shown.contains(&format!("`mcpkg {}` at a terminal goes back", back.join(" "))), "{shown}");
     assert_eq!(homes.installed(), one("1.1.0"));
     user.ok(&["tool", "run", newer]);

@@ -25,7 +25,7 @@ pub(crate) const ENVIRONMENT: &str = "Environment:
   MCPKG_DB, MCPKG_PROJECT  as --db and --project
   MCPKG_WORKSPACE          as --workspace
   MCPKG_LOG                what to log to stderr, such as info
-  MCPKG_PAGER, PAGER       what shows long output; empty for none [default: less]";
+  MCPKG_PAGER, PAGER       what shows long output [default: less]";
 
 /// Examples that the short help shows.
 const FEW: usize = 2;

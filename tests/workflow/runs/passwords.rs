@@ -26,7 +26,7 @@ fn document(base: &str) -> Value {
         "more": { "type": "object", "properties": { "api_key": text, "tokens": { "type": "array", "items": text } } },
         "region": text,
         // Inside of others, by the schema alone.
-        "credentials": { "type": "object", "properties": {
+        "account": { "type": "object", "properties": {
             "value": secret, "note": text, "code": { "type": "integer", "x-secret": true },
         } },
         "users": { "type": "array", "items": { "$ref": "#/components/schemas/User" } },
@@ -73,7 +73,7 @@ fn arguments() -> Value {
         "pin": "planted-write-only-4713",
         "more": { "api_key": "planted-inside-4714", "tokens": ["planted-in-a-list-4715"] },
         "region": "eu",
-        "credentials": { "value": "planted-nested-4716", "note": "seen", "code": NUMBER },
+        "account": { "value": "planted-nested-4716", "note": "seen", "code": NUMBER },
         "users": [{ "who": "ada", "pin": "planted-beside-a-reference-4717",
                     "friends": [{ "who": "bob", "pin": "planted-deep-4718", "friends": [] }] }],
         "vault": { "any": "planted-in-a-map-4719" },
@@ -236,7 +236,7 @@ fn a_password_of_a_command_is_sent_and_kept_nowhere() {
     let again = call("sec:login:create", &arguments());
     let asked = planted.asked(&again);
     planted.ground.approve(&asked);
-    for pointer in ["/args/name", "/args/credentials/value", "/args/users/0/friends/0/pin", "/args/more/tokens/0"] {
+    for pointer in ["/args/name", "/args/account/value", "/args/users/0/friends/0/pin", "/args/more/tokens/0"] {
         let mut other = with_nonce(&again, &asked);
         *other.pointer_mut(pointer).expect("a value") = json!("another-password");
         assert_eq!(code(&execute(&mut planted.client, other)), "E_CONSENT_MISMATCH", "{pointer}");
@@ -246,14 +246,14 @@ fn a_password_of_a_command_is_sent_and_kept_nowhere() {
         assert!(shown.contains(part), "{part}: {shown}");
     }
     // At the shell, by a person.
-    let credentials = format!("credentials={}", arguments()["credentials"]);
+    let account = format!("account={}", arguments()["account"]);
     let mut command = planted.ground.scratch.command();
-    command.args(["command", "run", "sec:login:create", "--arg", "name=planted-at-the-shell", "--arg", &credentials]);
+    command.args(["command", "run", "sec:login:create", "--arg", "name=planted-at-the-shell", "--arg", &account]);
     if let Some((shown, ok)) = at_a_terminal(&command, "y\n") {
         assert!(ok, "{shown}");
         nowhere("the terminal", &shown);
     }
-    let dry = ["command", "run", "sec:login:create", "--dry-run", "--arg", &credentials];
+    let dry = ["command", "run", "sec:login:create", "--dry-run", "--arg", &account];
     nowhere("a dry run", &planted.ground.scratch.ok(&dry));
     planted.search();
 }
@@ -292,9 +292,9 @@ const WORKFLOW: &str = "workflow: signs_in\n\
     inputs:\n  who: { type: string }\n  secretly: { type: string }\n  password: { type: string }\n  all: { type: object }\n\
     steps:\n\
     \x20 - id: a\n    run: sec:login:create\n    with:\n      name: '${{ inputs.who }}'\n      password: '${{ inputs.password }}'\n      \
-    region: eu\n      credentials: { value: '${{ inputs.secretly }}', note: seen }\n      users: '${{ inputs.all.people }}'\n\
+    region: eu\n      account: { value: '${{ inputs.secretly }}', note: seen }\n      users: '${{ inputs.all.people }}'\n\
     \x20 - id: b\n    run: sec:login:create\n    if: steps.a.output.echo == inputs.secretly\n    with: { region: eu }\n    depends_on: [a]\n\
-    \x20 - id: c\n    run: sec:login:create\n    body: { region: us, credentials: { value: '${{ inputs.secretly }}' }, vault: '${{ inputs.all.vault }}' }\n\
+    \x20 - id: c\n    run: sec:login:create\n    body: { region: us, account: { value: '${{ inputs.secretly }}' }, vault: '${{ inputs.all.vault }}' }\n\
     final_output: { said: '${{ inputs.secretly }}', people: '${{ inputs.all.people }}' }\n";
 
 fn inputs() -> Value {
@@ -317,11 +317,8 @@ fn a_password_of_a_workflow_is_sent_and_kept_nowhere() {
     assert_eq!(code(&done), "ok", "{done}");
     let sent = planted.sent();
     assert_eq!(sent.len(), 2, "{sent:?}");
-    assert_eq!((&sent[0]["credentials"]["value"], &sent[0]["users"]), (&inputs()["secretly"], &arguments()["users"]));
-    assert_eq!(
-        (&sent[1]["credentials"]["value"], &sent[1]["vault"]),
-        (&inputs()["secretly"], &inputs()["all"]["vault"])
-    );
+    assert_eq!((&sent[0]["account"]["value"], &sent[0]["users"]), (&inputs()["secretly"], &arguments()["users"]));
+    assert_eq!((&sent[1]["account"]["value"], &sent[1]["vault"]), (&inputs()["secretly"], &inputs()["all"]["vault"]));
     planted.run(&json!({ "yaml": WORKFLOW, "inputs": inputs(), "step": "a", "wait_s": 20 }));
     // What stands for a password is never sent as one: a step of that run needs its inputs again.
     let run = done["run"].as_str().expect("a run").to_owned();
@@ -404,12 +401,12 @@ fn an_answer_that_is_sent_on_as_a_password_is_kept_nowhere() {
     let mut planted = Planted::new();
     let text = "workflow: passes_on\nsteps:\n\
         \x20 - id: a\n    run: sec:apps:create\n    with: { region: eu }\n\
-        \x20 - id: b\n    run: sec:login:create\n    with: { region: eu, credentials: { value: '${{ steps.a.output.region }}' } }\n";
+        \x20 - id: b\n    run: sec:login:create\n    with: { region: eu, account: { value: '${{ steps.a.output.region }}' } }\n";
     let outputs = json!({ "a": { "region": "planted-given-4742", "api_key": "planted-given-4743", "id": "app-1" } });
     let alone = json!({ "yaml": text, "step": "b", "step_outputs": outputs, "wait_s": 20 });
     let done = planted.run(&alone);
     assert_eq!(code(&done), "ok", "{done}");
-    assert_eq!(planted.sent()[0]["credentials"]["value"], "planted-given-4742");
+    assert_eq!(planted.sent()[0]["account"]["value"], "planted-given-4742");
     // An answer that was hidden is lost to a later run, and not sent as what stands for it.
     let run = done["run"].as_str().expect("a run").to_owned();
     let again = planted.run(&json!({ "step": "b", "run": run, "wait_s": 20 }));
@@ -421,7 +418,7 @@ fn an_answer_that_is_sent_on_as_a_password_is_kept_nowhere() {
     planted.ground.api.trouble([Trouble::Status(201, json, answer)]);
     let done = planted.run(&json!({ "yaml": text, "wait_s": 20 }));
     assert_eq!(code(&done), "ok", "{done}");
-    assert_eq!(planted.sent()[2]["credentials"]["value"], "planted-answered-4741");
+    assert_eq!(planted.sent()[2]["account"]["value"], "planted-answered-4741");
     planted.search();
 }
 
@@ -434,7 +431,7 @@ fn a_password_of_swagger_2_is_one_too() {
     let (secret, text) = (json!({ "type": "string", "format": "password" }), json!({ "type": "string" }));
     let answer = json!({ "200": { "description": "ok" } });
     let schema =
-        json!({ "type": "object", "properties": { "credentials": { "$ref": "#/definitions/With" }, "who": text } });
+        json!({ "type": "object", "properties": { "account": { "$ref": "#/definitions/With" }, "who": text } });
     let document = json!({
         "swagger": "2.0", "info": { "title": "Old", "version": "1" }, "host": host, "basePath": "/api/v1", "schemes": ["http"],
         "definitions": { "With": { "type": "object", "properties": { "value": secret } } },
@@ -456,7 +453,7 @@ fn a_password_of_swagger_2_is_one_too() {
     for (id, with) in [
         (
             "old:old:create",
-            json!({ "code": "planted-a", "hint": "planted-b", "credentials": { "value": "planted-c" }, "who": "ada" }),
+            json!({ "code": "planted-a", "hint": "planted-b", "account": { "value": "planted-c" }, "who": "ada" }),
         ),
         ("old:form:create", json!({ "who": "ada", "phrase": "planted-d", "codes": ["planted-e", "planted-f"] })),
     ] {

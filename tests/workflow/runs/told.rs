@@ -75,7 +75,7 @@ fn each_step_is_told_over_stdio() {
 #[test]
 fn each_step_is_told_over_http() {
     let ground = Ground::new();
-    let server = Http::start(&ground.scratch, &["--port", "0"]);
+    let server = Http::start(&ground.scratch, &[]);
     let session = server.session("/mcp", "2025-11-25");
     let post = |method: &str, params: Value| {
         let events = server.open(&http::in_session("/mcp", &session, method, params));
