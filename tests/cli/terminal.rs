@@ -243,14 +243,19 @@ fn a_plan_and_a_status_name_paths_below_the_root() {
     --- 40
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      path                      …
-    create  …e-notes-of-a-release.md
-    create  …aude/commands/review.md
-    create  …ude/skills/pdf/SKILL.md
+    create  .claude/commands/
+            release/write-the-notes-
+            of-a-release.md
+    create  .claude/commands/
+            review.md
+    create  .claude/skills/pdf/
+            SKILL.md
     create  AGENTS.md
     --- 80
     Below /tmp/mcpkg-test-XXXXXX/work:
     op      path                                                 before  after
-    create  …e/commands/release/write-the-notes-of-a-release.md  -       4cd2332bb6…
+    create  .claude/commands/release/write-the-notes-of-a-       -       4cd2332bb6…
+            release.md
     create  .claude/commands/review.md                           -       b940ba1542…
     create  .claude/skills/pdf/SKILL.md                          -       01ece69a19…
     create  AGENTS.md                                            -       4a8be6780c…

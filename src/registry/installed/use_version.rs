@@ -28,7 +28,7 @@ impl Operation for Use {
     const TOOL: &'static str = "use_tool";
     const CLI: &'static [&'static str] = &["tool", "use"];
     const TITLE: &'static str = "Choose the version of a tool that agents see";
-    const ABOUT: &'static str = "Choose which of the installed versions of a tool agents see and call";
+    const ABOUT: &'static str = "Choose which installed version of a tool agents see and call";
     const EXAMPLES: &'static [&'static str] = &["mcpkg tool use alice/utils/weather@1.2.0"];
     const EFFECT: Effect = Effect::Write;
     const CHANGES: Changes = CHANGES;
