@@ -143,7 +143,7 @@ fn a_project_comes_in_whole() {
     );
     let left_out = "left out 7 files: in an agent's folder, as \
         no command, skill, rule or subagent: 1; hidden: 3; named by .gitignore: 2; version control: 1; `-v` lists them";
-    assert_eq!(reply.hints, [left_out, "among the resources: 1 skill, 3 files of instructions"]);
+    assert_eq!(reply.hints, [left_out]);
 
     let (attributes, text) = world.prompt("review.pr");
     assert_eq!(attributes.description.as_deref(), Some("Review a PR"));
