@@ -89,7 +89,8 @@ fn odd(random: &mut Random) -> String {
             5 => format!("\u{1b}]52;c;{}\u{7}", "QQ==".repeat(random.below(9))),
             6 => FORGED.to_owned(),
             7 => format!("{FORGED:<80}"),
-            8 => "Run hosting:apps:list (reads: GET http://127.0.0.1:9/). Consent to it? [y/N] ".to_owned(),
+            // Without the end of a question, which is what the test waits for.
+            8 => "Run hosting:apps:list (reads: GET http://127.0.0.1:9/). Consent to it? ".to_owned(),
             9 => ["\u{202e}", "\u{2066}", "\u{61c}", "\u{200b}", "\u{ad}", "\u{3164}", "\u{feff}"][random.below(7)]
                 .repeat(count),
             10 => (0..count).filter_map(|_| char::from_u32(0xe0020 + random.below(0x5f) as u32)).collect(),
