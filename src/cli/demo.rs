@@ -38,7 +38,7 @@ const EDIT: &str = "2. Announce it.\n";
 const COMMAND: Duration = Duration::from_secs(60);
 
 /// The columns of a command in the list of steps.
-const COLUMNS: usize = 35;
+const COLUMNS: usize = 36;
 
 pub(super) fn command() -> Command {
     let about = "Show the main job in a scratch folder: import, serve, deploy, take an edit back, roll back, back up";

@@ -12,6 +12,7 @@ mod import_one;
 mod limits;
 mod links;
 mod modules;
+mod options;
 mod pager;
 mod said;
 mod skills;
